@@ -65,6 +65,7 @@ export type Situation =
   | "signed out"
   | "blocked"
   | "sign in again"
+  | "sign in to erase"
   | "account sign-in expired"
   | "provider refused"
   | "provider failed"

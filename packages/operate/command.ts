@@ -160,11 +160,11 @@ export async function runCommand(
     switch (verb) {
       case "show":
       case "export": {
-        const kept = await register.export(subject);
         if (verb === "export") {
           audit("Person exported", { subject });
-          return JSON.stringify(kept, null, 2);
+          return (await Array.fromAsync(register.print(subject))).join("");
         }
+        const kept = await register.gather(subject);
         const rows = kept.connections.map((grant) => ({
           client: grant.clientName,
           status: grant.pausedAt === undefined ? grant.status : "paused",

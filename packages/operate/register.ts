@@ -7,11 +7,9 @@
 import { endOfAll } from "../../src/auth/grants/end_all.ts";
 import { grantsEnd } from "../../src/auth/grants/end_grant.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
-import {
-  bindingOf,
-  type Grant,
-  ledgerIdOf,
-} from "../../src/auth/rules/grant.ts";
+import { personData } from "../../src/auth/grants/person_data.ts";
+import { bindingOf } from "../../src/auth/rules/grant.ts";
+import { resourceOf } from "../../src/auth/rules/resource.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { connectionStore } from "../../src/store/connections.ts";
@@ -19,6 +17,7 @@ import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import type { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
+import { findLastStart } from "../../src/store/last_start.ts";
 import { ledgerStore } from "../../src/store/ledger.ts";
 import { peopleStore } from "../../src/store/people.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
@@ -45,16 +44,28 @@ export function openRegister(database: Database, log: Logger) {
   const waits = waitStore(database);
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
-  const end = endOfAll({
-    accountSessions,
-    grants,
-    endGrants: grantsEnd({ grants, sessions, tasks, database }),
-  });
+  const endGrants = grantsEnd({ grants, sessions, tasks, database });
+  const end = endOfAll({ accountSessions, grants, endGrants });
 
-  /** The bindings of a person's sessions and tasks, live or not. */
-  function bindingsOf(kept: readonly Grant[]): string[] {
-    return [...new Set(kept.map(bindingOf))];
-  }
+  const data = personData({
+    database,
+    grants,
+    sessions,
+    tasks,
+    accountSessions,
+    blocks,
+    waits,
+    connections: connectionStore(database, grants),
+    accessTokens: accessTokenStore(database),
+    ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),
+    endGrants,
+    async bindingsOf(subject) {
+      const issuer = await findLastStart(database);
+      return issuer === undefined
+        ? []
+        : [bindingOf({ issuer, resource: resourceOf(issuer), subject })];
+    },
+  });
 
   return {
     list: people.list,
@@ -65,48 +76,13 @@ export function openRegister(database: Database, log: Logger) {
     endClient: end.ofClient,
 
     /** Gathers everything that is kept about a person, without secrets. */
-    async export(subject: string) {
-      const kept = await grants.listKept(subject);
-      const ledger = ledgerStore(database, {
-        keepSeconds: LEDGER_SECONDS,
-        log,
-      });
-      const calls = await ledger.list(kept.map(ledgerIdOf));
-      const bindings = bindingsOf(kept);
-      const counts = await Promise.all(
-        bindings.map((binding) => sessions.countsOf(binding)),
-      );
-      return {
-        subject,
-        block: await blocks.find(subject) ?? null,
-        connections: kept.map((
-          { refreshKey: _secret, listedAs: _list, ...grant },
-          index,
-        ) => ({ ...grant, calls: calls[index] })),
-        sessions: counts.reduce(
-          (sum, { of }) => sum + [...of.values()].reduce((a, b) => a + b, 0),
-          0,
-        ),
-        tasks: (await Promise.all(bindings.map(tasks.listOf))).flat(),
-        accountSessions: await accountSessions.listOf(subject),
-        waits: (await waits.listKept(subject)).map((
-          { key: _key, id: _id, ...wait },
-        ) => wait),
-      };
-    },
+    gather: data.gather,
+
+    /** Prints the same as JSON, as it is read. */
+    print: data.print,
 
     /** Ends everything of a person, and deletes what is kept about them. */
-    async erase(subject: string): Promise<number> {
-      const kept = await grants.listKept(subject);
-      const count = await end.ofSubject(subject);
-      for (const binding of bindingsOf(kept)) await tasks.forgetAllOf(binding);
-      await grants.unlist(kept.filter(({ kind }) => kind !== "client"));
-      await grants.forget(subject);
-      await connectionStore(database, grants).forget(subject);
-      await accessTokenStore(database).forget(subject);
-      await waits.forgetAllOf(subject);
-      return count;
-    },
+    erase: data.erase,
 
     /** Lists the clients that people have allowed, by the last use. */
     async clients(): Promise<RegisteredClient[]> {

@@ -7,21 +7,37 @@
  */
 import type { ScopeInWords } from "./consent_page.tsx";
 
-interface FormProps {
+/** The page of the account that a form is on. */
+export interface FormPage {
   /** Path of the public address; empty at a root. */
   base?: string;
-  grantId: string;
+  /** The CSRF token of this rendering. */
   csrf: string;
+  /** The place to come back to; absent: the first part. */
+  back?: string;
+}
+
+interface FormProps extends FormPage {
+  grantId: string;
   /** The connection's name, for people who hear a button without its row. */
   of: string;
 }
 
+/** The fields that every form of the account has. */
+export function FormFields({ csrf, back }: FormPage) {
+  return (
+    <>
+      <input type="hidden" name="csrf" value={csrf} />
+      {back && <input type="hidden" name="back" value={back} />}
+    </>
+  );
+}
+
 /** A button that ends grants, or for an operator all that someone has. */
 export function EndForm(
-  { base = "", csrf, label, of, ...ended }:
+  { base = "", csrf, back, label, of, ...ended }:
+    & FormPage
     & {
-      base?: string;
-      csrf: string;
       label: string;
       /**
        * The name of what is ended, for people who hear the button without its
@@ -33,7 +49,7 @@ export function EndForm(
 ) {
   return (
     <form method="post" action={`${base}/account/end`}>
-      <input type="hidden" name="csrf" value={csrf} />
+      <FormFields csrf={csrf} back={back} />
       {"grantIds" in ended
         ? <input type="hidden" name="grants" value={ended.grantIds.join(" ")} />
         // Encoded: a form would change its line breaks.
@@ -55,13 +71,11 @@ export function EndForm(
 /** The buttons that a connection shows at once. */
 export function ConnectionButtons(
   {
-    base,
     connection: { grantId, pausedAt, isPassing },
     grantIds = [grantId],
-    csrf,
     of,
-  }: {
-    base?: string;
+    ...form
+  }: FormPage & {
     /** The grants that end; by default one, with all of its connection. */
     grantIds?: readonly string[];
     connection: {
@@ -71,7 +85,6 @@ export function ConnectionButtons(
       /** True if its client gets another grant without asking. */
       isPassing?: boolean;
     };
-    csrf: string;
     of: string;
   },
 ) {
@@ -79,27 +92,20 @@ export function ConnectionButtons(
     <div class="buttons">
       {!isPassing && (
         <PauseForm
-          base={base}
+          {...form}
           grantId={grantId}
           isPaused={pausedAt !== undefined}
-          csrf={csrf}
           of={of}
         />
       )}
-      <EndForm
-        base={base}
-        grantIds={grantIds}
-        csrf={csrf}
-        label="End"
-        of={of}
-      />
+      <EndForm {...form} grantIds={grantIds} label="End" of={of} />
     </div>
   );
 }
 
 /** A button that pauses a connection, or resumes it. */
 function PauseForm(
-  { base = "", grantId, csrf, of, isPaused }: FormProps & {
+  { base = "", grantId, of, isPaused, ...form }: FormProps & {
     isPaused: boolean;
   },
 ) {
@@ -108,7 +114,7 @@ function PauseForm(
       method="post"
       action={`${base}/account/${isPaused ? "resume" : "pause"}`}
     >
-      <input type="hidden" name="csrf" value={csrf} />
+      <FormFields {...form} />
       <input type="hidden" name="grant" value={grantId} />
       <button class="quiet" type="submit">
         {isPaused ? "Resume" : "Pause"}
@@ -120,7 +126,7 @@ function PauseForm(
 
 /** Boxes for the scopes of a connection, closed at first. */
 export function NarrowForm(
-  { base = "", grantId, csrf, of, removable = [] }: FormProps & {
+  { base = "", grantId, of, removable = [], ...form }: FormProps & {
     removable?: readonly ScopeInWords[];
   },
 ) {
@@ -137,7 +143,7 @@ export function NarrowForm(
         autocomplete="off"
         class="narrow"
       >
-        <input type="hidden" name="csrf" value={csrf} />
+        <FormFields {...form} />
         <input type="hidden" name="grant" value={grantId} />
         <fieldset>
           <legend>Untick what it may do no longer</legend>

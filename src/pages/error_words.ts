@@ -112,12 +112,24 @@ function tryAgain(
   return path.startsWith("/account")
     ? {
       move: "Wait a minute, then try again.",
-      button: { label: "Back to your connections", href: `${base}/account` },
+      button: { label: "Back to your account", href: base + accountPart(path) },
     }
     : {
       move: "Wait a minute, go back to the page before with your browser's " +
         "Back button, and press the button there again.",
     };
+}
+
+/** The parts of the account whose forms have addresses of their own. */
+const FORM_PARTS: Readonly<Record<string, string>> = {
+  "/account/tokens": "/account/tokens",
+  "/account/export": "/account/data",
+  "/account/erase": "/account/data",
+};
+
+/** Gives the part of the account that a form was on; else the first. */
+function accountPart(path: string): string {
+  return FORM_PARTS[path] ?? "/account";
 }
 
 function situationWords(
@@ -197,7 +209,15 @@ function situationWords(
         happened: "The server must ask who you are before it makes an access " +
           "token, and your sign-in no longer lets it. Nothing was changed.",
         move: "On your account page, sign out and in again, then make it.",
-        button: account("Open your account"),
+        button: { label: "Open your account", href: `${base}/account/tokens` },
+      };
+    case "sign in to erase":
+      return {
+        title: "Sign in again first",
+        happened: "Only a sign-in of the last five minutes may erase " +
+          "everything. Nothing was changed.",
+        move: "Press Sign in again there, then erase.",
+        button: { label: "Open your data", href: `${base}/account/data` },
       };
     case "account sign-in expired":
       return {

@@ -75,13 +75,13 @@ export function LandingPage(props: LandingProps) {
           )}
         </p>
 
-        <h2>Tools</h2>
-        <Tools tools={tools} />
-
-        <h2>Connect a client</h2>
+        <h2 class="near">Your client</h2>
         <ClientPicker
           guides={clientGuides({ title: serverTitle, baseUrl, access })}
         />
+
+        <h2>Tools</h2>
+        <Tools tools={tools} />
         <p id="said" class="visually-hidden" role="status"></p>
       </main>
     </Layout>

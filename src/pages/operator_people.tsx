@@ -1,12 +1,12 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * People and their connections, a page at a time, and machines.
+ * People and their connections, for operators, a page at a time.
  *
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import type { ConnectionInWords } from "./account_page.tsx";
-import { EndForm } from "./connection_forms.tsx";
+import { EndForm, type FormPage } from "./connection_forms.tsx";
+import type { ConnectionInWords } from "./connections_section.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
@@ -37,6 +37,8 @@ interface OperatorPerson {
 /** People, as far as they are on this page. */
 export interface OperatorPeopleProps {
   people: readonly OperatorPerson[];
+  /** The registrations of their clients, newest first. */
+  registrations: readonly OperatorRegistration[];
   /** The words that were looked for. */
   search?: string;
   /** Set on the first page. */
@@ -47,129 +49,160 @@ export interface OperatorPeopleProps {
   gathering?: number;
 }
 
-/** A client that acts for itself. */
-export interface OperatorMachine {
-  subject: string;
-  name: string;
-  /** The number of live access tokens. */
-  tokens: number;
-  /** Set when there are more than were counted. */
-  isMore: boolean;
-  /** The time of the newest live one, in epoch seconds. */
-  usedAt?: number;
-}
-
-interface SectionProps {
-  /** Path of the public address; empty at a root. */
-  base?: string;
-  csrf: string;
-  now: number;
+/** A client that registered itself. */
+export interface OperatorRegistration {
+  clientId: string;
+  clientName: string;
+  /** Epoch seconds. */
+  issuedAt: number;
+  usedAt: number;
+  redirectUris: readonly string[];
 }
 
 /** People and their connections. */
 export function OperatorPeople(
-  { people, search = "", isFirst, next, gathering, base = "", csrf, now }:
+  {
+    people,
+    registrations,
+    search = "",
+    isFirst,
+    next,
+    gathering,
+    now,
+    ...form
+  }:
     & OperatorPeopleProps
-    & SectionProps,
+    & FormPage
+    & { now: number },
 ) {
+  const { base = "" } = form;
   const address = (query: Record<string, string>) =>
-    `${base}/account?${new URLSearchParams(query)}#people`;
+    `${base}/account/people?${new URLSearchParams(query)}`;
   return (
-    <Table
-      title="Everyone's connections"
-      id="people"
-      empty={search
-        ? "No one with a connection is found by this."
-        : "No one is connected. A connection is listed here when someone has signed in to a client."}
-      columns={["Person", "Client", "Last used", "Sessions", ""]}
-      rows={people.flatMap((person) =>
-        person.grants.map((grant, index) => [
-          index === 0
-            ? <PersonCell {...person} base={base} csrf={csrf} />
-            : <bdi>{displayName(person.name)}</bdi>,
-          <>
-            “<bdi>{displayName(grant.clientName)}</bdi>”
-            {grant.redirectUri && (
-              <div class="small soft">{destinationOf(grant.redirectUri)}</div>
-            )}
-            {(grant.signIns ?? 1) > 1 && (
-              <div class="small soft">{grant.signIns} sign-ins</div>
-            )}
-          </>,
-          <>
-            <Moment at={grant.usedAt} now={now} />
-            {grant.pausedAt !== undefined && (
-              <>
-                {" "}
-                <span class="badge warn">Paused</span>
-              </>
-            )}
-          </>,
-          `${grant.hasMoreSessions ? "at least " : ""}${grant.sessions}`,
-          <EndForm
-            base={base}
-            grantIds={[grant.grantId]}
-            csrf={csrf}
-            label="End"
-            of={`${displayName(grant.clientName)} of ${
-              displayName(person.name)
-            }`}
-          />,
-        ])
-      )}
-    >
-      <form class="filter" method="get" action={`${base}/account#people`}>
-        <label>
-          Find among all people
-          <input
-            type="search"
-            name="person"
-            value={search}
-            autocomplete="off"
-          />
-        </label>
-        <button type="submit">Find</button>
-      </form>
-      <p class="small soft">
-        Finds people by how their subject, name, a word of their name, their
-        e-mail address or its domain begins. Several words must all be found.
-      </p>
-      {gathering !== undefined && (
-        <p class="note warn" role="status">
-          Connections from before this version are still being listed:{" "}
-          {gathering}{" "}
-          so far. Load the page again in a while; a whole subject is found now.
+    <>
+      <Table
+        label="Everyone's connections"
+        empty={search
+          ? "No one with a connection is found by this."
+          : "No one is connected. A connection is listed here when someone has signed in to a client."}
+        columns={["Person", "Client", "Last used", "Sessions", ""]}
+        rows={people.flatMap((person) =>
+          person.grants.map((grant, index) => [
+            index === 0
+              ? <PersonCell {...person} {...form} />
+              : <bdi>{displayName(person.name)}</bdi>,
+            <>
+              “<bdi>{displayName(grant.clientName)}</bdi>”
+              {grant.redirectUri && (
+                <div class="small soft">{destinationOf(grant.redirectUri)}</div>
+              )}
+              {(grant.signIns ?? 1) > 1 && (
+                <div class="small soft">{grant.signIns} sign-ins</div>
+              )}
+            </>,
+            <>
+              <Moment at={grant.usedAt} now={now} />
+              {grant.pausedAt !== undefined && (
+                <>
+                  {" "}
+                  <span class="badge warn">Paused</span>
+                </>
+              )}
+            </>,
+            `${grant.hasMoreSessions ? "at least " : ""}${grant.sessions}`,
+            <EndForm
+              {...form}
+              grantIds={[grant.grantId]}
+              label="End"
+              of={`${displayName(grant.clientName)} of ${
+                displayName(person.name)
+              }`}
+            />,
+          ])
+        )}
+      >
+        <form class="filter" method="get" action={`${base}/account/people`}>
+          <label>
+            Find among all people
+            <input
+              type="search"
+              name="person"
+              value={search}
+              autocomplete="off"
+            />
+          </label>
+          <button type="submit">Find</button>
+        </form>
+        <p class="small soft">
+          Finds people by how their subject, name, a word of their name, their
+          e-mail address or its domain begins. Several words must all be found.
         </p>
-      )}
-      {(!isFirst || next !== undefined) && (
-        <p class="small">
-          {isFirst ? "The first " : "The next "}
-          {people.length}
-          {next !== undefined && " of more: search, or go on"}.{" "}
-          {!isFirst && (
-            <a href={address(search ? { person: search } : {})}>
-              Back to the first
-            </a>
-          )} {next !== undefined && (
-            <a
-              href={address({
-                ...search && { person: search },
-                after: next,
-              })}
-            >
-              Next page
-            </a>
-          )}
-        </p>
-      )}
-    </Table>
+        {gathering !== undefined && (
+          <p class="note warn" role="status">
+            Connections from before this version are still being listed:{" "}
+            {gathering}{" "}
+            so far. Load the page again in a while; a whole subject is found
+            now.
+          </p>
+        )}
+        {(!isFirst || next !== undefined) && (
+          <p class="small">
+            {isFirst ? "The first " : "The next "}
+            {people.length}
+            {next !== undefined && " of more: search, or go on"}.{" "}
+            {!isFirst && (
+              <a href={address(search ? { person: search } : {})}>
+                Back to the first
+              </a>
+            )} {next !== undefined && (
+              <a
+                href={address({
+                  ...search && { person: search },
+                  after: next,
+                })}
+              >
+                Next page
+              </a>
+            )}
+          </p>
+        )}
+      </Table>
+      <Table
+        title="Their clients’ registrations"
+        empty="No client of these people has registered itself. Those that publish a metadata document need not."
+        columns={["Client", "Registered", "Last used", "Redirect URIs"]}
+        rows={registrations.map((registration) => [
+          <>
+            “<bdi>{displayName(registration.clientName)}</bdi>”
+            <br />
+            <code>{visible(registration.clientId)}</code>
+          </>,
+          <Moment at={registration.issuedAt} now={now} />,
+          <Moment at={registration.usedAt} now={now} />,
+          <Addresses of={registration.redirectUris} />,
+        ])}
+      />
+    </>
+  );
+}
+
+/** Redirect URIs, a line each. */
+export function Addresses({ of }: { of: readonly string[] }) {
+  return (
+    <>
+      {of.map((uri) => (
+        <div>
+          <code>{visible(uri)}</code>
+        </div>
+      ))}
+    </>
   );
 }
 
 function PersonCell(
-  { name, email, subject, grants, count, isMore, base, csrf }:
+  { name, email, subject, grants, count, isMore, ...form }:
     & OperatorPerson
-    & Omit<SectionProps, "now">,
+    & FormPage,
 ) {
   return (
     <>
@@ -189,50 +222,11 @@ function PersonCell(
         </div>
       )}
       <EndForm
-        base={base}
+        {...form}
         subject={subject}
-        csrf={csrf}
         label="End everything"
         of={`of ${displayName(name)}`}
       />
     </>
-  );
-}
-
-/** The clients that act for themselves. */
-export function OperatorMachines(
-  { machines, base, csrf, now }:
-    & { machines: readonly OperatorMachine[] }
-    & SectionProps,
-) {
-  if (machines.length === 0) return null;
-  return (
-    <Table
-      title="Machines"
-      empty=""
-      columns={["Client", "Access tokens", "The last one", ""]}
-      rows={machines.map(({ subject, name, tokens, isMore, usedAt }) => [
-        <>
-          “<bdi>{displayName(name)}</bdi>”
-          <br />
-          <code>
-            <bdi>{visible(subject)}</bdi>
-          </code>
-        </>,
-        isMore ? `${tokens} or more` : tokens,
-        usedAt === undefined
-          ? "None is alive"
-          : <Moment at={usedAt} now={now} />,
-        tokens > 0 && (
-          <EndForm
-            base={base}
-            subject={subject}
-            csrf={csrf}
-            label="End all"
-            of={`of ${displayName(name)}`}
-          />
-        ),
-      ])}
-    />
   );
 }

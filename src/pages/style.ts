@@ -181,6 +181,20 @@ input[type="text"], input[type="search"], select {
 .guide { display: none; order: 1; flex: 1 0 100%; min-width: 0; padding-top: 1rem; }
 .picker :checked + label + .guide { display: block; }
 .guide .line { margin: 0.875rem 0; }
+h2.near { margin-top: 1.5rem; }
+@media (max-width: 30rem) {
+  .picker { gap: 0.4rem; padding: 1rem; }
+  .picker label { padding: 0.25rem 0.65rem; }
+}
+
+.parts { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; margin: 0.75rem 0 2rem; padding-bottom: 0.75rem; border-bottom: 1px solid var(--line); }
+.parts ul { display: flex; flex-wrap: wrap; gap: 0.25rem; margin: 0 -0.7rem; padding: 0; list-style: none; }
+.parts ul + ul { padding-left: 1.5rem; border-left: 1px solid var(--line); }
+.parts a { display: block; padding: 0.3rem 0.7rem; border-radius: 2rem; color: var(--ink); font-size: 0.9375rem; text-decoration: none; }
+.parts a:hover { background: var(--well); }
+.parts a[aria-current] { background: var(--accent-wash); color: var(--accent); font-weight: 575; }
+@media (max-width: 48rem) { .parts ul + ul { padding-left: 0; border-left: 0; } }
+@media (forced-colors: active) { .parts a[aria-current] { border: 1px solid; } }
 
 .tools { padding-block: 0.5rem; }
 .tools ul { margin: 0; padding: 0; list-style: none; }
@@ -217,7 +231,6 @@ main.development {
 .rows > li:first-child { border-top: 0; padding-top: 0.25rem; }
 .rows > li:last-child { padding-bottom: 0; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
-h1 + .row-head { margin-bottom: 1.25rem; }
 .rows .line:last-child { margin-bottom: 0; }
 .row-title { flex: 1 1 12rem; min-width: 0; }
 .connection { margin-top: 0.5rem; }
@@ -225,13 +238,20 @@ h1 + .row-head { margin-bottom: 1.25rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 .rows details { margin-top: 0.35rem; }
 .rows summary { width: fit-content; padding: 0.3rem 0; }
-.calls { margin: 0.25rem 0 0.5rem; padding: 0; list-style: none; }
-.calls li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.2rem 0.75rem; padding: 0.4rem 0; border-top: 1px solid var(--line); }
-.calls li > :first-child { flex: 1 1 9rem; min-width: 0; }
-.calls time { min-width: 7rem; color: var(--soft); text-align: right; }
 .narrow { padding: 0.5rem 0 0.75rem; }
 .narrow fieldset { margin-top: 0; }
 .narrow label { display: flex; gap: 0.5rem; }
+.facts.kept { margin: -0.6rem 0 0; }
+.facts.kept > div { display: flex; flex-wrap: wrap; gap: 0.1rem 2rem; padding: 0.6rem 0; }
+.facts.kept > div:first-child { border-top: 0; }
+.facts.kept dt { flex: 3 1 14rem; margin: 0; color: var(--ink); font-size: 1rem; }
+.facts.kept dd { flex: 2 1 11rem; color: var(--soft); font-size: 0.875rem; line-height: 1.8; }
+form + p { margin-top: 1rem; }
+p + .rows { margin-top: 0.75rem; }
+.rows + form { margin-top: 1.5rem; border-top: 1px solid var(--line); }
+.card ul.small { padding-left: 1.1rem; }
+label.tick { display: flex; gap: 0.5rem; }
+label.tick input, fieldset input, .narrow input { accent-color: var(--accent); }
 fieldset { margin: 1.25rem 0 1rem; padding: 0; border: 0; }
 fieldset label { margin-top: 0.6rem; font-weight: inherit; }
 legend { padding: 0; font-weight: 575; }
@@ -256,8 +276,6 @@ time, th, td:last-child button { white-space: nowrap; }
   tr + tr td[data-label=""] { top: 0.7rem; }
   tr:has([data-label=""]) td:first-child { padding-right: 4.5rem; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .calls li > :first-child { flex-basis: 100%; }
-  .calls time { min-width: 0; }
   tr + tr { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }
   td { padding: 0.3rem 0; border: 0; }
   td[data-label]:not([data-label=""])::before {

@@ -8,10 +8,11 @@ import type { Child } from "@hono/hono/jsx";
 
 /** A table; on a phone each row is a card, its cells under their headings. */
 export function Table(
-  { title, id, empty, columns, rows, isCompact, children }: {
-    title: string;
-    /** The id of the section, if something links to it. */
-    id?: string;
+  { title, label = title, empty, columns, rows, isCompact, children }: {
+    /** The heading; absent where that of the page is enough. */
+    title?: string;
+    /** The name of the table, for people who hear it. */
+    label?: string;
     empty: string;
     columns: readonly string[];
     rows: readonly Child[][];
@@ -22,14 +23,14 @@ export function Table(
   },
 ) {
   return (
-    <section id={id}>
-      <h2>{title}</h2>
+    <section>
+      {title && <h2>{title}</h2>}
       {children}
       {rows.length === 0 ? <p class="card soft">{empty}</p> : (
         <div class="card">
           <table
             role="table"
-            aria-label={title}
+            aria-label={label}
             class={isCompact ? "compact" : undefined}
           >
             <thead role="rowgroup">

@@ -4,12 +4,21 @@
  *
  * @module
  */
-import { MayUse, PausedNote } from "./account_page.tsx";
-import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
+import {
+  ConnectionButtons,
+  FormFields,
+  type FormPage,
+  NarrowForm,
+} from "./connection_forms.tsx";
+import {
+  CallsLink,
+  CutNote,
+  MayUse,
+  PausedNote,
+} from "./connections_section.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { displayName } from "./display_name.ts";
-import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 
 /** An access token, for the page of its person. Times are epoch seconds. */
@@ -25,14 +34,12 @@ export interface TokenInWords {
   pausedAt?: number;
   /** The scopes that the person can take away. */
   removable?: readonly ScopeInWords[];
-  /** Newest first; undefined where none are kept. */
-  calls?: readonly CallInWords[];
+  /** The address of its latest calls; undefined where none are kept. */
+  callsHref?: string;
 }
 
 /** The contents of the section. */
-interface TokenProps {
-  /** Path of the public address; empty at a root. */
-  base?: string;
+interface TokenProps extends FormPage {
   /** Newest first. */
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
@@ -43,17 +50,18 @@ interface TokenProps {
   days: readonly number[];
   /** The token that was made just now; without its text once that is over. */
   made?: { name: string; token?: string };
-  csrf: string;
+  /** The number of tokens shown, where there may be more. */
+  most?: number;
   now: number;
 }
 
 /** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
-  const { base = "", tokens, scopes, isBare, days, made, csrf, now } = props;
+  const { tokens, scopes, isBare, days, made, most, now, ...form } = props;
   return (
     <section>
-      <h2>Access tokens</h2>
       {made && <MadeToken {...made} />}
+      <CutNote most={most} />
       <div class="card">
         <p class="soft">
           For a program of yours that cannot open a browser. It acts in your
@@ -62,12 +70,12 @@ export function TokenSection(props: TokenProps) {
         {tokens.length > 0 && (
           <ul class="rows">
             {tokens.map((token) => (
-              <TokenRow base={base} token={token} csrf={csrf} now={now} />
+              <TokenRow {...form} token={token} now={now} />
             ))}
           </ul>
         )}
-        <form method="post" action={`${base}/account/tokens`}>
-          <input type="hidden" name="csrf" value={csrf} />
+        <form method="post" action={`${form.base ?? ""}/account/tokens`}>
+          <FormFields csrf={form.csrf} />
           <label>
             Name
             <input
@@ -143,25 +151,19 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
 }
 
 function TokenRow(
-  { base, token, csrf, now }: {
-    base: string;
-    token: TokenInWords;
-    csrf: string;
-    now: number;
-  },
+  { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
 ) {
   const { grantId, scopes, createdAt, usedAt, endsAt } = token;
   const name = displayName(token.name);
   return (
     <li>
       <div class="row-head">
-        <h3 class="row-title">
+        <h2 class="row-title">
           <bdi>{name}</bdi>
-        </h3>
+        </h2>
         <ConnectionButtons
-          base={base}
+          {...form}
           connection={token}
-          csrf={csrf}
           of={name}
         />
       </div>
@@ -176,12 +178,11 @@ function TokenRow(
         <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
         <MayUse scopes={scopes} />
       </p>
-      <LatestCalls calls={token.calls} now={now} of={name} />
+      <CallsLink href={token.callsHref} of={name} />
       <NarrowForm
-        base={base}
+        {...form}
         grantId={grantId}
         removable={token.removable}
-        csrf={csrf}
         of={name}
       />
     </li>

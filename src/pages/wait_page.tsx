@@ -231,10 +231,8 @@ export function WaitSignInPage(
           Sign in to see what waits for you here. The link shows nothing to
           anyone else.
         </p>
-        <form
-          method="post"
-          action={`${base}/account/sign-in?wait=${encodeURIComponent(id)}`}
-        >
+        <form method="post" action={`${base}/account/sign-in`}>
+          <input type="hidden" name="back" value={`wait/${id}`} />
           <div class="actions">
             <button class="primary" type="submit">
               Sign in with {providerName}

@@ -83,6 +83,17 @@ export function connectionStore(
   return {
     signInsOf,
 
+    /** Lists what is kept of the connections of a person. */
+    async listOf(subject: string): Promise<ConnectionState[]> {
+      const kept = await database.list<ConnectionRecord>(
+        connectionKey(subject),
+      );
+      return kept.map(({ value: { pausedAt, withheld, withheldAt } }) => ({
+        ...pausedAt !== undefined && { pausedAt },
+        ...withheld && { withheld, withheldAt },
+      })).filter((state) => Object.keys(state).length > 0);
+    },
+
     /** Deletes what is kept of the connections of a person without any. */
     async forget(subject: string): Promise<void> {
       const kept = await database.list<ConnectionRecord>(

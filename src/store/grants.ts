@@ -112,9 +112,12 @@ export function grantStore(database: Database) {
    * Takes the people of ended grants out of the lists of people, unless they
    * have others.
    */
-  async function unlist(ended: readonly Grant[]): Promise<void> {
-    for (const grants of Map.groupBy(ended, (it) => it.subject).values()) {
-      await unlistPerson(database, grants, hasLive);
+  async function unlist(
+    ended: readonly Pick<Grant, "subject" | "kind">[],
+  ): Promise<void> {
+    const people = ended.filter(({ kind }) => kind !== "client");
+    for (const subject of new Set(people.map((it) => it.subject))) {
+      await unlistPerson(database, subject, hasLive);
     }
   }
 
@@ -200,13 +203,11 @@ export function grantStore(database: Database) {
       return open;
     },
 
-    /** Lists everything that is kept of a person's grants, ended or not. */
-    async listKept(subject: string): Promise<Grant[]> {
-      const kept: Grant[] = [];
+    /** Gives everything that is kept of a person's grants, some at a time. */
+    async *kept(subject: string): AsyncGenerator<Grant[]> {
       for await (const entries of entriesOf(subject)) {
-        kept.push(...entries.filter(isFound).map(({ value }) => value));
+        yield entries.filter(isFound).map(({ value }) => value);
       }
-      return kept;
     },
 
     /** Takes the person out of the tombstones of their grants. */

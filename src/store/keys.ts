@@ -233,6 +233,18 @@ export function personKey(
 }
 
 /**
+ * The texts by which a person is in the lists, by their mark, or all of them ·
+ * as long as the person is listed.
+ */
+export function listedPersonKey(
+  subject: string,
+  ...listing: string[]
+): Deno.KvKey {
+  const person = fingerprint(subject).slice(0, PERSON_CHARACTERS);
+  return ["person-listed", person, ...listing];
+}
+
+/**
  * The list of people by name, where each is once, or that by word, where each
  * is once for every word.
  */
@@ -284,6 +296,11 @@ export function grantsRange(after = ""): {
   end: Deno.KvKey;
 } {
   return { start: ["grant", `${after}\0`], end: ["grant", LAST] };
+}
+
+/** A grant whose person was erased: nothing more is kept for it · 1 day. */
+export function erasedKey(grantId: string): Deno.KvKey {
+  return ["erased", bounded(grantId)];
 }
 
 /** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */

@@ -23,6 +23,13 @@ interface Elsewhere {
   connections: number;
 }
 
+/** Finds the address of the last start. */
+export async function findLastStart(
+  database: Database,
+): Promise<string | undefined> {
+  return (await database.find<StartRecord>(lastStartKey()))?.value.baseUrl;
+}
+
 /**
  * Stores the address of this start. If the last one had another address, or
  * none is stored, gives the live grants of other addresses.

@@ -9,7 +9,7 @@ import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { listingOf, personTerms } from "../auth/rules/person.ts";
 import type { Database } from "./database.ts";
-import { personKey, type PersonOrder } from "./keys.ts";
+import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -21,24 +21,23 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The rows that list the person of a grant. */
+/** The texts of one listing: a person who changes their name has several. */
+interface Listing extends Expiring {
+  /** Their place by name. */
+  name: string;
+  /** Their places by word. */
+  terms: readonly string[];
+  days: number;
+}
+
+/** Lists the rows of a listing. */
 function rowsOf(
-  { subject, identity, createdAt, endsAt }: Grant,
-): { keys: Deno.KvKey[]; listing: string; terms: string[] } {
-  const known = { subject, identity };
-  const listing = listingOf(known);
-  const terms = personTerms(known);
-  // Grants of one lifetime end in the order in which they began, so none
-  // shortens the row of another. The day is for clocks that differ and for late
-  // commits.
-  const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
+  subject: string,
+  { name, terms, days }: Omit<Listing, "expiresAt">,
+): Deno.KvKey[] {
   const key = (by: PersonOrder, text: string) =>
     personKey({ by, text, subject, days });
-  return {
-    keys: [key("name", listing), ...terms.map((term) => key("word", term))],
-    listing,
-    terms,
-  };
+  return [key("name", name), ...terms.map((term) => key("word", term))];
 }
 
 /**
@@ -47,39 +46,53 @@ function rowsOf(
  */
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;
-  const { keys, listing, terms } = rowsOf(grant);
-  const listedAs = fingerprint(JSON.stringify([listing, terms]))
-    .slice(0, MARK_CHARACTERS);
+  const { subject, identity, createdAt, endsAt } = grant;
+  const known = { subject, identity };
+  const texts = {
+    name: listingOf(known),
+    terms: personTerms(known),
+    // Grants of one lifetime end in the order in which they began, so none
+    // shortens the row of another. The day below is for clocks that differ and
+    // for late commits.
+    days: Math.ceil((endsAt - createdAt) / DAY_SECONDS),
+  };
+  const listedAs = fingerprint(JSON.stringify(texts)).slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
-  const { subject, endsAt } = grant;
-  const listed: ListedPerson = { subject, expiresAt: endsAt + DAY_SECONDS };
-  for (const key of keys) transaction.set(key, listed);
+  const expiresAt = endsAt + DAY_SECONDS;
+  for (const key of rowsOf(subject, texts)) {
+    transaction.set<ListedPerson>(key, { subject, expiresAt });
+  }
+  transaction.set<Listing>(listedPersonKey(subject, listedAs), {
+    ...texts,
+    expiresAt,
+  });
   return { ...grant, listedAs };
 }
 
 /**
- * Takes the person of ended grants out of the lists, unless another grant of
- * theirs lives.
+ * Takes a person out of the lists, under every name that they had, unless a
+ * grant of theirs lives.
  */
 export async function unlistPerson(
   database: Database,
-  ended: readonly Grant[],
+  subject: string,
   hasLive: (subject: string) => Promise<boolean>,
 ): Promise<void> {
-  const places = new Map(
-    // Grants of other lifetimes wrote other rows at the same places.
-    ended.filter(({ kind }) => kind !== "client")
-      .flatMap((grant) => rowsOf(grant).keys)
-      .map((key) => key.slice(0, -1))
-      .map((place) => [JSON.stringify(place), place]),
-  );
-  const lists = await Promise.all(
-    [...places.values()].map((place) => database.list<ListedPerson>(place)),
-  );
-  const there = lists.flat();
-  if (there.length === 0 || await hasLive(ended[0].subject)) return;
-  // A grant that comes meanwhile writes these rows again, and they stay.
-  await database.commit((transaction) =>
-    transaction.check(...there).delete(...there.map(({ key }) => key))
-  );
+  const listings = await database.list<Listing>(listedPersonKey(subject));
+  const seen = new Set<string>();
+  const read = await Promise.all(listings.map(async (listing) => {
+    // Listings share rows: a subject stays the same.
+    const keys = rowsOf(subject, listing.value).filter((key) => {
+      const printed = JSON.stringify(key);
+      return !seen.has(printed) && seen.add(printed);
+    });
+    return [listing, ...await database.getMany(keys)];
+  }));
+  if (read.length === 0 || await hasLive(subject)) return;
+  for (const entries of read) {
+    // A grant that comes meanwhile writes these again, and they stay.
+    await database.commit((transaction) =>
+      transaction.check(...entries).delete(...entries.map(({ key }) => key))
+    );
+  }
 }

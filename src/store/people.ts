@@ -32,7 +32,7 @@ const MOST_PLACES = 2000;
 export const GRANTS_READ = 100;
 
 /**
- * The old grants whose people one commit lists: each takes up to 16 rows, and a
+ * The old grants whose people one commit lists: each takes up to 17 rows, and a
  * commit takes a thousand mutations.
  */
 const GRANTS_PER_PIECE = 50;

@@ -20,6 +20,7 @@ import {
   type Found,
   isFound,
 } from "./database.ts";
+import { isErased, unlessErased } from "./erased.ts";
 import {
   listedSessionKey,
   sessionKey,
@@ -225,11 +226,11 @@ export function sessionStore(
     ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
-        write(transaction.check(absent(sessionKey(id))), id, {
+        write(unlessErased(transaction, session), id, {
           ...session,
           startedMilliseconds: database.clock(),
           expiresAt: database.now() + UNUSED_SESSION_SECONDS,
-        })
+        }).check(absent(sessionKey(id)))
       );
       if (++opened > uncounted) {
         opened = 0;
@@ -291,10 +292,11 @@ export function sessionStore(
         const { list: _, ...rest } = found.value;
         const session = { ...rest, binding, grantId };
         const isDone = await database.commit((transaction) =>
-          write(transaction.check(found), id, session)
+          write(unlessErased(transaction, session).check(found), id, session)
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (isDone) return session;
+        if (await isErased(database, session)) return undefined;
       }
     },
 
@@ -333,6 +335,15 @@ export function sessionStore(
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);
       return await endingOf(last);
+    },
+
+    /** Ends every session of a person, whichever grant used it. */
+    async forgetAllOf(binding: string): Promise<void> {
+      const listed: Deno.KvKey[] = [];
+      for await (const some of listedOf(binding)) {
+        listed.push(...some.map(({ key }) => key));
+      }
+      await endListed(listed);
     },
 
     /**

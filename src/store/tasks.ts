@@ -7,10 +7,11 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Caller } from "../caller.ts";
-import { RpcCode } from "../errors.ts";
+import { HttpError, RpcCode } from "../errors.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
+import { unlessErased } from "./erased.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { pause } from "../clock.ts";
@@ -287,8 +288,8 @@ export function taskStore(
         questions: {},
         expiresAt: database.now() + TASK_SECONDS,
       };
-      await database.commit((transaction) =>
-        transaction
+      const isMade = await database.commit((transaction) =>
+        unlessErased(transaction, { grantId })
           .create(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
           .set<TaskOfPerson>(tasksOfKey(list, taskId), {
@@ -296,6 +297,7 @@ export function taskStore(
             expiresAt: record.expiresAt,
           })
       );
+      if (!isMade) throw new HttpError(403, "The connection has ended");
       return await view(taskId, record);
     },
 
@@ -421,6 +423,7 @@ export function taskStore(
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
       for (const { key } of listed) {
         const taskId = key[2] as string;
+        const open = await database.find<TaskRecord>(taskKey(taskId));
         await end(taskId, { status: "cancelled" });
         const found = await database.find<TaskRecord>(taskKey(taskId));
         await database.commit((transaction) => {
@@ -429,8 +432,10 @@ export function taskStore(
           transaction.delete(key);
         });
         if (found?.value.durable) await steps.forget(taskId);
-        const ref = found?.value.outcome;
-        if (ref) await deleteText(database, ref);
+        const questions = Object.values(open?.value.questions ?? {});
+        for (const ref of [found?.value.outcome, ...questions]) {
+          if (ref) await deleteText(database, ref);
+        }
       }
     },
 

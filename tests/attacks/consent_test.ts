@@ -353,7 +353,17 @@ attacks("an account page obeys its own person only", {
     assert.doesNotMatch(account.text, /jo@example\.com|Everyone/);
   },
   "not without a session": async (target) => {
-    for (const step of ["end", "pause", "resume", "narrow", "sign-out"]) {
+    for (
+      const step of [
+        "end",
+        "pause",
+        "resume",
+        "narrow",
+        "sign-out",
+        "export",
+        "erase",
+      ]
+    ) {
       const answer = await target.form(`/account/${step}`, {
         csrf: "x",
         grants: "x",
@@ -363,7 +373,16 @@ attacks("an account page obeys its own person only", {
     }
   },
   "not by GET": async (target) => {
-    const steps = ["end", "pause", "resume", "narrow", "sign-in", "sign-out"];
+    const steps = [
+      "end",
+      "pause",
+      "resume",
+      "narrow",
+      "sign-in",
+      "sign-out",
+      "export",
+      "erase",
+    ];
     for (const step of steps) {
       assert.equal((await target.ask(`/account/${step}`)).status, 405);
     }

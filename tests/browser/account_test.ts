@@ -28,8 +28,10 @@ Deno.test("a person ends a connection that a client is using", async () => {
   await signInAs(page, "Someone");
   await page.getByText("Signed in as").waitFor();
   // Listed in OAUTH_ADMINS, so everyone's connections are shown as well.
-  await page.getByRole("heading", { name: "Everyone's connections" })
+  await page.getByRole("link", { name: "People" }).click();
+  await page.getByRole("heading", { name: "Everyone’s connections" })
     .waitFor();
+  await page.getByRole("link", { name: "Connections", exact: true }).click();
   await page.getByRole("button", { name: "End Test client", exact: true })
     .first().click();
   await page.getByText("No app is connected in your name").waitFor();
@@ -59,9 +61,10 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
   await page.goto(`${site.origin}/account`);
   await page.getByRole("button", { name: "Sign in with" }).click();
   await signInAs(page, "Someone");
-  await page.getByText("Latest calls").click();
-  await page.locator(".calls li", { hasText: "who_am_i" })
+  await page.getByRole("link", { name: "Latest calls of Test client" }).click();
+  await page.getByRole("row", { name: "who_am_i" })
     .getByText("Went well").waitFor();
+  await page.getByRole("link", { name: "Connections", exact: true }).click();
 
   await page.getByRole("button", { name: "Pause Test client" }).click();
   await page.getByText("The app is refused until you resume it").waitFor();
@@ -79,5 +82,41 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
   await becomes(403);
   const width = await page.evaluate("document.documentElement.scrollWidth");
   assert.ok(Number(width) <= 390, `${width}`);
+  assert.deepEqual(complaints, []);
+});
+
+Deno.test("a person downloads what is kept about them, and erases it", async () => {
+  await using site = await Site.start();
+  await using receiver = new LoopbackReceiver();
+  const client = await Client.register(site, receiver.redirectUri);
+  const context = await site.browser.newContext();
+  const complaints = policyComplaints(context);
+  const page = await context.newPage();
+  await page.goto(client.authorizationUrl);
+  await approve(page);
+  await signInAs(page, "Someone");
+  const token = await client.redeem((await receiver.answer).get("code")!);
+  assert.equal((await client.whoAmI(token)).status, 200);
+
+  await page.goto(`${site.origin}/account/data`);
+  await page.getByRole("button", { name: "Sign in with" }).click();
+  await signInAs(page, "Someone");
+  await page.getByRole("heading", { name: "Your data" }).waitFor();
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download it as JSON" }).click();
+  const download = await downloading;
+  assert.equal(download.suggestedFilename(), "account.json");
+  const { connections } = JSON.parse(
+    await Deno.readTextFile(await download.path()),
+  );
+  assert.equal(connections[0].clientName, "Test client");
+
+  const erase = page.getByRole("button", { name: "Erase everything" });
+  await erase.click();
+  // The browser wants the box ticked.
+  await page.getByRole("checkbox", { name: "Erase what" }).check();
+  await erase.click();
+  await page.getByText("Erased. You are signed out").waitFor();
+  await until(async () => (await client.whoAmI(token)).status === 401);
   assert.deepEqual(complaints, []);
 });

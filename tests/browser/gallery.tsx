@@ -11,25 +11,39 @@ import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
   AccountPage,
   type AccountProps,
-  type ConnectionInWords,
+  type PartLink,
   SignInPage,
 } from "../../src/pages/account_page.tsx";
+import {
+  type CallInWords,
+  CallsSection,
+} from "../../src/pages/calls_section.tsx";
+import {
+  type ConnectionInWords,
+  type ConnectionsProps,
+  ConnectionsSection,
+} from "../../src/pages/connections_section.tsx";
+import { DataSection } from "../../src/pages/data_section.tsx";
 import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
   type ConsentProps,
   type ScopeInWords,
 } from "../../src/pages/consent_page.tsx";
-import type { CallInWords } from "../../src/pages/latest_calls.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
+import { OperatorAttempts } from "../../src/pages/operator_attempts.tsx";
 import {
-  type OperatorProps,
-  OperatorSection,
-} from "../../src/pages/operator_section.tsx";
+  OperatorClients,
+  type OperatorClientsProps,
+} from "../../src/pages/operator_clients.tsx";
+import {
+  OperatorPeople,
+  type OperatorPeopleProps,
+} from "../../src/pages/operator_people.tsx";
 import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
@@ -101,7 +115,7 @@ const REMOVABLE = [
   { scope: "mail:send", words: "Sends a message." },
 ];
 
-const CALLS: readonly CallInWords[] = [
+const CALLS: readonly Omit<CallInWords, "person" | "client">[] = [
   { at: NOW - 120, tool: "search_mail", outcome: "ok", count: 57 },
   { at: NOW - 300, tool: "send_mail", outcome: "refused", count: 2 },
   { at: NOW - 4000, tool: "read_message", outcome: "tool_error", count: 1 },
@@ -116,11 +130,41 @@ const CALLS: readonly CallInWords[] = [
   { at: NOW - 90_500, tool: "health", outcome: "internal_error", count: 3 },
 ];
 
+const PARTS: readonly PartLink[] = [
+  { name: "", label: "Connections" },
+  { name: "tokens", label: "Access tokens" },
+  { name: "calls", label: "Calls" },
+  { name: "data", label: "Your data" },
+];
+
+const OPERATOR_PARTS: readonly PartLink[] = [
+  ...PARTS,
+  { name: "people", label: "People", isForOperators: true },
+  { name: "clients", label: "Clients", isForOperators: true },
+  { name: "attempts", label: "Attempts", isForOperators: true },
+];
+
 const ACCOUNT: AccountProps = {
-  lifetimes: LIFETIMES,
   serverTitle,
   about: ABOUT,
+  title: "Your connections",
+  part: "",
+  parts: PARTS,
   person: "octocat",
+  providerName: "GitHub",
+  csrf: "c",
+};
+
+/** The account of an operator, at one of its parts. */
+const operator = (part: string, title: string): AccountProps => ({
+  ...ACCOUNT,
+  part,
+  title,
+  parts: OPERATOR_PARTS,
+});
+
+const CONNECTIONS: ConnectionsProps = {
+  lifetimes: LIFETIMES,
   providerName: "GitHub",
   csrf: "c",
   now: NOW,
@@ -130,6 +174,7 @@ const ACCOUNT: AccountProps = {
       name: "Claude",
       domain: "claude.ai",
       connections: [GRANT],
+      callsHref: "/account/calls?client=Claude",
     },
     {
       clientId: "c1",
@@ -164,18 +209,18 @@ const ACCOUNT: AccountProps = {
   ],
 };
 
-/** The account page with every form open. */
-const CHANGES: AccountProps = {
-  ...ACCOUNT,
-  changed: "paused",
+/** The connections with every form open. */
+const CHANGES: ConnectionsProps = {
+  ...CONNECTIONS,
   clients: [
     {
-      ...ACCOUNT.clients[0],
-      connections: [{ ...GRANT, removable: REMOVABLE, calls: CALLS }],
+      ...CONNECTIONS.clients[0],
+      connections: [{ ...GRANT, removable: REMOVABLE }],
     },
     {
       clientId: "c2",
       name: "Cursor",
+      callsHref: "/account/calls?client=Cursor",
       connections: [
         {
           ...GRANT,
@@ -183,42 +228,41 @@ const CHANGES: AccountProps = {
           sessions: 0,
           pausedAt: NOW - 30,
           removable: REMOVABLE,
-          calls: CALLS.slice(0, 1),
           redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
         },
-        { ...GRANT, grantId: "g3", scopes: [], calls: [] },
+        { ...GRANT, grantId: "g3", scopes: [] },
       ],
     },
   ],
-  tokens: (
-    <TokenSection
-      isBare={false}
-      tokens={[{
-        grantId: "g4",
-        name: "Backup",
-        scopes: inWords("mail:read"),
-        createdAt: NOW - 90_000,
-        usedAt: NOW - 60,
-        endsAt: NOW + 30 * 86_400,
-        removable: REMOVABLE.slice(0, 1),
-        calls: CALLS.slice(0, 2),
-      }, {
-        grantId: "g5",
-        name: LONG_NAME,
-        scopes: [],
-        createdAt: NOW - 90_000,
-        endsAt: NOW + 86_400,
-        pausedAt: NOW - 4000,
-        calls: [],
-      }]}
-      scopes={inWords("mail:read", "mail:send")}
-      days={[7, 30, 90, 365]}
-      made={{ name: "Backup", token: `tsp_${"0123456789".repeat(6)}` }}
-      csrf="c"
-      now={NOW}
-    />
-  ),
 };
+
+const TOKENS = (
+  <TokenSection
+    isBare={false}
+    tokens={[{
+      grantId: "g4",
+      name: "Backup",
+      scopes: inWords("mail:read"),
+      createdAt: NOW - 90_000,
+      usedAt: NOW - 60,
+      endsAt: NOW + 30 * 86_400,
+      removable: REMOVABLE.slice(0, 1),
+      callsHref: "/account/calls?client=Backup",
+    }, {
+      grantId: "g5",
+      name: LONG_NAME,
+      scopes: [],
+      createdAt: NOW - 90_000,
+      endsAt: NOW + 86_400,
+      pausedAt: NOW - 4000,
+    }]}
+    scopes={inWords("mail:read", "mail:send")}
+    days={[7, 30, 90, 365]}
+    made={{ name: "Backup", token: `tsp_${"0123456789".repeat(6)}` }}
+    csrf="c"
+    now={NOW}
+  />
+);
 
 const WAIT = {
   serverTitle,
@@ -251,38 +295,24 @@ const MANY_TOOLS = Array.from({ length: 12 }, (_, index) => ({
   description: "Finds messages. Takes the search syntax of the mailbox.",
 }));
 
-const OPERATOR: OperatorProps = {
-  csrf: "c",
-  now: NOW,
-  people: {
-    people: [{
-      subject: "github:583231",
-      name: "octocat",
-      email: "octocat@example.com",
-      grants: [{ ...GRANT, clientName: "Claude" }],
-      count: 24,
-      isMore: false,
-    }, {
-      subject: "id.example.com/realms/example:" + "0123456789".repeat(4),
-      name: LONG_NAME,
-      grants: [{
-        ...GRANT,
-        clientName: RTL_NAME,
-        redirectUri: "http://127.0.0.1:33418/",
-      }, { ...GRANT, clientName: "Claude" }],
-      count: 2,
-      isMore: false,
-    }],
-    isFirst: true,
-    next: "0123456789abcdefoctopus",
-    gathering: 12_000,
-  },
-  machines: [{
-    subject: "client:nightly-build",
-    name: "Nightly build",
-    tokens: 2,
+const PEOPLE: OperatorPeopleProps = {
+  people: [{
+    subject: "github:583231",
+    name: "octocat",
+    email: "octocat@example.com",
+    grants: [{ ...GRANT, clientName: "Claude" }],
+    count: 24,
     isMore: false,
-    usedAt: NOW - 3000,
+  }, {
+    subject: "id.example.com/realms/example:" + "0123456789".repeat(4),
+    name: LONG_NAME,
+    grants: [{
+      ...GRANT,
+      clientName: RTL_NAME,
+      redirectUri: "http://127.0.0.1:33418/",
+    }, { ...GRANT, clientName: "Claude" }],
+    count: 2,
+    isMore: false,
   }],
   registrations: [{
     clientId: "hYx0q2cE8v1mZrJ5",
@@ -293,6 +323,19 @@ const OPERATOR: OperatorProps = {
       "http://localhost:6274/oauth/callback",
       "https://client.example/a/very/long/path/that/does/not/end/callback",
     ],
+  }],
+  isFirst: true,
+  next: "0123456789abcdefoctopus",
+  gathering: 12_000,
+};
+
+const CLIENTS: OperatorClientsProps = {
+  machines: [{
+    subject: "client:nightly-build",
+    name: "Nightly build",
+    tokens: 2,
+    isMore: false,
+    usedAt: NOW - 3000,
   }],
   clients: [
     {
@@ -309,34 +352,31 @@ const OPERATOR: OperatorProps = {
       redirectUris: ["https://intranet.example.com/callback"],
     },
   ],
-  attempts: [
-    { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
-    {
-      at: NOW - 300,
-      step: "GET /authorize",
-      client: LONG_NAME,
-      count: 57,
-      failure:
-        "invalid_request: redirect_uri is not one that the client registered",
-    },
-  ],
 };
 
-const OPERATOR_CALLS: OperatorProps["calls"] = {
-  filter: {},
-  isCut: true,
-  calls: failuresFirst([
-    ...CALLS.map((call) => ({ ...call, person: "octocat", client: "Claude" })),
-    {
-      at: NOW - 500,
-      tool: "a_tool_with_a_name_that_is_longer_than_anybody_would_wish",
-      outcome: "tool_error",
-      count: 1200,
-      person: LONG_NAME,
-      client: RTL_NAME,
-    },
-  ]),
-};
+const ATTEMPTS = [
+  { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
+  {
+    at: NOW - 300,
+    step: "GET /authorize",
+    client: LONG_NAME,
+    count: 57,
+    failure:
+      "invalid_request: redirect_uri is not one that the client registered",
+  },
+];
+
+const OPERATOR_CALLS = failuresFirst([
+  ...CALLS.map((call) => ({ ...call, person: "octocat", client: "Claude" })),
+  {
+    at: NOW - 500,
+    tool: "a_tool_with_a_name_that_is_longer_than_anybody_would_wish",
+    outcome: "tool_error",
+    count: 1200,
+    person: LONG_NAME,
+    client: RTL_NAME,
+  },
+]);
 
 const ERRORS: [
   name: string,
@@ -472,67 +512,132 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <WaitSignInPage serverTitle={serverTitle} id="w1" providerName="GitHub" />
   ),
   "account-waiting": (
-    <AccountPage
-      {...ACCOUNT}
-      waiting={
-        <WaitingSection
-          waits={[
-            { ...WAIT, createdAt: NOW - 60 },
-            {
-              ...WAIT,
-              client: { name: LONG_NAME },
-              message: `${LONG_NAME} `.repeat(9),
-              createdAt: NOW - 3000,
-            },
-          ]}
-          now={NOW}
-        />
-      }
-    />
+    <AccountPage {...ACCOUNT}>
+      <ConnectionsSection
+        {...CONNECTIONS}
+        waiting={
+          <WaitingSection
+            waits={[
+              { ...WAIT, createdAt: NOW - 60 },
+              {
+                ...WAIT,
+                client: { name: LONG_NAME },
+                message: `${LONG_NAME} `.repeat(9),
+                createdAt: NOW - 3000,
+              },
+            ]}
+            now={NOW}
+          />
+        }
+      />
+    </AccountPage>
   ),
   "account-signed-out": (
     <SignInPage serverTitle={serverTitle} providerName="GitHub" />
   ),
-  "account": <AccountPage {...ACCOUNT} />,
-  "account-changes": <AccountPage {...CHANGES} />,
-  "account-empty": <AccountPage {...ACCOUNT} clients={[]} ended={1} />,
-  "account-names": (
-    <AccountPage
-      {...ACCOUNT}
-      person={LONG_NAME}
-      clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
-        clientId: name,
-        name,
-        connections: [GRANT, { ...GRANT, grantId: "g2" }],
-      }))}
-    />
+  "account-erased": (
+    <SignInPage serverTitle={serverTitle} providerName="GitHub" isErased />
   ),
-  "account-operator-empty": (
-    <AccountPage {...ACCOUNT} clients={[]}>
-      <OperatorSection
-        {...OPERATOR}
-        people={{ people: [], isFirst: true }}
-        machines={[]}
-        registrations={[]}
-        attempts={[]}
-      />
-    </AccountPage>
-  ),
-  "account-operator": (
+  "account": (
     <AccountPage {...ACCOUNT}>
-      <OperatorSection {...OPERATOR} calls={OPERATOR_CALLS} />
+      <ConnectionsSection {...CONNECTIONS} />
     </AccountPage>
   ),
-  "account-operator-filtered": (
-    <AccountPage {...ACCOUNT} clients={[]}>
-      <OperatorSection
-        {...OPERATOR}
-        calls={{
-          calls: [],
-          isCut: false,
-          filter: { person: "octo", client: "claude", outcome: "failed" },
-        }}
+  "account-changes": (
+    <AccountPage {...ACCOUNT} changed="paused">
+      <ConnectionsSection {...CHANGES} />
+    </AccountPage>
+  ),
+  "account-empty": (
+    <AccountPage {...ACCOUNT} ended={1}>
+      <ConnectionsSection {...CONNECTIONS} clients={[]} />
+    </AccountPage>
+  ),
+  "account-names": (
+    <AccountPage {...ACCOUNT} person={LONG_NAME}>
+      <ConnectionsSection
+        {...CONNECTIONS}
+        clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
+          clientId: name,
+          name,
+          connections: [GRANT, { ...GRANT, grantId: "g2" }],
+        }))}
       />
+    </AccountPage>
+  ),
+  "account-tokens": (
+    <AccountPage {...ACCOUNT} part="tokens" title="Your access tokens">
+      {TOKENS}
+    </AccountPage>
+  ),
+  "account-calls": (
+    <AccountPage {...ACCOUNT} part="calls" title="Latest calls">
+      <CallsSection
+        calls={CALLS.map((call) => ({
+          ...call,
+          person: "octocat",
+          client: "Claude",
+        }))}
+        filter={{}}
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-data": (
+    <AccountPage {...ACCOUNT} part="data" title="Your data">
+      <DataSection csrf="c" providerName="GitHub" isRecent ledgerDays={30} />
+    </AccountPage>
+  ),
+  "account-data-later": (
+    <AccountPage {...ACCOUNT} part="data" title="Your data">
+      <DataSection csrf="c" providerName="GitHub" isRecent={false} />
+    </AccountPage>
+  ),
+  "account-people": (
+    <AccountPage {...operator("people", "Everyone’s connections")}>
+      <OperatorPeople {...PEOPLE} csrf="c" now={NOW} />
+    </AccountPage>
+  ),
+  "account-people-empty": (
+    <AccountPage {...operator("people", "Everyone’s connections")}>
+      <OperatorPeople
+        people={[]}
+        registrations={[]}
+        isFirst
+        csrf="c"
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-everyones-calls": (
+    <AccountPage {...operator("calls", "Latest calls")}>
+      <CallsSection
+        calls={OPERATOR_CALLS}
+        filter={{}}
+        isForOperators
+        isCut
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-calls-filtered": (
+    <AccountPage {...operator("calls", "Latest calls")}>
+      <CallsSection
+        calls={[]}
+        filter={{ person: "octo", client: "claude", outcome: "failed" }}
+        isForOperators
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-clients": (
+    <AccountPage {...operator("clients", "Clients you set up")}>
+      <OperatorClients {...CLIENTS} csrf="c" now={NOW} />
+    </AccountPage>
+  ),
+  "account-attempts": (
+    <AccountPage {...operator("attempts", "The last attempts to connect")}>
+      <OperatorAttempts attempts={ATTEMPTS} now={NOW} />
     </AccountPage>
   ),
   "dev-sign-in": (

@@ -1,5 +1,6 @@
 import axe from "axe-core";
 import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
 import { startChromium } from "../kit/chromium.ts";
 import { findClipped } from "./clipped.ts";
 import { GALLERY, gallery } from "./gallery.tsx";
@@ -162,7 +163,7 @@ Deno.test("a new token is on the screen with its button, at any size", () =>
   withGallery(async (browser, origin) => {
     for (const options of Object.values(NARROW)) {
       const page = await browser.newPage(options);
-      await page.goto(`${origin}/account-changes`);
+      await page.goto(`${origin}/account-tokens`);
       const copy = page.getByRole("button", { name: "Copy the token" });
       const { y, height } = (await copy.boundingBox())!;
       assert.ok(y >= 0 && y + height <= page.viewportSize()!.height);
@@ -261,14 +262,41 @@ Deno.test("a long list of scopes is folded, and ticked by All and None", () =>
     await page.getByText("8 of 8").waitFor();
   }));
 
+Deno.test("the parts of the account are one list of links away, by keyboard and without scripts", () =>
+  withGallery(async (browser, origin) => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 320, height: 640 },
+    });
+    const page = await context.newPage();
+    await page.goto(`${origin}/account-people`);
+    const nav = page.getByRole("navigation", { name: "Your account" });
+    assert.equal(await nav.getByRole("link").count(), 7);
+    assert.equal(
+      await nav.locator("[aria-current=page]").textContent(),
+      "People",
+    );
+    assert.ok((await nav.boundingBox())!.height < 200);
+    // A fragment from when all was one page.
+    await page.goto(`${origin}/account-people#calls`);
+    assert.equal(await nav.locator(":target").textContent(), "Calls");
+    await nav.getByRole("link", { name: "Connections" }).focus();
+    for (const name of ["Access tokens", "Calls", "Your data"]) {
+      await page.keyboard.press("Tab");
+      assert.equal(await page.locator(":focus").textContent(), name);
+    }
+  }));
+
 Deno.test("every End is in sight without scrolling sideways", () =>
   withGallery(async (browser, origin) => {
     for (const width of [390, 1100]) {
       const page = await browser.newPage({ viewport: { width, height: 800 } });
-      for (const name of ["account-operator", "account-names"]) {
+      for (
+        const name of ["account-people", "account-clients", "account-names"]
+      ) {
         await page.goto(`${origin}/${name}`);
         const buttons = await page.getByRole("button", { name: /^End/ }).all();
-        assert.ok(buttons.length > 2);
+        assert.ok(buttons.length > 0);
         for (const button of buttons) {
           const box = await button.boundingBox();
           assert.ok(box && box.x >= 0 && box.x + box.width <= width, name);
@@ -278,13 +306,24 @@ Deno.test("every End is in sight without scrolling sideways", () =>
     }
   }));
 
-Deno.test("a phone shows the first tool before anything is scrolled", () =>
+Deno.test("a phone shows how to connect before anything is scrolled, and the first tool soon after", () =>
   withGallery(async (browser, origin) => {
     const page = await browser.newPage({
       viewport: { width: 390, height: 780 },
     });
     await page.goto(`${origin}/landing`);
-    const box = await page.getByRole("heading", { name: "Search mail" })
-      .boundingBox();
-    assert.ok(box && box.y + box.height <= 780);
+    const bottomOf = async (locator: Locator) => {
+      const { y, height } = (await locator.boundingBox())!;
+      return y + height;
+    };
+    const copy = page.getByRole("button", {
+      name: "Copy the server's address",
+    });
+    const install = page.getByRole("link", {
+      name: "Open Claude's connectors",
+    });
+    const first = page.getByRole("heading", { name: "Health" });
+    assert.ok(await bottomOf(copy) < await bottomOf(install));
+    assert.ok(await bottomOf(install) <= 780);
+    assert.ok(await bottomOf(first) <= 780 * 1.25);
   }));

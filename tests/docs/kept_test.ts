@@ -19,6 +19,7 @@ const NOT_OF_A_PERSON = [
   "change-head",
   "client-use",
   "document",
+  "erased",
   "fence",
   "given-up",
   "last-start",

@@ -16,7 +16,9 @@ const TOKEN = /tsp_\w{58}/;
 
 /** Cuts a page to one form. */
 function formOf(page: Arrival, action: string): Arrival | undefined {
-  const text = page.text.split("<form").find((part) => part.includes(action));
+  const text = page.text.split("<form").find((part) =>
+    part.includes(`action="${action}"`)
+  );
   return text === undefined
     ? undefined
     : { ...page, text: `<form${text.split("</form>")[0]}` };
@@ -45,6 +47,11 @@ testFaults("seeing a new access token", OPTIONS, async (line) => {
   assert.equal(tokenOf(again), token, "and sees it again");
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
+/** The part where a form is, if it is not the first. */
+const PARTS: Record<string, string> = {
+  "/account/tokens": "/tokens",
+};
+
 /**
  * Fills in a form of the account page, and repeats that after a failure, until
  * the page is as it should be.
@@ -55,7 +62,8 @@ async function onAccountPage(
   isDone: (page: Arrival) => unknown,
   fields: Record<string, string> = {},
 ): Promise<Arrival> {
-  let page = await browser.open(`${BASE_URL}/account`);
+  const address = `${BASE_URL}/account${PARTS[action] ?? ""}`;
+  let page = await browser.open(address);
   for (let tries = 0; tries < 10; tries++) {
     const signIn = formOf(page, "/account/sign-in");
     if (page.status === 200 && !signIn && isDone(page)) return page;
@@ -64,7 +72,7 @@ async function onAccountPage(
     else if (form) page = await browser.press(form, "", "", fields);
     else {
       assert.equal(page.status, 503, page.text);
-      page = await browser.open(`${BASE_URL}/account`);
+      page = await browser.open(address);
     }
   }
   throw new Error("It is wedged");
@@ -151,4 +159,23 @@ testFaults("ending a token that a person made", OPTIONS, async (line) => {
   assert.equal(status, 200);
   return async () =>
     assert.equal((await call(new Client(line, ""), token)).status, 401);
+});
+
+testFaults("erasing oneself on the account page", OPTIONS, async (line) => {
+  const client = await register(line);
+  const { access_token } = await signIn(line, client);
+  const browser = browserOf(line);
+  const address = `${BASE_URL}/account/data`;
+  let page = await browser.open(address);
+  // Whatever fails: they sign in, and press it again.
+  for (let tries = 0; !page.text.includes("Erased. You are"); tries++) {
+    assert(tries < 15, page.text);
+    const erase = formOf(page, "/account/erase");
+    const form = erase ?? formOf(page, "/account/sign-in");
+    page = form
+      ? await browser.press(form, "", "", { erase: "on" })
+      : await browser.open(address);
+  }
+  return async () =>
+    assert.equal((await call(client, access_token)).status, 401);
 });

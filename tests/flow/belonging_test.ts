@@ -152,7 +152,7 @@ Deno.test("a session and a task end with their grant on /account, which shows wh
     "",
     "",
   );
-  const rows = page.text.split("<li>").slice(1);
+  const rows = page.text.split("<main>")[1].split("<li>").slice(1);
   assert.equal(rows.length, 2);
   const row = rows.findIndex((it) => it.includes("1 open session"));
   assert.doesNotMatch(rows[1 - row], /open session/);

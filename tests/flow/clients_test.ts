@@ -394,7 +394,7 @@ Deno.test("both SDKs call with a token that a person made on the account page", 
       await server.app.fetch(new Request(url + path, init)),
   }, { baseUrl: url });
   const page = await browser.press(
-    await browser.open(`${url}/account`),
+    await browser.open(`${url}/account/tokens`),
     "",
     "",
   );

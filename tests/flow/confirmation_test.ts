@@ -152,7 +152,7 @@ async function onAccount(
     provider,
     server,
     make: async () => {
-      const { status, text } = await visitor.press("/account/tokens", FORM);
+      const { status, text } = await visitor.makeToken(FORM);
       return { status, text, token: /tsp_\w{58}/.exec(text)?.[0] };
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

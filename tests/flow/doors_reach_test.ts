@@ -121,7 +121,7 @@ async function tokenFor(
 async function personalToken(server: OAuthServer): Promise<HeadersOf> {
   const browser = server.browser();
   const account = await browser.press(
-    await browser.open(`${BASE_URL}/account`),
+    await browser.open(`${BASE_URL}/account/tokens`),
     "",
     "",
   );

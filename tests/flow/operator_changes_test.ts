@@ -110,7 +110,7 @@ async function openAll(
     return bearer((await response.json()).access_token);
   };
   const visitor = await AccountVisitor.signIn(server);
-  const made = await visitor.press("/account/tokens", {
+  const made = await visitor.makeToken({
     name: "Backup",
     days: "365",
   });

@@ -61,7 +61,10 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
     issuer,
     browser,
     await browser.press(
-      formOf(await browser.open(`${BASE_URL}/account`), "/account/sign-in"),
+      formOf(
+        await browser.open(`${BASE_URL}/account/tokens`),
+        "/account/sign-in",
+      ),
       "",
       "",
     ),
@@ -238,7 +241,7 @@ Deno.test("what 0.2 stored names no provider, and is of the one that its subject
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
   assert.equal((await held.unredeemed.redeem(held.code)).status, 200);
   const here = returning(browser, first.issuer, after);
-  const own = await here.open(`${BASE_URL}/account`);
+  const own = await here.open(`${BASE_URL}/account/tokens`);
   assert.match(own.text, /action="\/account\/tokens"/);
 });
 

@@ -362,6 +362,8 @@ export function surface(world: () => World): Property[] {
           "/account/pause",
           "/account/narrow",
           "/account/sign-out",
+          "/account/export",
+          "/account/erase",
           "/authorize",
         ),
         nearlyParameters({
@@ -390,6 +392,7 @@ export function surface(world: () => World): Property[] {
           "/mcp",
           "/health",
           "/account",
+          "/account/people",
           "/oauth/callback",
           "/oauth/provider-callback",
           "/.well-known/oauth-protected-resource",

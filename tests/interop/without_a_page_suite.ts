@@ -43,7 +43,7 @@ async function personalToken({ url }: ServerProcess): Promise<string> {
     origin === url ? fetch : undefined
   );
   const signIn = await browser.press(
-    formOf(await browser.open(`${url}/account`), "/account/sign-in"),
+    formOf(await browser.open(`${url}/account/tokens`), "/account/sign-in"),
     "",
     "",
   );

@@ -23,22 +23,29 @@ export class AccountVisitor {
 
   static async signIn(
     server: Answering & Pick<OAuthServer, "provider">,
-    { as = "42", email = "jo@example.com" } = {},
+    /** `at`: the part that they come for. */
+    { as = "42", email = "jo@example.com", at = "" } = {},
   ): Promise<AccountVisitor> {
     server.provider.subject = as;
     server.provider.email = email;
     const browser = browserOf(server);
-    const page = await browser.open(`${BASE_URL}/account`);
+    const page = await browser.open(`${BASE_URL}/account${at}`);
     return new AccountVisitor(
       browser,
       await browser.press(formOf(page, "/account/sign-in"), "", ""),
     );
   }
 
-  /** Loads the page again. */
-  async look(query = ""): Promise<string> {
-    this.page = await this.browser.open(`${BASE_URL}/account${query}`);
+  /** Loads the first part again, or one at an address below `/account`. */
+  async look(path = ""): Promise<string> {
+    this.page = await this.browser.open(`${BASE_URL}/account${path}`);
     return this.words;
+  }
+
+  /** Makes an access token where people make theirs. */
+  async makeToken(fields: Record<string, string>): Promise<Arrival> {
+    await this.look("/tokens");
+    return await this.press("/account/tokens", fields);
   }
 
   /** Sends one of the page's forms. */

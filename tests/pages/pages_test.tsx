@@ -6,6 +6,7 @@ import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { createHash } from "node:crypto";
 import type { About } from "../../src/authoring/about.ts";
 import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";
+import { ConnectionsSection } from "../../src/pages/connections_section.tsx";
 import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
@@ -221,13 +222,13 @@ Deno.test("every page says who runs the server, and links to its policies", asyn
     <CallbackPage {...props} origins={[]} />,
     <SignInPage {...props} providerName="GitHub" />,
     <AccountPage
-      lifetimes={LIFETIMES}
       {...props}
+      title="Your data"
+      part="data"
+      parts={[]}
       person="octocat"
       providerName="GitHub"
-      clients={[]}
       csrf="c"
-      now={0}
     />,
     <LandingPage
       {...props}
@@ -265,7 +266,46 @@ Deno.test("LandingPage says the address once, and folds long lists of tools", as
   assert.match(html, /Node 22\.19 or later/);
 });
 
-Deno.test("AccountPage tells clients of one name apart by where answers go", async () => {
+Deno.test("LandingPage says how to connect before it lists the tools", async () => {
+  const { html } = await send(
+    <LandingPage
+      serverTitle="Tool Server"
+      baseUrl="https://tools.example"
+      tools={[{ name: "search_mail" }]}
+      access={{ kind: "sign-in" }}
+    />,
+  );
+  const [address, guide, tool] = ["/mcp<", "claude mcp add", "search_mail"]
+    .map((text) => html.indexOf(text));
+  assert.ok(0 < address && address < guide && guide < tool);
+});
+
+Deno.test("AccountPage has the parts that a person sees, and says which one it is", async () => {
+  const { html } = await send(
+    <AccountPage
+      base="/tools"
+      serverTitle="Tool Server"
+      title="Everyone’s connections"
+      part="people"
+      parts={[
+        { name: "", label: "Connections" },
+        { name: "people", label: "People", isForOperators: true },
+      ]}
+      person="octocat"
+      providerName="GitHub"
+      csrf="c"
+    />,
+  );
+  const [, nav] = /<nav[^>]*aria-label="Your account">(.*)<\/nav>/.exec(html)!;
+  assert.match(nav, /<a href="\/tools\/account">Connections<\/a>/);
+  assert.match(
+    nav,
+    /aria-label="For operators"><li id="people"><a href="\/tools\/account\/people" aria-current="page">People</,
+  );
+  assert.match(html, /<title>Everyone’s connections ·/);
+});
+
+Deno.test("ConnectionsSection tells clients of one name apart by where answers go", async () => {
   const connection = {
     createdAt: 0,
     usedAt: 0,
@@ -278,10 +318,8 @@ Deno.test("AccountPage tells clients of one name apart by where answers go", asy
     "cursor://anysphere.cursor-mcp/oauth/callback",
   ];
   const { html } = await send(
-    <AccountPage
+    <ConnectionsSection
       lifetimes={LIFETIMES}
-      serverTitle="Tool Server"
-      person="octocat"
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
         clientId: `c${index}`,

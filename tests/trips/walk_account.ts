@@ -10,7 +10,9 @@ import { signIn } from "./walk.ts";
 
 /** Walks from signing in to ending a connection. */
 export async function walkAccount(surroundings: Surroundings): Promise<void> {
-  await using processes = new Processes("oauth", surroundings);
+  await using processes = new Processes("oauth", surroundings, {
+    environment: { OAUTH_ADMINS: "root@example.com" },
+  });
   const client = await Client.register(processes.as("register"));
   for (let count = 0; count < 2; count++) await signIn(processes, client);
   const { provider } = processes;
@@ -19,6 +21,18 @@ export async function walkAccount(surroundings: Surroundings): Promise<void> {
   await visitor.press("/account/pause");
   await visitor.press("/account/resume");
   await visitor.press("/account/narrow");
-  await visitor.press("/account/tokens", { name: "Backup", days: "30" });
-  await visitor.press("/account/end", {}, 1);
+  await visitor.makeToken({ name: "Backup", days: "30" });
+  await visitor.press("/account/end");
+  for (const part of ["/calls", "/data"]) await visitor.look(part);
+  const operator = await AccountVisitor.signIn({ fetch, provider }, {
+    as: "root",
+    email: "root@example.com",
+    at: "/attempts",
+  });
+  // The first visit lists the people of version 0.2, and writes what waits.
+  for (let visit = 0; visit < 2; visit++) {
+    for (const part of ["/people", "/clients", "/attempts"]) {
+      await operator.look(part);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * `/account`: the page on which people see and end what they have allowed, with
- * its forms.
+ * `/account`: the pages on which people see and end what they have allowed, with
+ * their forms.
  *
  * @module
  */
@@ -8,27 +8,35 @@ import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
-import { accountPageEndpoint } from "./account_page.ts";
+import { accountPages } from "./account_page.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { personConfirmation } from "./confirmed_person.ts";
 import { connectionChanges } from "./connection_changes.ts";
+import { ownDataEndpoints } from "./own_data.ts";
+import { accountParts, type PartOptions } from "./parts.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
+import { accountPlaces } from "./places.ts";
 import { waitEndpoints } from "./waits.ts";
 
-/** The parts of the page and of its forms. */
+/** The parts of the pages and of their forms. */
 type AccountOptions =
-  & Parameters<typeof accountSignIn>[0]
+  & PartOptions
+  & Omit<Parameters<typeof accountSignIn>[0], "places">
   & Parameters<typeof personConfirmation>[0]
-  & Parameters<typeof accountPageEndpoint>[0]
-  & Parameters<typeof connectionChanges>[0]
+  & Parameters<typeof accountPages>[0]
+  & Omit<Parameters<typeof connectionChanges>[0], "places">
+  & Parameters<typeof ownDataEndpoints>[0]
   & Parameters<typeof waitEndpoints>[0]
   & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
 
-/** Makes the routes of the account page, and its way back from the provider. */
+/** Makes the routes of the account, and its way back from the provider. */
 export function accountRoutes(options: AccountOptions) {
   const { baseUrl, accountSessions, checkRate } = options;
-  const change = connectionChanges(options);
-  const { start, ...signIn } = accountSignIn(options);
+  const parts = accountParts(options);
+  const places = accountPlaces(baseUrl, parts);
+  const pageOf = accountPages(options, parts, places);
+  const change = connectionChanges({ ...options, places });
+  const { start, ...signIn } = accountSignIn({ ...options, places });
   const rated: MiddlewareHandler = async (c, next) => {
     await checkRate(c);
     await next();
@@ -42,7 +50,10 @@ export function accountRoutes(options: AccountOptions) {
   }
 
   const app = new Hono<Passing>();
-  app.get("/account", rated, accountPageEndpoint(options));
+  for (const part of parts) {
+    const path = part.name === "" ? "/account" : `/account/${part.name}`;
+    app.get(path, rated, pageOf(part));
+  }
   app.post("/account/sign-in", start);
   app.post("/account/sign-out", rated, signOut);
   app.post("/account/end", rated, change.end);
@@ -52,6 +63,9 @@ export function accountRoutes(options: AccountOptions) {
   const confirmPerson = personConfirmation(options);
   const makeToken = personalTokenEndpoint({ ...options, confirmPerson });
   app.post("/account/tokens", rated, makeToken);
+  const data = ownDataEndpoints(options);
+  app.post("/account/export", rated, data.download);
+  app.post("/account/erase", rated, data.erase);
   const wait = waitEndpoints(options);
   app.get("/wait/:id", rated, wait.show);
   app.post("/wait/:id", rated, wait.answer);

@@ -7,10 +7,12 @@
  */
 import type { Context } from "@hono/hono";
 import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
+import { seal, unseal } from "../../crypto/seal.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import { isBlocked } from "../rules/allowed_users.ts";
 import type { Confirmation } from "../rules/confirmation.ts";
+import { deriveKey } from "../rules/data_key.ts";
 import type { ListEntry } from "../rules/list_entry.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
@@ -31,11 +33,16 @@ import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
 import { checkSameSite } from "../doors/origin.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import { readParameters } from "../../http/body.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { AccountPlaces } from "./places.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
 
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
+
+/** Our `state`, and the sealed place after it. */
+const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
@@ -43,13 +50,11 @@ const SIGN_IN_SECONDS = 10 * 60;
 /** The time for which storing a session is tried while a person waits. */
 const SAVE_MILLISECONDS = 15_000;
 
-/** An id that the store of waits made. */
-const WAIT_ID = /^[\w-]{43}$/;
-
 /** Signs people in to the account page. */
 export function accountSignIn(
   {
     baseUrl,
+    places,
     provider,
     providerId,
     otherIds,
@@ -62,6 +67,8 @@ export function accountSignIn(
     log,
   }: {
     baseUrl: string;
+    /** Leads back to the part that someone came for. */
+    places: AccountPlaces;
     provider: Provider;
     /** The prefix that keeps the provider's subjects apart from another's. */
     providerId: string;
@@ -78,13 +85,36 @@ export function accountSignIn(
   },
 ) {
   const cookie = { name: "account-sign-in", baseUrl };
-  /** The wait whose page someone came from. */
-  const waitCookie = { name: "account-wait", baseUrl };
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
 
   // It names the provider, whose answer is no other provider's business.
   const stateOf = (handle: string) =>
     `${STATE_PREFIX}${handle}.${fingerprint(providerId).slice(0, 8)}`;
+
+  const placeKey = (handle: string, browser: string) =>
+    deriveKey(`${browser} ${handle}`, "account place");
+
+  /** Prints the `state`; the place in it is read by this browser alone. */
+  async function stateWith(
+    handle: string,
+    browser: string,
+    place: string,
+  ): Promise<string> {
+    const state = stateOf(handle);
+    if (place === "") return state;
+    return `${state}.${await seal(placeKey(handle, browser), place)}`;
+  }
+
+  async function placeOf(
+    sealed: string,
+    handle: string,
+    browser: string,
+  ): Promise<string | undefined> {
+    if (sealed === "") return undefined;
+    // It only says where to go on: the sign-in does not fail with it.
+    return await unseal(placeKey(handle, browser), sealed)
+      .catch(() => undefined);
+  }
 
   async function ask<T>(c: Context, question: () => Promise<T>): Promise<T> {
     try {
@@ -144,16 +174,15 @@ export function accountSignIn(
       // others.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
-      const wait = c.req.query("wait");
-      if (wait === undefined || !WAIT_ID.test(wait)) dropCookie(c, waitCookie);
-      else keepCookie(c, waitCookie, wait, SIGN_IN_SECONDS);
-      const { codeVerifier, nonce } = upstreamSecrets(
-        handle,
-        keepBrowser(c, baseUrl),
-      );
+      const browser = keepBrowser(c, baseUrl);
+      const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
+      const back = c.req.header("content-type") === undefined
+        ? undefined
+        : (await readParameters(c.req.raw)).get("back");
+      const state = await stateWith(handle, browser, places.check(back));
       const url = await ask(c, () =>
         provider.authorizationUrl({
-          state: stateOf(handle),
+          state,
           nonce,
           codeChallenge: codeChallenge(codeVerifier),
           redirectUri,
@@ -171,9 +200,8 @@ export function accountSignIn(
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
-      if (
-        !handle || !browser || !isSameSecret(state, stateOf(handle))
-      ) {
+      const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
+      if (!handle || !browser || !isSameSecret(own, stateOf(handle))) {
         throw new HttpError(
           400,
           "This sign-in has expired, or it began in another browser",
@@ -217,10 +245,8 @@ export function accountSignIn(
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      const wait = readCookie(c, waitCookie);
-      if (wait === undefined) return redirect(c, `${baseUrl}/account`);
-      dropCookie(c, waitCookie);
-      return redirect(c, `${baseUrl}/wait/${wait}`);
+      const place = await placeOf(sealed, handle, browser);
+      return redirect(c, places.addressOf(place));
     },
   };
 }

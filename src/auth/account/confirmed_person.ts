@@ -8,16 +8,10 @@ import type { Identity } from "../../caller.ts";
 import { type Clock, now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import type { Confirmation } from "../rules/confirmation.ts";
-import {
-  ACCOUNT_SESSION_SECONDS,
-  type AccountSessionStore,
-} from "../../store/account_sessions.ts";
+import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { Provider } from "../provider/provider.ts";
 import { identifyAgain } from "../provider/unavailable.ts";
-import type { SignedIn } from "./signed_in.ts";
-
-/** A sign-in that is no older counts where the provider cannot be asked. */
-const RECENT_SECONDS = 5 * 60;
+import { isRecent, type SignedIn } from "./signed_in.ts";
 
 /**
  * Makes the question who a signed-in person is now, where a rule looks at what
@@ -49,12 +43,12 @@ export function personConfirmation(
   }
 
   return async function confirmPerson(person: SignedIn): Promise<Identity> {
-    const { identity, expiresAt } = person.session;
+    const { identity } = person.session;
     if (!confirmation.isWanted) return identity;
     const asked = await ask(person);
     if (asked) return confirmation.reduce(asked);
-    const signedInAt = expiresAt - ACCOUNT_SESSION_SECONDS;
-    if (now(clock) < signedInAt + RECENT_SECONDS) return identity;
+    // The provider cannot be asked.
+    if (isRecent(person.session, now(clock))) return identity;
     throw signInAgain();
   };
 }

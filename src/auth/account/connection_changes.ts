@@ -30,12 +30,13 @@ import type { ApprovalStore } from "../../store/approvals.ts";
 import type { ConnectionStore } from "../../store/connections.ts";
 import type { Found } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
+import type { AccountPlaces } from "./places.ts";
 import type { SignedInPeople } from "./signed_in.ts";
 
 /** Makes the endpoints of those forms. */
 export function connectionChanges(
   {
-    baseUrl,
+    places,
     signedIn,
     accountSessions,
     approvals,
@@ -45,7 +46,8 @@ export function connectionChanges(
     clock,
     log,
   }: {
-    baseUrl: string;
+    /** Leads back to where a form was. */
+    places: AccountPlaces;
     signedIn: SignedInPeople;
     accountSessions: Pick<AccountSessionStore, "endAllOf">;
     approvals: Pick<ApprovalStore, "withhold">;
@@ -96,8 +98,10 @@ export function connectionChanges(
           client: after.clientName,
         });
       }
-      const what = isDone ? `changed=${changed}` : "ended=0";
-      return redirect(c, `${baseUrl}/account?${what}`);
+      const message: Record<string, string> = isDone
+        ? { changed }
+        : { ended: "0" };
+      return redirect(c, places.addressOf(form.get("back"), message));
     };
   }
 
@@ -199,7 +203,8 @@ export function connectionChanges(
       const count = subject === undefined
         ? await endSome(c, new Set(form.require("grants").split(" ")), session)
         : await endAllOf(c, decoded(subject), session);
-      return redirect(c, `${baseUrl}/account?ended=${count}`);
+      const message = { ended: String(count) };
+      return redirect(c, places.addressOf(form.get("back"), message));
     },
   };
 }

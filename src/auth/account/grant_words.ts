@@ -5,10 +5,9 @@
  */
 import { bindingOf, type Grant, isPassing } from "../rules/grant.ts";
 import { OFFLINE_ACCESS } from "../rules/scope.ts";
-import type { ConnectionInWords } from "../../pages/account_page.tsx";
+import type { ConnectionInWords } from "../../pages/connections_section.tsx";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import type { TokenInWords } from "../../pages/token_section.tsx";
-import type { NotedCall } from "../../store/call_list.ts";
 import type { SessionCounts, SessionStore } from "../../store/sessions.ts";
 
 /** The sources for describing grants. */
@@ -17,19 +16,39 @@ export interface WordSources {
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
-/** Counts the sessions of a person's grants; most have one binding. */
-export async function countSessions(
-  grants: readonly Grant[],
+/**
+ * Makes the counter of the sessions of grants; most of one person have one
+ * binding.
+ *
+ * @param most how many are counted of a binding
+ */
+export function sessionCounts(
   { sessions }: Pick<WordSources, "sessions">,
   most?: number,
-): Promise<SessionCounts> {
-  const bindings = new Set(grants.map(bindingOf));
-  const counts = await Promise.all(
-    [...bindings].map((binding) => sessions.countsOf(binding, most)),
-  );
+) {
+  const counted = new Map<string, Promise<SessionCounts>>();
+
+  function begin(binding: string): Promise<SessionCounts> {
+    const counts = counted.get(binding) ?? sessions.countsOf(binding, most);
+    // A failure is told to who waits for it.
+    counts.catch(() => {});
+    counted.set(binding, counts);
+    return counts;
+  }
+
   return {
-    of: new Map(counts.flatMap(({ of }) => [...of])),
-    isCut: counts.some(({ isCut }) => isCut),
+    /** Begins to count those of a binding. */
+    begin,
+
+    /** Counts those of some grants. */
+    async of(grants: readonly Grant[]): Promise<SessionCounts> {
+      const bindings = new Set(grants.map(bindingOf));
+      const counts = await Promise.all([...bindings].map(begin));
+      return {
+        of: new Map(counts.flatMap(({ of }) => [...of])),
+        isCut: counts.some(({ isCut }) => isCut),
+      };
+    },
   };
 }
 
@@ -37,10 +56,7 @@ export async function countSessions(
 export function connectionInWords(
   grant: Grant,
   { inWords }: Pick<WordSources, "inWords">,
-  { sessions, calls }: {
-    sessions: SessionCounts;
-    calls?: readonly NotedCall[];
-  },
+  { sessions }: { sessions: SessionCounts },
 ): ConnectionInWords {
   const { id: grantId, createdAt, usedAt, scopes, redirectUri, pausedAt } =
     grant;
@@ -53,7 +69,6 @@ export function connectionInWords(
     pausedAt,
     isPassing: isPassing(grant),
     removable: isPassing(grant) ? [] : removable(scopes, inWords),
-    calls,
     sessions: sessions.of.get(grantId) ?? 0,
     hasMoreSessions: sessions.isCut,
   };
@@ -63,7 +78,6 @@ export function connectionInWords(
 export function tokenInWords(
   grant: Grant,
   { inWords }: Pick<WordSources, "inWords">,
-  calls?: readonly NotedCall[],
 ): TokenInWords {
   const { id: grantId, clientName: name, scopes, createdAt, usedAt, endsAt } =
     grant;
@@ -76,7 +90,6 @@ export function tokenInWords(
     endsAt,
     pausedAt: grant.pausedAt,
     removable: removable(scopes, inWords),
-    calls,
   };
 }
 
@@ -85,4 +98,9 @@ function removable(
   inWords: WordSources["inWords"],
 ): ScopeInWords[] {
   return inWords(scopes.filter((scope) => scope !== OFFLINE_ACCESS));
+}
+
+/** Names the client of a grant, and an access token as such. */
+export function clientNameOf({ kind, clientName }: Grant): string {
+  return kind === "token" ? `${clientName} (access token)` : clientName;
 }

@@ -127,6 +127,6 @@ export function personalTokenEndpoint(
       grantId: grant.id,
     });
     // Loading that page again makes no second token.
-    return redirect(c, `${baseUrl}/account?made=${grant.id}`);
+    return redirect(c, `${baseUrl}/account/tokens?made=${grant.id}`);
   };
 }

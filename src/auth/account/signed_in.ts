@@ -12,9 +12,10 @@ import { isAllowed, isBlocked } from "../rules/allowed_users.ts";
 import type { ListEntry } from "../rules/list_entry.ts";
 import { isPersonOf } from "../rules/grant.ts";
 import type { Parameters } from "../rules/parameters.ts";
-import type {
-  AccountSession,
-  AccountSessionStore,
+import {
+  ACCOUNT_SESSION_SECONDS,
+  type AccountSession,
+  type AccountSessionStore,
 } from "../../store/account_sessions.ts";
 
 /** A signed-in person, and the id of their session. */
@@ -71,6 +72,17 @@ export function signedInPeople(
   }
 
   return { find, findForm, isOperator };
+}
+
+/** A sign-in that is no older stands for the person at this moment. */
+const RECENT_SECONDS = 5 * 60;
+
+/** Returns true if a person signed in a moment ago. */
+export function isRecent(
+  { expiresAt }: Pick<AccountSession, "expiresAt">,
+  now: number,
+): boolean {
+  return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SECONDS;
 }
 
 /** Makes the refusal of a form whose sender is not signed in. */

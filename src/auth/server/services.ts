@@ -16,11 +16,12 @@ import { assertionStore } from "../../store/once.ts";
 import { approvalStore } from "../../store/approvals.ts";
 import { attemptStore } from "../../store/attempts.ts";
 import { authorizationRequestStore } from "../../store/authorization_requests.ts";
+import { blockStore } from "../../store/blocks.ts";
 import { clientUseStore } from "../../store/client_uses.ts";
 import { connectionStore } from "../../store/connections.ts";
 import { codeStore } from "../../store/codes.ts";
 import type { Database } from "../../store/database.ts";
-import type { LedgerStore } from "../../store/ledger.ts";
+import { type LedgerStore, ledgerStore } from "../../store/ledger.ts";
 import { documentStore, type FetchDocument } from "../../store/documents.ts";
 import { secretStore } from "../../store/secrets.ts";
 import { grantStore } from "../../store/grants.ts";
@@ -36,6 +37,9 @@ import { boundedFetch } from "../clients/fetch_bounds.ts";
 import { signedInPeople } from "../account/signed_in.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
+import { personData } from "../grants/person_data.ts";
+import { bindingOf } from "../rules/grant.ts";
+import { resourceOf } from "../rules/resource.ts";
 import { mayHoldOf } from "./may_hold.ts";
 import { providerUrls } from "./provider_url.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
@@ -84,6 +88,11 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const assertions = assertionStore(database);
   const [ownId, ...otherIds] = subjectIds(config);
   const accountSessions = accountSessionStore(database);
+  const tasks = taskStore(database);
+  const waits = waitStore(database);
+  const connections = connectionStore(database, grants);
+  const accessTokens = accessTokenStore(database);
+  const endGrants = grantsEnd({ ...options, grants, tasks });
   return {
     ...options,
     clock,
@@ -108,17 +117,38 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     secrets,
     assertions,
     approvals: approvalStore(database),
-    connections: connectionStore(database, grants),
+    connections,
     requests: authorizationRequestStore(database),
     grants,
     people: peopleStore(database, grants),
-    endGrants: grantsEnd({ ...options, grants, tasks: taskStore(database) }),
-    accessTokens: accessTokenStore(database),
+    endGrants,
+    accessTokens,
+    personData: personData({
+      ...options,
+      accessTokens,
+      accountSessions,
+      blocks: blockStore(database),
+      connections,
+      endGrants,
+      grants,
+      // Where none is kept now, some may have been before.
+      ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
+      tasks,
+      waits,
+      bindingsOf: (subject) =>
+        Promise.resolve([
+          bindingOf({
+            issuer: baseUrl,
+            resource: resourceOf(baseUrl),
+            subject,
+          }),
+        ]),
+    }),
     clientUses: clientUseStore(database),
     codes: codeStore(database, lifetimes),
     refreshTokens: refreshTokenStore(database, lifetimes),
     lifetimes,
-    waits: waitStore(database),
+    waits,
     accountSessions,
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({

@@ -75,7 +75,7 @@ function closedServer(auth: AuthConfig, baseUrl: string): Hono<Passing> {
   // Clients take a missing document for "no sign-in", and a 5xx for an outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
-  for (const endpoint of [...STEPS, "GET /account", "POST /account/*"]) {
+  for (const endpoint of [...STEPS, "GET /account/*", "POST /account/*"]) {
     const [method, path] = endpoint.split(" ");
     app.on(method, path, refusal(501, auth));
   }

@@ -169,7 +169,10 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
     assert.equal(status, 403);
     assert.match(challenge!, /error="insufficient_scope".*scope="write"/);
   }
-  assert.match(await visitor.look(), /write 2 times Refused/);
+  assert.match(
+    await visitor.look("/calls"),
+    /Refused 2 times just now write/,
+  );
   // It is still listed, so that the client can ask for it.
   const listed = await server.call("tools/list", {}, {
     headers: { authorization: `Bearer ${tokens.access_token}` },
@@ -237,7 +240,7 @@ Deno.test("a token that a person made is paused, resumed and narrowed too", asyn
   using time = new FakeTime();
   await using server = await start();
   const visitor = await AccountVisitor.signIn(server);
-  await visitor.press("/account/tokens", { name: "Backup", days: "30" });
+  await visitor.makeToken({ name: "Backup", days: "30" });
   const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
   const program = new Client(server, "");
   assert.equal(await statusOf(program, token, "write"), 200);

@@ -214,7 +214,7 @@ Deno.test("an operator ends a connection with all its sign-ins", async () => {
   });
   const client = await Client.register(server);
   const tokens = [await client.connect(), await client.connect()];
-  const boss = await AccountVisitor.signIn(server, { as: "7" });
+  const boss = await AccountVisitor.signIn(server, { as: "7", at: "/people" });
   assert.match(boss.words, /2 sign-ins/);
   const [, grant] = /name="grants" value="([^"]*)"/.exec(boss.page.text)!;
   await boss.press("/account/end", { grants: grant });

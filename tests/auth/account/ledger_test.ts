@@ -58,7 +58,7 @@ async function ledgers(server: OAuthServer): Promise<Json[]> {
   return (await Array.fromAsync(entries)).map(({ value }) => value);
 }
 
-Deno.test("GET /account shows how a person's calls ended, and nothing they said", async () => {
+Deno.test("GET /account/calls shows how a person's calls ended, and nothing they said", async () => {
   await using server = await start();
   const client = await Client.register(server, { client_name: "Helper" });
   const { access_token } = await client.connect();
@@ -71,14 +71,14 @@ Deno.test("GET /account shows how a person's calls ended, and nothing they said"
   await call(client, access_token, "crash");
   await call(client, access_token, words);
 
-  const visitor = await AccountVisitor.signIn(server);
-  assert.match(visitor.words, /Latest calls of Helper 3 not done/);
+  const visitor = await AccountVisitor.signIn(server, { at: "/calls" });
+  await visitor.look("/calls?client=Help");
   for (
     const line of [
-      /crash Failed in the server just now/,
-      /fail Failed just now/,
-      /search Failed just now/,
-      /search 3 times Went well just now/,
+      /Failed in the server just now crash “ Helper ”/,
+      /Failed just now fail “/,
+      /Failed just now search “/,
+      /Went well 3 times just now search “/,
     ]
   ) assert.match(visitor.words, line);
   const [{ calls, ...rest }] = await ledgers(server);
@@ -96,7 +96,7 @@ Deno.test("GET /account shows how a person's calls ended, and nothing they said"
   assert(!JSON.stringify(calls).includes(words));
 });
 
-Deno.test("GET /account shows calls in 2025 sessions", async () => {
+Deno.test("GET /account/calls shows calls in 2025 sessions", async () => {
   await using server = await start();
   const client = await Client.register(server);
   const { access_token } = await client.connect();
@@ -111,20 +111,23 @@ Deno.test("GET /account shows calls in 2025 sessions", async () => {
     },
   );
   await called.body?.cancel();
-  const visitor = await AccountVisitor.signIn(server);
-  assert.match(visitor.words, /fail Failed just now/);
+  const visitor = await AccountVisitor.signIn(server, { at: "/calls" });
+  assert.match(visitor.words, /Failed just now fail/);
 });
 
-Deno.test("GET /account shows no one else's calls", async () => {
+Deno.test("GET /account/calls shows no one else's calls", async () => {
   await using server = await start();
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   await call(client, access_token, "fail");
-  const visitor = await AccountVisitor.signIn(server, { as: "43" });
-  assert.doesNotMatch(visitor.words, /fail|Latest calls/);
+  const visitor = await AccountVisitor.signIn(server, {
+    as: "43",
+    at: "/calls",
+  });
+  assert.match(visitor.words, /No tool was called lately/);
 });
 
-Deno.test("GET /account shows how a task ended, once it has", async () => {
+Deno.test("GET /account/calls shows how a task ended, once it has", async () => {
   await using server = await start();
   const client = await Client.register(server);
   const { access_token } = await client.connect();
@@ -138,8 +141,10 @@ Deno.test("GET /account shows how a task ended, once it has", async () => {
   const { result } = await response.json();
   assert.equal(result.resultType, "task", JSON.stringify(result));
   const visitor = await AccountVisitor.signIn(server);
-  await until(async () => /build Failed/.test(await visitor.look()));
-  assert.doesNotMatch(visitor.words, /build Went well/);
+  await until(async () =>
+    /Failed just now build/.test(await visitor.look("/calls"))
+  );
+  assert.doesNotMatch(visitor.words, /Went well just now build/);
 });
 
 Deno.test("a connection that ends takes its calls with it", async () => {
@@ -147,11 +152,12 @@ Deno.test("a connection that ends takes its calls with it", async () => {
   const client = await Client.register(server);
   const { access_token, refresh_token } = await client.connect();
   await call(client, access_token, "search");
-  const visitor = await AccountVisitor.signIn(server);
+  const visitor = await AccountVisitor.signIn(server, { at: "/calls" });
   assert.equal((await ledgers(server)).length, 1);
   await call(client, access_token, "search");
-  await visitor.press("/account/end");
   await visitor.look();
+  await visitor.press("/account/end");
+  await visitor.look("/calls");
   assert.deepEqual(await ledgers(server), []);
   assert.equal((await client.refresh(refresh_token)).status, 400);
 });
@@ -162,9 +168,13 @@ Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", as
   const client = await Client.register(server);
   const tokens = await client.connect();
   await call(client, tokens.access_token, "search");
-  assert.match((await AccountVisitor.signIn(server)).words, /search Went well/);
+  const at = "/calls";
+  assert.match(
+    (await AccountVisitor.signIn(server, { at })).words,
+    /Went well just now search/,
+  );
   time.tick(2 * 24 * 60 * 60);
-  const { words } = await AccountVisitor.signIn(server);
+  const { words } = await AccountVisitor.signIn(server, { at });
   assert.match(words, /No tool was called lately/);
 
   await using none = await start({ OAUTH_LEDGER_DAYS: "0" });
@@ -173,18 +183,20 @@ Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", as
   const visitor = await AccountVisitor.signIn(none);
   assert.match(visitor.words, /App/);
   assert.doesNotMatch(visitor.words, /Latest calls|No tool was called/);
+  await visitor.look("/calls");
+  assert.equal(visitor.page.status, 404);
   assert.deepEqual(await ledgers(none), []);
 });
 
 Deno.test("a token that a person made shows its calls", async () => {
   await using server = await start();
   const visitor = await AccountVisitor.signIn(server);
-  await visitor.press("/account/tokens", { name: "Backup", days: "30" });
+  await visitor.makeToken({ name: "Backup", days: "30" });
   const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
   await call(new Client(server, ""), token, "crash");
   assert.match(
-    await visitor.look(),
-    /Latest calls of Backup 1 not done crash Failed in the server/,
+    await visitor.look("/calls"),
+    /Failed in the server just now crash “ Backup \(access token\) ”/,
   );
 });
 
@@ -225,7 +237,7 @@ async function busyServer(): Promise<OAuthServer> {
 
 /** Finds the rows of the calls on an operator's page. */
 function rowsOf({ page }: AccountVisitor) {
-  const [, section] = /<section id="calls">([^]*?)<\/section>/.exec(page.text)!;
+  const [, section] = /<section>([^]*?)<\/section>/.exec(page.text)!;
   return section.split('<tr role="row">').slice(2).map((row) => {
     const [outcome, , tool, person, client] = row.split("<td").slice(1).map(
       (cell) => cell.replace(/^[^>]*>/, "").replaceAll(/<[^>]*>|[“”]/g, ""),
@@ -234,7 +246,7 @@ function rowsOf({ page }: AccountVisitor) {
   });
 }
 
-const ROOT = { as: "root", email: "root@example.com" };
+const ROOT = { as: "root", email: "root@example.com", at: "/calls" };
 
 Deno.test("an operator sees everyone's calls, failures first, machines too", async () => {
   await using server = await busyServer();
@@ -279,12 +291,12 @@ for (
   Deno.test(`an operator filters calls by ${query}`, async () => {
     await using server = await busyServer();
     const visitor = await AccountVisitor.signIn(server, ROOT);
-    await visitor.look(query);
+    await visitor.look(`/calls${query}`);
     const rows = rowsOf(visitor).map(({ person, tool }) => `${person} ${tool}`);
     assert.deepEqual(rows.sort(), wanted);
     const isEmpty = /No call is like this/.test(visitor.words);
     assert.equal(isEmpty, wanted.length === 0);
-    const form = formOf(visitor.page, "/account#calls").text;
+    const form = formOf(visitor.page, "/account/calls").text;
     for (const [, value] of new URLSearchParams(query)) {
       assert(form.includes(`value="${value}"`), value);
     }
@@ -295,27 +307,32 @@ Deno.test("an operator sees calls of every outcome when none is asked for that t
   await using server = await busyServer();
   const visitor = await AccountVisitor.signIn(server, ROOT);
   const all = rowsOf(visitor).length;
-  await visitor.look("?outcome=other");
+  await visitor.look("/calls?outcome=other");
   assert.equal(rowsOf(visitor).length, all);
 });
 
 Deno.test("an operator is shown no calls where none are kept", async () => {
   await using server = await start({ OAUTH_LEDGER_DAYS: "0" });
-  const { page } = await AccountVisitor.signIn(server, ROOT);
-  assert.equal(page.status, 200);
-  assert.doesNotMatch(page.text, /<section id="calls">/);
+  const visitor = await AccountVisitor.signIn(server, { ...ROOT, at: "" });
+  assert.equal(visitor.page.status, 200);
+  assert.doesNotMatch(visitor.words, /Calls/);
+  await visitor.look("/calls");
+  assert.equal(visitor.page.status, 404);
 });
 
 Deno.test("no one but an operator sees everyone's calls, whatever they ask for", async () => {
   await using server = await busyServer();
   const visitor = await AccountVisitor.signIn(server);
-  assert.doesNotMatch(await visitor.look("?person=ada"), /First app|Person/);
+  assert.doesNotMatch(
+    await visitor.look("/calls?person=ada"),
+    /First app|Person/,
+  );
 });
 
 Deno.test("what a filter asks for is shown as text", async () => {
   await using server = await start();
   const visitor = await AccountVisitor.signIn(server, ROOT);
   const query = new URLSearchParams({ person: `"><script>alert(1)</script>` });
-  await visitor.look(`?${query}`);
+  await visitor.look(`/calls?${query}`);
   assert(!visitor.page.text.includes("<script>alert"));
 });

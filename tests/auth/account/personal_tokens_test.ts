@@ -43,12 +43,12 @@ function formOf(page: Arrival, action: string): Arrival {
 
 async function signIn(
   server: OAuthServer,
-  { as = "42", email = "jo@example.com" } = {},
+  { as = "42", email = "jo@example.com", at = "/tokens" } = {},
 ): Promise<{ browser: Browser; page: Arrival }> {
   server.provider.subject = as;
   server.provider.email = email;
   const browser = server.browser();
-  const page = await browser.open(`${BASE_URL}/account`);
+  const page = await browser.open(`${BASE_URL}/account${at}`);
   return {
     browser,
     page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
@@ -93,11 +93,12 @@ Deno.test("POST /account/tokens makes a token that is shown on its page alone an
   });
   assert.equal((await call(server, token, "mail")).text, "mail");
   assert.equal((await call(server, token, "send")).status, 403);
-  const again = await signedIn.browser.open(`${BASE_URL}/account`);
+  const again = await signedIn.browser.open(`${BASE_URL}/account/tokens`);
   assert.match(again.text, /Backup/);
   assert(!again.text.includes(token));
   // It is the person's own, and belongs to no app.
-  assert.match(again.text, /No app is connected/);
+  const apps = await signedIn.browser.open(`${BASE_URL}/account`);
+  assert.match(apps.text, /No app is connected/);
 });
 
 Deno.test("loading the page of a new token again makes no other, and shows it to its browser alone", async () => {
@@ -105,7 +106,7 @@ Deno.test("loading the page of a new token again makes no other, and shows it to
   const { browser, page } = await signIn(server);
   const { page: made, token } = await make({ browser, page });
   const { pathname, searchParams } = new URL(made.url);
-  assert.equal(pathname, "/account");
+  assert.equal(pathname, "/account/tokens");
   const again = await browser.open(made.url);
   assert(again.text.includes("Backup"));
   assert(again.text.includes(token));
@@ -197,7 +198,7 @@ Deno.test("the last use of a made token is written once a minute", async () => {
     return value.usedAt;
   };
   const madeAt = await usedAt();
-  const shown = await browser.open(`${BASE_URL}/account`);
+  const shown = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(shown.text, /never used/);
   time.tick(59);
   await call(server, token);
@@ -205,7 +206,7 @@ Deno.test("the last use of a made token is written once a minute", async () => {
   time.tick(2);
   await call(server, token);
   await until(async () => await usedAt() === madeAt + 61);
-  const after = await browser.open(`${BASE_URL}/account`);
+  const after = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(after.text, /last used/);
 });
 
@@ -218,6 +219,7 @@ Deno.test("an operator sees whose tokens there are, and ends them", async () => 
   const { browser, page } = await signIn(server, {
     as: "1",
     email: "ops@example.com",
+    at: "/people",
   });
   assert.match(page.text, /Backup \(access token\)/);
   await browser.press(formOf(page, "/account/end"), "", "");
@@ -328,7 +330,10 @@ Deno.test("the page says that a token opens nothing that needs a permission, to 
   const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
   await using server = await startOAuthServer({ tools, environment });
   const none = /You may use nothing here that needs a permission/;
-  assert.match((await AccountVisitor.signIn(server)).words, none);
+  const at = "/tokens";
+  assert.match((await AccountVisitor.signIn(server, { at })).words, none);
   server.provider.memberships = { organizations: ["acme"] };
-  assert.doesNotMatch((await AccountVisitor.signIn(server)).words, none);
+  const member = await AccountVisitor.signIn(server, { at });
+  assert.match(member.words, /It may use/);
+  assert.doesNotMatch(member.words, none);
 });

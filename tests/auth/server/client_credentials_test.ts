@@ -253,9 +253,10 @@ Deno.test("an operator sees when each client was last used, also after its token
   );
   time.tick(2 * 3600);
   const browser = server.browser();
-  const account = await browser.open(`${BASE_URL}/account`);
-  const page = await browser.press(account, "", "");
-  const rows = page.text.split("<tr").map((row) =>
+  const account = await browser.open(`${BASE_URL}/account/people`);
+  const people = await browser.press(account, "", "");
+  const clients = await browser.open(`${BASE_URL}/account/clients`);
+  const rows = (people.text + clients.text).split("<tr").map((row) =>
     row.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ")
   );
   const rowOf = (name: string) => rows.findLast((row) => row.includes(name))!;

@@ -1,17 +1,24 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Everyone's latest tool calls: failures first, and a filter.
+ * The latest tool calls of a person, or for operators of everyone: failures
+ * first, and a filter.
  *
  * @module
  */
+import type { Outcome } from "../log/outcome.ts";
 import { visible } from "../log/log_line.ts";
+import { OutcomeBadge } from "./call_outcome.tsx";
 import { displayName } from "./display_name.ts";
-import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
-/** One person's calls. */
-export interface OperatorCall extends CallInWords {
+/** Calls of one tool within an hour that ended the same way. */
+export interface CallInWords {
+  /** The time of the last of them, in epoch seconds. */
+  at: number;
+  tool: string;
+  outcome: Outcome;
+  count: number;
   /** The person's name at the provider. */
   person: string;
   client: string;
@@ -27,12 +34,14 @@ export interface CallFilter {
 }
 
 /** The contents of the section. */
-interface OperatorCallsProps {
+export interface CallsProps {
   /** Path of the public address; empty at a root. */
   base?: string;
   /** The calls that the filter lets through, failures first. */
-  calls: readonly OperatorCall[];
+  calls: readonly CallInWords[];
   filter: CallFilter;
+  /** True where the calls are everyone's. */
+  isForOperators?: boolean;
   /** Set when there are more people than those whose calls these are. */
   isCut?: boolean;
   now: number;
@@ -44,20 +53,25 @@ const MOST_ROWS = 100;
 const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];
 
 /** Calls, failures first. */
-export function OperatorCalls(
-  { base = "", calls, filter, isCut, now }: OperatorCallsProps,
+export function CallsSection(
+  { base = "", calls, filter, isForOperators, isCut, now }: CallsProps,
 ) {
   const { person, client, outcome } = filter;
   const isFiltered = Boolean(person || client || outcome);
   return (
     <Table
-      title="Latest calls"
-      id="calls"
+      label="Latest calls"
       empty={isFiltered
         ? "No call is like this. Shorten the names, or choose any outcome."
         : "No tool was called lately."}
       isCompact
-      columns={["Outcome", "When", "Tool", "Person", "Client"]}
+      columns={[
+        "Outcome",
+        "When",
+        "Tool",
+        ...isForOperators ? ["Person"] : [],
+        "Client",
+      ]}
       rows={calls.slice(0, MOST_ROWS).map((call) => [
         <>
           <OutcomeBadge outcome={call.outcome} />
@@ -65,22 +79,24 @@ export function OperatorCalls(
         </>,
         <Moment at={call.at} now={now} />,
         <code>{visible(call.tool)}</code>,
-        <bdi>{displayName(call.person)}</bdi>,
+        ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
         <>
           “<bdi>{displayName(call.client)}</bdi>”
         </>,
       ])}
     >
-      <form class="filter" method="get" action={`${base}/account#calls`}>
-        <label>
-          Person
-          <input
-            type="text"
-            name="person"
-            value={person ?? ""}
-            autocomplete="off"
-          />
-        </label>
+      <form class="filter" method="get" action={`${base}/account/calls`}>
+        {isForOperators && (
+          <label>
+            Person
+            <input
+              type="text"
+              name="person"
+              value={person ?? ""}
+              autocomplete="off"
+            />
+          </label>
+        )}
         <label>
           Client
           <input
@@ -104,8 +120,8 @@ export function OperatorCalls(
       </form>
       {isCut && (
         <p class="small soft">
-          Calls of machines and of the people listed below, who are not all:
-          search for a person.
+          Calls of machines and of the first people of the list, who are not
+          all: search for a person.
         </p>
       )}
       {calls.length > MOST_ROWS && (

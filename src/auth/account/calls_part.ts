@@ -1,0 +1,133 @@
+/**
+ * `GET /account/calls`: the latest calls of a person, and for an operator those
+ * of everyone.
+ *
+ * @module
+ */
+import { isFailure } from "../../log/outcome.ts";
+import { basePathOf } from "../../net/base_path.ts";
+import {
+  type CallFilter,
+  type CallInWords,
+  CallsSection,
+} from "../../pages/calls_section.tsx";
+import { failuresFirst } from "../../store/call_list.ts";
+import type { LedgerStore } from "../../store/ledger.ts";
+import type { PeopleStore } from "../../store/people.ts";
+import { type Client, clientName } from "../rules/client.ts";
+import { isMachine } from "../rules/configured_client.ts";
+import { type Grant, ledgerIdOf } from "../rules/grant.ts";
+import { nameOf } from "../rules/person.ts";
+import { machineSubject } from "../rules/subject.ts";
+import { clientNameOf } from "./grant_words.ts";
+import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
+import type { AccountPart, Visit } from "./account_part.ts";
+
+/** The most people whose calls a page shows, and connections of each. */
+const PEOPLE = 100;
+const CONNECTIONS = 20;
+
+/** The people and the clients that an operator sees. */
+interface CallSources extends OwnGrantSources {
+  people: Pick<PeopleStore, "list">;
+  /** `OAUTH_CLIENTS`. */
+  configured: readonly Client[];
+  ledger: Pick<LedgerStore, "list">;
+}
+
+/** Makes the address of the calls of a client of the person who looks. */
+export function callsHref(
+  { form: { base }, isOperator, session }: Visit,
+  client: string,
+): string {
+  const query = new URLSearchParams({
+    ...isOperator && { person: session.subject },
+    client,
+  });
+  return `${base}/account/calls?${query}`;
+}
+
+/** Makes the part. */
+export function callsPart(
+  options: CallSources & { baseUrl: string },
+): AccountPart {
+  const base = basePathOf(options.baseUrl);
+  return {
+    name: "calls",
+    label: "Calls",
+    title: "Latest calls",
+    query: ["person", "client", "outcome"],
+
+    async show({ session: { subject }, isOperator, query, now }) {
+      const filter = filterOf(query);
+      const { grants, isCut } = isOperator
+        ? await grantsOfPeople(options, filter)
+        : { grants: (await ownGrants(subject, options)).own, isCut: false };
+      const calls = await callsOf(options, grants, filter, isOperator);
+      return CallsSection({
+        base,
+        calls,
+        filter,
+        isForOperators: isOperator,
+        isCut,
+        now,
+      });
+    },
+  };
+}
+
+/** The calls that someone asks for. */
+function filterOf(
+  { person, client, outcome }: Record<string, string | undefined>,
+): CallFilter {
+  return {
+    person,
+    client,
+    outcome: outcome === "failed" || outcome === "fine" ? outcome : undefined,
+  };
+}
+
+/** Lists the grants of the first people that an operator asks for. */
+async function grantsOfPeople(
+  { people }: CallSources,
+  { person: search }: CallFilter,
+): Promise<{ grants: Grant[]; isCut: boolean }> {
+  const page = await people.list({ search, most: PEOPLE });
+  return {
+    grants: page.people.flatMap((one) => one.grants.slice(0, CONNECTIONS)),
+    isCut: page.next !== undefined,
+  };
+}
+
+/** Lists the calls under some grants, and for an operator those of machines. */
+async function callsOf(
+  { ledger, configured }: CallSources,
+  grants: readonly Grant[],
+  { person, client, outcome }: CallFilter,
+  withMachines: boolean,
+): Promise<CallInWords[]> {
+  const machines = withMachines ? configured.filter(isMachine) : [];
+  const owners = new Map([
+    // A machine's calls are kept longer than its grants.
+    ...machines.map((machine) => {
+      const name = clientName(machine);
+      const owner = { person: name, client: name };
+      return [machineSubject(machine.clientId), owner] as const;
+    }).filter(([, owner]) => holds(owner.person, person)),
+    ...grants.map((grant) => {
+      const owner = { person: nameOf(grant), client: clientNameOf(grant) };
+      return [ledgerIdOf(grant), owner] as const;
+    }),
+  ].filter(([, owner]) => holds(owner.client, client)));
+  const ledgers = await ledger.list([...owners.keys()]);
+  const calls = [...owners.values()].flatMap((owner, index) =>
+    ledgers[index].map((call) => ({ ...call, ...owner }))
+  );
+  return failuresFirst(calls).filter((call) =>
+    outcome === undefined || isFailure(call.outcome) === (outcome === "failed")
+  );
+}
+
+function holds(name: string, part = ""): boolean {
+  return name.toLowerCase().includes(part.trim().toLowerCase());
+}

@@ -1,0 +1,107 @@
+/**
+ * `GET /account`: the connections of a person's clients.
+ *
+ * @module
+ */
+import type { Lifetimes } from "../rules/lifetimes.ts";
+import type { Client } from "../rules/client.ts";
+import { bindingOf, type Grant } from "../rules/grant.ts";
+import { resourceOf } from "../rules/resource.ts";
+import {
+  type ConnectedClient,
+  type ConnectionInWords,
+  ConnectionsSection,
+} from "../../pages/connections_section.tsx";
+import { WaitingSection } from "../../pages/waiting_section.tsx";
+import type { LedgerStore } from "../../store/ledger.ts";
+import type { WaitStore } from "../../store/waits.ts";
+import {
+  connectionInWords,
+  sessionCounts,
+  type WordSources,
+} from "./grant_words.ts";
+import { callsHref } from "./calls_part.ts";
+import { waitsInWords } from "./waits.ts";
+import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
+import type { AccountPart } from "./account_part.ts";
+
+/** Makes the part. */
+export function connectionsPart(
+  options: WordSources & OwnGrantSources & {
+    baseUrl: string;
+    providerName: string;
+    /** `OAUTH_CLIENTS`. */
+    configured: readonly Client[];
+    /** Absent where no calls are kept. */
+    ledger?: LedgerStore;
+    /** The questions that wait for people. */
+    waits: Pick<WaitStore, "listOf">;
+    lifetimes: Lifetimes;
+  },
+): AccountPart {
+  const { baseUrl, providerName, lifetimes } = options;
+  const configured = new Set(
+    options.configured.map(({ clientId }) => clientId),
+  );
+  return {
+    name: "",
+    label: "Connections",
+    title: "Your connections",
+
+    async show(visit) {
+      const { session: { subject }, form, now } = visit;
+      const counts = sessionCounts(options);
+      // They are most likely here, and are then read beside the grants.
+      counts.begin(
+        bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
+      );
+      const [{ own, most }, waits] = await Promise.all([
+        ownGrants(subject, options),
+        waitsInWords(subject, options),
+      ]);
+      const connections = own.filter(({ kind }) => kind !== "token");
+      const sessions = await counts.of(connections);
+      return ConnectionsSection({
+        ...form,
+        waiting: WaitingSection({ base: form.base, waits, now }),
+        providerName,
+        clients: byClient(
+          connections,
+          configured,
+          (grant) => connectionInWords(grant, options, { sessions }),
+        ).map((client) => ({
+          ...client,
+          callsHref: options.ledger && callsHref(visit, client.name),
+        })),
+        lifetimes,
+        most,
+        now,
+      });
+    },
+  };
+}
+
+/** Groups sign-ins under the connection that they are of, newest first. */
+function byClient(
+  grants: readonly Grant[],
+  configured: ReadonlySet<string>,
+  inWords: (grant: Grant) => ConnectionInWords,
+): ConnectedClient[] {
+  const groups = Map.groupBy(
+    grants,
+    ({ kind = "", clientId }) => `${kind} ${clientId}`,
+  );
+  return [...groups.values()].map((held) => {
+    const [{ clientId, clientName: name }] = held;
+    return {
+      clientId,
+      name,
+      isConfigured: configured.has(clientId),
+      // Only a client with a metadata document has an address as its id.
+      domain: clientId.startsWith("https:")
+        ? URL.parse(clientId)?.hostname
+        : undefined,
+      connections: held.map(inWords),
+    };
+  });
+}

@@ -1,0 +1,76 @@
+/**
+ * The forms by which a person downloads what is kept about them, and erases it.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { type Clock, now } from "../../clock.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { HttpError } from "../../errors.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { dropCookie } from "../../http/cookie.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
+import { redirect } from "../../http/redirect.ts";
+import type { Logger } from "../../log/log.ts";
+import type { PersonData } from "../grants/person_data.ts";
+import { isRecent, type SignedInPeople } from "./signed_in.ts";
+
+/** The downloads of one person: each reads all that they ever had. */
+const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
+
+/** Makes the endpoints of those forms. */
+export function ownDataEndpoints(
+  { baseUrl, signedIn, personData, clock, log }: {
+    baseUrl: string;
+    signedIn: SignedInPeople;
+    personData: PersonData;
+    clock: Clock;
+    log: Logger;
+  },
+) {
+  const downloads = new Buckets(DOWNLOADS);
+
+  return {
+    /** Sends everything that is kept about the person, as it is read. */
+    async download(c: Context): Promise<Response> {
+      const { session: { subject } } = await signedIn.findForm(c);
+      refuseFor(downloads.take(fingerprint(subject), clock()));
+      log.audit("Person exported on the account page", {
+        reference: c.get("reference"),
+        subject,
+      });
+      const text = ReadableStream.from(personData.print(subject))
+        .pipeThrough(new TextEncoderStream());
+      return c.body(text, 200, {
+        "content-type": "application/json; charset=utf-8",
+        "content-disposition": 'attachment; filename="account.json"',
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      });
+    },
+
+    /** Erases everything that is kept about the person, and signs them out. */
+    async erase(c: Context): Promise<Response> {
+      const { session, form } = await signedIn.findForm(c);
+      if (!isRecent(session, now(clock))) {
+        throw new HttpError(
+          403,
+          "Erasing needs a sign-in of the last five minutes",
+          {},
+          { situation: "sign in to erase" },
+        );
+      }
+      if (form.get("erase") !== "on") {
+        throw new HttpError(400, "Tick the box to erase everything");
+      }
+      const count = await personData.erase(session.subject);
+      // The subject itself is what is erased.
+      log.audit("Person erased on the account page", {
+        reference: c.get("reference"),
+        count,
+      });
+      dropCookie(c, { name: "account", baseUrl });
+      return redirect(c, `${baseUrl}/account?erased=1`);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * `GET /account/people`: everyone's connections, for operators.
+ *
+ * @module
+ */
+import { OperatorPeople } from "../../pages/operator_people.tsx";
+import {
+  GRANTS_READ,
+  parsePlace,
+  type PeopleStore,
+  type Person,
+  printPlace,
+} from "../../store/people.ts";
+import type { ClientDirectory } from "../clients/client_directory.ts";
+import { type Client, clientName } from "../rules/client.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import type { Grant } from "../rules/grant.ts";
+import { nameOf } from "../rules/person.ts";
+import {
+  clientNameOf,
+  connectionInWords,
+  sessionCounts,
+  type WordSources,
+} from "./grant_words.ts";
+import type { AccountPart } from "./account_part.ts";
+
+/** The most people of a page. */
+const PEOPLE = 100;
+
+/** The most connections shown of each; all of them end with their person. */
+const CONNECTIONS = 20;
+
+/** The most sessions counted of each. */
+const SESSIONS = 200;
+
+/** The sources of people and their clients. */
+interface PeopleSources extends WordSources {
+  people: Pick<PeopleStore, "list">;
+  clients: Pick<ClientDirectory, "findRegistered">;
+}
+
+/** Makes the part. */
+export function peoplePart(sources: PeopleSources): AccountPart {
+  return {
+    name: "people",
+    label: "People",
+    title: "Everyone’s connections",
+    isForOperators: true,
+    query: ["person", "after"],
+
+    async show({ query: { person: search, after }, form, now }) {
+      const { people, next, gathering } = await sources.people.list({
+        search,
+        after: parsePlace(after),
+        most: PEOPLE,
+      });
+      const shown = people.flatMap(({ grants }) =>
+        grants.slice(0, CONNECTIONS)
+      );
+      const [registered, inWords] = await Promise.all([
+        registeredClients(sources, shown),
+        Promise.all(people.map((person) => personInWords(person, sources))),
+      ]);
+      return OperatorPeople({
+        ...form,
+        people: inWords,
+        search,
+        isFirst: after === undefined,
+        next: next && printPlace(next),
+        gathering,
+        registrations: registered.map((client) => ({
+          clientId: shortClientId(client.clientId),
+          clientName: clientName(client),
+          issuedAt: client.issuedAt,
+          usedAt: Math.max(
+            ...shown.filter(({ clientId }) => clientId === client.clientId)
+              .map(({ usedAt }) => usedAt),
+          ),
+          redirectUris: client.metadata.redirect_uris,
+        })),
+        now,
+      });
+    },
+  };
+}
+
+async function personInWords(
+  { subject, grants }: Person,
+  sources: WordSources,
+) {
+  // The newest sign-in of each connection stands for all of them.
+  const signIns = Map.groupBy(
+    grants,
+    ({ id, kind, clientId }) => kind === undefined ? clientId : id,
+  );
+  const connections = [...signIns.values()];
+  const shown = connections.slice(0, CONNECTIONS).flat();
+  const sessions = await sessionCounts(sources, SESSIONS).of(shown);
+  return {
+    subject,
+    name: nameOf(grants[0]),
+    email: grants[0].identity.email,
+    count: connections.length,
+    isMore: grants.length >= GRANTS_READ,
+    grants: connections.slice(0, CONNECTIONS).map((held) => ({
+      ...connectionInWords(held[0], sources, { sessions }),
+      usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
+      sessions: held.reduce(
+        (sum, { id }) => sum + (sessions.of.get(id) ?? 0),
+        0,
+      ),
+      clientName: clientNameOf(held[0]),
+      signIns: held.length,
+    })),
+  };
+}
+
+/** The registrations behind grants, newest first; documents are not read. */
+async function registeredClients(
+  { clients }: PeopleSources,
+  shown: readonly Grant[],
+): Promise<Client[]> {
+  const ids = new Set(
+    shown.filter(({ kind }) => kind === undefined)
+      .map(({ clientId }) => clientId),
+  );
+  const found = await Promise.all(
+    [...ids].map((clientId) => clients.findRegistered(clientId)),
+  );
+  return found.filter((client) => client !== undefined)
+    .sort((a, b) => b.issuedAt - a.issuedAt);
+}

@@ -1,0 +1,148 @@
+/**
+ * The data that is kept about a person: a copy of it without secrets, and its
+ * end.
+ *
+ * @module
+ */
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { AccountSessionStore } from "../../store/account_sessions.ts";
+import type { BlockStore } from "../../store/blocks.ts";
+import type { ConnectionStore } from "../../store/connections.ts";
+import type { Database } from "../../store/database.ts";
+import { markErased } from "../../store/erased.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import type { NotedCall } from "../../store/call_list.ts";
+import type { LedgerStore } from "../../store/ledger.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import type { TaskStore } from "../../store/tasks.ts";
+import type { WaitStore } from "../../store/waits.ts";
+import { bindingOf, type Grant, ledgerIdOf } from "../rules/grant.ts";
+import { endOfAll } from "./end_all.ts";
+import type { EndGrants } from "./end_grant.ts";
+
+/** A connection or an access token in a copy, ended or not. */
+type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {
+  calls: NotedCall[];
+};
+
+/** The stores in which something is kept about a person. */
+interface PersonStores {
+  database: Database;
+  accessTokens: Pick<AccessTokenStore, "forget">;
+  accountSessions: Pick<AccountSessionStore, "endAllOf" | "listOf">;
+  blocks: Pick<BlockStore, "find">;
+  connections: Pick<ConnectionStore, "forget" | "listOf">;
+  grants: Pick<
+    GrantStore,
+    "forget" | "kept" | "listOpen" | "openOfClient" | "unlist"
+  >;
+  ledger: Pick<LedgerStore, "list">;
+  sessions: Pick<SessionStore, "countsOf" | "forgetAllOf">;
+  tasks: Pick<TaskStore, "forgetAllOf" | "listOf">;
+  waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
+  endGrants: EndGrants;
+  /** Names what sessions and tasks are bound to where no grant tells it. */
+  bindingsOf(subject: string): Promise<string[]>;
+}
+
+export type PersonData = ReturnType<typeof personData>;
+
+/** Makes the reader and the eraser of what is kept about people. */
+export function personData(stores: PersonStores) {
+  const { database, grants, ledger, sessions, tasks, connections } = stores;
+  const { accountSessions, accessTokens, blocks, waits } = stores;
+  const end = endOfAll(stores);
+
+  /** Copies the grants of a person with their calls, some at a time. */
+  async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
+    for await (const kept of grants.kept(subject)) {
+      const calls = await ledger.list(kept.map(ledgerIdOf));
+      yield kept.map((
+        { refreshKey: _secret, listedAs: _list, ...grant },
+        index,
+      ) => ({ ...grant, calls: calls[index] }));
+    }
+  }
+
+  /** Reads everything but the grants. */
+  async function restOf(subject: string, bindings: ReadonlySet<string>) {
+    const counts = await Promise.all(
+      [...bindings].map((binding) => sessions.countsOf(binding)),
+    );
+    return {
+      changedConnections: await connections.listOf(subject),
+      sessions: counts.reduce(
+        (sum, { of }) => sum + [...of.values()].reduce((a, b) => a + b, 0),
+        0,
+      ),
+      tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat(),
+      accountSessions: await accountSessions.listOf(subject),
+      waits: (await waits.listKept(subject)).map((
+        { key: _key, id: _id, ...wait },
+      ) => wait),
+    };
+  }
+
+  /** Gathers everything that is kept about a person, without secrets. */
+  async function gather(subject: string) {
+    const bindings = new Set(await stores.bindingsOf(subject));
+    const kept: CopiedGrant[] = [];
+    for await (const some of grantsOf(subject)) kept.push(...some);
+    for (const grant of kept) bindings.add(bindingOf(grant));
+    return {
+      subject,
+      block: await blocks.find(subject) ?? null,
+      connections: kept,
+      ...await restOf(subject, bindings),
+    };
+  }
+
+  return {
+    gather,
+
+    /** Prints the same as JSON, as it is read. */
+    async *print(subject: string): AsyncGenerator<string> {
+      const bindings = new Set(await stores.bindingsOf(subject));
+      const block = await blocks.find(subject) ?? null;
+      const head = JSON.stringify({ subject, block }, null, 2);
+      yield head.slice(0, -"\n}".length) + `,\n  "connections": [`;
+      let isFirst = true;
+      for await (const some of grantsOf(subject)) {
+        for (const grant of some) {
+          bindings.add(bindingOf(grant));
+          yield `${isFirst ? "" : ","}\n${JSON.stringify(grant, null, 2)}`;
+          isFirst = false;
+        }
+      }
+      const rest = await restOf(subject, bindings);
+      yield `\n  ],${JSON.stringify(rest, null, 2).slice(1)}\n`;
+    },
+
+    /**
+     * Ends everything of a person, and deletes what is kept about them. Gives
+     * the number of connections that were open. A repetition goes on where it
+     * was broken off: the list of the grants goes last.
+     */
+    async erase(subject: string): Promise<number> {
+      const count = await end.ofSubject(subject);
+      const bindings = new Set(await stores.bindingsOf(subject));
+      for await (const kept of grants.kept(subject)) {
+        for (const grant of kept) bindings.add(bindingOf(grant));
+        // From here on a call under way keeps nothing more for them.
+        await markErased(database, kept.map(({ id }) => id));
+      }
+      for (const binding of bindings) {
+        await tasks.forgetAllOf(binding);
+        await sessions.forgetAllOf(binding);
+      }
+      await connections.forget(subject);
+      await accessTokens.forget(subject);
+      await waits.forgetAllOf(subject);
+      await grants.unlist([{ subject }]);
+      await grants.forget(subject);
+      // Someone may have signed in as them meanwhile.
+      await accountSessions.endAllOf(subject);
+      return count;
+    },
+  };
+}

@@ -1,0 +1,240 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The clients that are connected in a person's name, and the means to change
+ * and end each of them.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
+import {
+  ConnectionButtons,
+  type FormPage,
+  NarrowForm,
+} from "./connection_forms.tsx";
+import type { ScopeInWords } from "./consent_page.tsx";
+import { destinationOf } from "./destination.ts";
+import { displayName } from "./display_name.ts";
+import { Moment } from "./moment.tsx";
+
+/** One grant, for the page of its person. Times are epoch seconds. */
+export interface ConnectionInWords {
+  grantId: string;
+  createdAt: number;
+  usedAt: number;
+  scopes: readonly ScopeInWords[];
+  /** The redirect URI of its authorization; older grants have none. */
+  redirectUri?: string;
+  /** Sessions that are open now. */
+  sessions: number;
+  /** True if there may be more of them than were counted. */
+  hasMoreSessions?: boolean;
+  /** Undefined: it is not paused. */
+  pausedAt?: number;
+  /** True if its client gets another grant without asking. */
+  isPassing?: boolean;
+  /** The scopes that the person can take away. */
+  removable?: readonly ScopeInWords[];
+}
+
+/** A connection: a client, and all its sign-ins. */
+export interface ConnectedClient {
+  clientId: string;
+  /** The client's name for itself; cleaned before it is shown. */
+  name: string;
+  /** True if the operator set it up. */
+  isConfigured?: boolean;
+  /** The verified domain of its metadata document. */
+  domain?: string;
+  /** Its sign-ins, newest first. */
+  connections: readonly ConnectionInWords[];
+  /** The address of its latest calls; undefined where none are kept. */
+  callsHref?: string;
+}
+
+/** The contents of the section. */
+export interface ConnectionsProps extends FormPage {
+  providerName: string;
+  clients: readonly ConnectedClient[];
+  /** The lifetimes that a connection has here. */
+  lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
+  /** The questions that wait for the person. */
+  waiting?: Child;
+  /** The number of sign-ins shown, where there may be more. */
+  most?: number;
+  now: number;
+}
+
+/** The clients connected in a person's name. */
+export function ConnectionsSection(
+  { providerName, clients, lifetimes, waiting, most, now, ...form }:
+    ConnectionsProps,
+) {
+  return (
+    <>
+      {waiting}
+      <section>
+        {waiting && <h2>Connected</h2>}
+        <p class="small soft">
+          Ending a connection tells {providerName}{" "}
+          nothing: what you allowed this server there is ended there. A
+          connection ends by itself {lifetimes.grantSeconds / 86_400}{" "}
+          days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
+          days after it was used last.
+        </p>
+        <CutNote most={most} />
+        <div class="card">
+          {clients.length === 0
+            ? (
+              <>
+                <p>No app is connected in your name.</p>
+                <p>
+                  <a class="button" href={`${form.base ?? ""}/`}>Connect one</a>
+                </p>
+              </>
+            )
+            : (
+              <ul class="rows">
+                {clients.map((client) => (
+                  <ClientRow {...form} client={client} now={now} />
+                ))}
+              </ul>
+            )}
+        </div>
+      </section>
+    </>
+  );
+}
+
+/** A note that a list is cut. */
+export function CutNote({ most }: { most?: number }) {
+  if (most === undefined) return null;
+  return (
+    <p class="note" role="status">
+      These are of the first {most}{" "}
+      of your connections and access tokens: end some to see the others.
+    </p>
+  );
+}
+
+/** A link to the latest calls of a connection or a token. */
+export function CallsLink({ href, of }: { href?: string; of: string }) {
+  if (href === undefined) return null;
+  return (
+    <p class="small">
+      <a href={href}>
+        Latest calls<span class="visually-hidden">{` of ${of}`}</span>
+      </a>
+    </p>
+  );
+}
+
+function ClientRow(
+  { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
+) {
+  const { connections } = client;
+  const name = displayName(client.name);
+  const [newest] = connections;
+  const removable = new Map(
+    connections.flatMap(({ removable = [] }) =>
+      removable.map((words) => [words.scope, words])
+    ),
+  );
+  return (
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">
+          “<bdi>{name}</bdi>” {client.isConfigured
+            ? <span class="badge good">Set up by the operator</span>
+            : client.domain
+            ? <span class="badge good">{client.domain}</span>
+            : <span class="badge warn">Unverified</span>}
+        </h2>
+        <ConnectionButtons
+          {...form}
+          connection={{
+            ...newest,
+            pausedAt: connections.find((it) => it.pausedAt !== undefined)
+              ?.pausedAt,
+          }}
+          grantIds={newest.isPassing
+            ? connections.map(({ grantId }) => grantId)
+            : undefined}
+          of={name}
+        />
+      </div>
+      {connections.length > 1 && (
+        <p class="small soft">
+          {connections.length}{" "}
+          sign-ins, of as many devices or windows. The buttons act on all of
+          them.
+        </p>
+      )}
+      {connections.map((connection) => (
+        <ConnectionFacts connection={connection} now={now} />
+      ))}
+      <CallsLink href={client.callsHref} of={name} />
+      <NarrowForm
+        {...form}
+        grantId={newest.grantId}
+        removable={[...removable.values()]}
+        of={name}
+      />
+    </li>
+  );
+}
+
+/** A note that a connection is paused, and since when. */
+export function PausedNote({ at, now }: { at?: number; now: number }) {
+  if (at === undefined) return null;
+  return (
+    <>
+      <span class="badge warn">Paused</span> <Moment at={at} now={now} />
+      <br />
+    </>
+  );
+}
+
+function ConnectionFacts(
+  { connection, now }: { connection: ConnectionInWords; now: number },
+) {
+  const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
+  const least = connection.hasMoreSessions ? "at least " : "";
+  return (
+    <p class="small soft">
+      <PausedNote at={connection.pausedAt} now={now} />
+      {redirectUri && (
+        <>
+          Connected to <strong>{destinationOf(redirectUri)}</strong>
+          <br />
+        </>
+      )}
+      Last used <Moment at={usedAt} now={now} />, connected{" "}
+      <Moment at={createdAt} now={now} />
+      {sessions > 0 &&
+        `, ${least}${sessions} open session${sessions > 1 ? "s" : ""}`}
+      <MayUse scopes={scopes} />
+    </p>
+  );
+}
+
+/** The most scopes whose words are shown without a click. */
+const WORDS_SHOWN = 6;
+
+/** The meaning of scopes, if there are any. */
+export function MayUse({ scopes }: { scopes: readonly ScopeInWords[] }) {
+  if (scopes.length === 0) return null;
+  const more = scopes.length - WORDS_SHOWN;
+  return (
+    <>
+      <br />
+      It may: {scopes.slice(0, WORDS_SHOWN).map(({ scope, words }) => (
+        <>
+          {words} <code>{scope}</code>
+          {" "}
+        </>
+      ))}
+      {more > 0 && `and ${more} more`}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+/**
+ * Grants whose people were erased. A call that was admitted before may still
+ * begin a session or a task: every commit that does rests on the absence of a
+ * mark.
+ *
+ * @module
+ */
+import type { Database, Expiring } from "./database.ts";
+import { erasedKey } from "./keys.ts";
+import { absent, type Transaction } from "./transaction.ts";
+
+/** Longer than a call that was admitted before may go on to write something. */
+const ERASED_SECONDS = 24 * 60 * 60;
+
+/** Something that a grant is used for; none where people do not sign in. */
+type UsedGrant = { grantId?: string };
+
+/** Marks grants in one commit, of at most a thousand. */
+export async function markErased(
+  database: Database,
+  grantIds: readonly string[],
+): Promise<void> {
+  const record: Expiring = { expiresAt: database.now() + ERASED_SECONDS };
+  await database.commit((transaction) => {
+    for (const id of grantIds) transaction.set(erasedKey(id), record);
+  });
+}
+
+/** Makes a commit fail if the person of a grant was erased. */
+export function unlessErased(
+  transaction: Transaction,
+  { grantId }: UsedGrant,
+): Transaction {
+  if (grantId === undefined) return transaction;
+  return transaction.check(absent(erasedKey(grantId)));
+}
+
+/** Tells if that made a commit fail, so that it is not tried for ever. */
+export async function isErased(
+  database: Database,
+  { grantId }: UsedGrant,
+): Promise<boolean> {
+  if (grantId === undefined) return false;
+  return await database.find(erasedKey(grantId)) !== undefined;
+}

@@ -1,0 +1,258 @@
+/** The download and the erasure of what is kept about a person, by them. */
+import assert from "node:assert/strict";
+import { tool } from "../../../src/authoring/tool.ts";
+import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { Database } from "../../../src/store/database.ts";
+import { sessionStore } from "../../../src/store/sessions.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
+import { Client } from "../../kit/client.ts";
+import { testOnDatabases } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { recordLog } from "../../kit/log.ts";
+import { initialize } from "../../kit/message.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+
+const tools = [
+  tool({ name: "read", scopes: ["read"], run: () => "read" }),
+  tool({ name: "write", scopes: ["write"], run: () => "written" }),
+];
+
+const start = (options = {}) => startOAuthServer({ tools, ...options });
+
+const BINDING = bindingOf({
+  issuer: BASE_URL,
+  resource: `${BASE_URL}/mcp`,
+  subject: "github:42",
+});
+
+async function call(client: Client, token: string, name = "read") {
+  const response = await client.call(token, name);
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** Gives someone everything that can be kept about them. */
+async function live(server: OAuthServer) {
+  const client = await Client.register(server, { client_name: "Helper" });
+  const tokens = await client.connect();
+  await call(client, tokens.access_token);
+  const opened = await server.post(initialize("2025-11-25"), {
+    authorization: `Bearer ${tokens.access_token}`,
+  });
+  await opened.body?.cancel();
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.press("/account/narrow", { "scope.write": "" });
+  await visitor.makeToken({ name: "Backup", days: "30" });
+  const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
+  return { client, tokens, token, visitor };
+}
+
+/** Lists the keys of everything that tells who someone is. */
+async function tracesOf(kv: Deno.Kv, texts: RegExp): Promise<string[]> {
+  const traces: string[] = [];
+  for await (const { key, value } of kv.list({ prefix: [] })) {
+    if (key[0] === "authorization-request") continue;
+    const text = JSON.stringify(
+      [key, value],
+      (_, it) => typeof it === "bigint" ? String(it) : it,
+    );
+    if (texts.test(text)) traces.push(text);
+  }
+  return traces;
+}
+
+Deno.test("POST /account/export sends everything that is kept about a person, and no secret", async () => {
+  await using server = await start();
+  const { client, tokens, token, visitor } = await live(server);
+  server.provider.subject = "43";
+  await (await Client.register(server, { client_name: "Other" })).connect();
+  await visitor.look("/data");
+  const file = await visitor.browser.press(
+    formOf(visitor.page, "/account/export"),
+    "",
+    "",
+  );
+  assert.equal(file.status, 200);
+  assert.match(file.headers.get("content-type")!, /^application\/json/);
+  assert.match(file.headers.get("content-disposition")!, /^attachment/);
+  assert.equal(file.headers.get("cache-control"), "no-store");
+  const data = JSON.parse(file.text);
+  assert.equal(data.subject, "github:42");
+  assert.deepEqual(
+    data.connections.map((it: { clientName: string }) => it.clientName).sort(),
+    ["Backup", "Helper"],
+  );
+  const helper = data.connections.find((it: { kind?: string }) => !it.kind);
+  assert.equal(helper.identity.email, "jo@example.com");
+  assert.equal(helper.calls[0].tool, "read");
+  assert.deepEqual(data.changedConnections[0].withheld, ["write"]);
+  assert.equal(data.sessions, 1);
+  assert.equal(data.accountSessions.length, 1);
+  for (
+    const secret of [
+      "refreshKey",
+      "Other",
+      token,
+      tokens.refresh_token,
+      tokens.access_token,
+      ...[...visitor.browser.cookies.values()].filter(Boolean),
+    ]
+  ) assert(!file.text.includes(secret), secret);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /account/export sends a person five files, and then one a minute", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const visitor = await AccountVisitor.signIn(server, { at: "/data" });
+  const form = formOf(visitor.page, "/account/export");
+  const download = async () =>
+    (await visitor.browser.press(form, "", "")).status;
+  const statuses = [];
+  for (let n = 0; n < 6; n++) statuses.push(await download());
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+  time.tick(60);
+  assert.equal(await download(), 200);
+});
+
+testOnDatabases(
+  "POST /account/erase ends everything of a person, and leaves nothing of them",
+  async (kv, other) => {
+    await using server = await start({ kv });
+    await using second = await start({ kv: other, provider: server.provider });
+    // Under a former name, too.
+    server.provider.personName = "Former Name";
+    const earlier = await Client.register(server, { client_name: "Earlier" });
+    await earlier.connect();
+    server.provider.personName = "Jo";
+    const { client, tokens, token, visitor } = await live(server);
+    const tasks = taskStore(new Database(other));
+    await tasks.create("done", { binding: BINDING });
+    await tasks.end("done", {
+      status: "completed",
+      outcome: { result: "private ".repeat(10_000) },
+    });
+    const elsewhere = await AccountVisitor.signIn(second);
+    await visitor.look("/data");
+    const erased = await visitor.press("/account/erase", { erase: "on" });
+    assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
+    assert.match(visitor.words, /Erased\. You are signed out/);
+    assert.match(await elsewhere.look(), /Sign in with/);
+    assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+    assert.equal(await call(new Client(server, ""), token), 401);
+    await second.app.close();
+    await server.app.close();
+    assert.deepEqual(
+      await tracesOf(kv, /github:42|jo@example\.com|former|"Jo"|private/i),
+      [],
+    );
+  },
+);
+
+Deno.test("POST /account/erase wants the box ticked, a form of this session, and a sign-in of five minutes", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const { client, tokens, visitor } = await live(server);
+  const other = await AccountVisitor.signIn(server, { as: "43", at: "/data" });
+  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(other.page.text)!;
+  await visitor.look("/data");
+  const form = formOf(visitor.page, "/account/erase");
+  for (
+    const [fields, status] of [
+      [{ erase: "" }, 400],
+      [{ erase: "on", csrf }, 403],
+      [{ erase: "on", csrf: "" }, 403],
+    ] as const
+  ) {
+    const refused = await visitor.browser.press(form, "", "", { ...fields });
+    assert.equal(refused.status, status);
+  }
+  time.tick(5 * 60);
+  const late = await visitor.browser.press(form, "", "", { erase: "on" });
+  assert.equal(late.status, 403);
+  assert.match(late.text, /Only a sign-in of the last five minutes/);
+  await visitor.look("/data");
+  assert.doesNotMatch(visitor.page.text, /action="\/account\/erase"/);
+  // Chrome applies the policy to the redirect to the provider too.
+  const policy = visitor.page.headers.get("content-security-policy")!;
+  assert.doesNotMatch(policy, /form-action/);
+  server.provider.subject = "42";
+  await visitor.press("/account/sign-in");
+  assert.equal(visitor.page.url, `${BASE_URL}/account/data`);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+  await visitor.press("/account/erase", { erase: "on" });
+  assert.match(visitor.words, /Erased\./);
+});
+
+Deno.test("POST /account/erase goes on where it was broken off, and again does no harm", async () => {
+  await using server = await start();
+  const { visitor } = await live(server);
+  // All has ended, as if the process had died then.
+  await visitor.look();
+  for (const part of ["", "/tokens"]) {
+    await visitor.look(part);
+    await visitor.press("/account/end");
+  }
+  for (let times = 0; times < 2; times++) {
+    const again = await AccountVisitor.signIn(server, { at: "/data" });
+    await again.press("/account/erase", { erase: "on" });
+    assert.match(again.words, /Erased\./);
+  }
+  await server.app.close();
+  assert.deepEqual(await tracesOf(server.kv, /github:42|jo@example/), []);
+});
+
+testOnDatabases(
+  "a call that was admitted before an erasure keeps nothing of its person",
+  async (kv, other) => {
+    await using server = await start({ kv });
+    const { client, tokens, visitor } = await live(server);
+    const [{ value: grant }] = (await Array.fromAsync(
+      kv.list<{ id: string; kind?: string }>({ prefix: ["grant"] }),
+    )).filter(({ value }) => value.kind === undefined);
+    await visitor.look("/data");
+    await visitor.press("/account/erase", { erase: "on" });
+    const caller = { binding: BINDING, grantId: grant.id };
+    const database = new Database(other);
+    await assert.rejects(
+      taskStore(database).create("late", caller),
+      /The connection has ended/,
+    );
+    const sessions = sessionStore(database);
+    const begun = {
+      revision: "2025-11-25",
+      clientInfo: { name: "late", version: "1" },
+      capabilities: {},
+    } as const;
+    await sessions.save({ ...begun, ...caller });
+    const strangers = await sessions.save({ ...begun, binding: "stranger" });
+    assert.equal(await sessions.adopt(strangers, caller), undefined);
+    assert.deepEqual(await tracesOf(kv, /github:42/), []);
+    // Who signs in again begins anew.
+    server.provider.subject = "42";
+    assert.ok(await client.connect());
+    assert.notEqual(tokens.access_token, "");
+  },
+);
+
+Deno.test("what people download and erase is an event, which does not name whom it erased", async () => {
+  const { log, events } = recordLog();
+  await using server = await start({ log });
+  const visitor = await AccountVisitor.signIn(server, { at: "/data" });
+  await visitor.browser.press(
+    formOf(visitor.page, "/account/export"),
+    "",
+    "",
+  );
+  await visitor.press("/account/erase", { erase: "on" });
+  const [exported, erased] = ["exported", "erased"].map((did) =>
+    events.find(({ message }) =>
+      message === `Person ${did} on the account page`
+    )!
+  );
+  assert.equal(exported.properties.subject, "github:42");
+  assert.equal(erased.audit, true);
+  assert.doesNotMatch(JSON.stringify(erased), /github:42/);
+});
