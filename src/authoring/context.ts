@@ -15,6 +15,7 @@ import type {
 import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
 import type { StepContext, StepOptions } from "./durable.ts";
+import type { WaitOptions } from "./moment.ts";
 import type { MaybePromise, Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 
@@ -152,6 +153,15 @@ export interface Context<
    * @throws {TypeError} in a tool without `task: { durable: true }`
    */
   sleep(id: string, until: number | Date): Promise<void>;
+  /**
+   * Waits in durable work for a word from outside, which a route of the server's
+   * own brings by `answer(token, data)`: gives the data as JSON has it, or
+   * undefined when the time is over. What it is, is for the author to check.
+   *
+   * @param id names the wait within the task: the same in every run
+   * @throws {TypeError} in a tool without `task: { durable: true }`
+   */
+  wait(id: string, options: WaitOptions): Promise<unknown>;
   /** Tells every listener that a resource has changed. */
   resourceUpdated(uri: string): Promise<void>;
   /** Tells every listener that a list has changed. */

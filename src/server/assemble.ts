@@ -200,6 +200,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
             if (!isStranger(found.caller)) return found;
             throw new ChallengeError("Sign in first");
           },
+          answer: (token, data) => waits.tell(token, data),
         })),
       viewHost: viewHostRoutes?.({
         catalogue,

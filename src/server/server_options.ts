@@ -86,6 +86,14 @@ export interface RoutesContext<
    * exception becomes the 401 with its challenge.
    */
   authenticate(request: Request): Promise<Authenticated>;
+  /**
+   * Answers a `wait` of durable work, by the token that its `open` was given.
+   * The first answer counts; false if nothing waits for it, or not any more. The
+   * token is all that is checked: verify the sender as its service says.
+   *
+   * @param data JSON of at most 16,000 characters
+   */
+  answer(token: string, data: unknown): Promise<boolean>;
 }
 
 /** The options of a server that is not a process of its own. */

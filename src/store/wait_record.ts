@@ -25,6 +25,8 @@ export interface Waiting {
   clientId?: string;
   /** The wait ends with it. */
   grantId?: string;
+  /** The task that waits: it goes on with the answer. */
+  taskId?: string;
 }
 
 /** A stored wait. */

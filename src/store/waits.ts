@@ -6,7 +6,7 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import { randomId } from "../crypto/crypto.ts";
-import { ChallengeError, LimitError } from "../errors.ts";
+import { ChallengeError, HttpError, LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
 import {
@@ -17,7 +17,8 @@ import {
   waitKey,
   waitsOfKey,
 } from "./keys.ts";
-import type { Transaction, Write } from "./transaction.ts";
+import { absent, type Transaction, type Write } from "./transaction.ts";
+import { setWake } from "./wakes.ts";
 import {
   type Wait,
   type Waiting,
@@ -38,6 +39,12 @@ const RETRY_SECONDS = 600;
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
+
+/** The time for which the answer of a moment is kept for its task, in seconds. */
+const ANSWER_SECONDS = 90 * 24 * 60 * 60;
+
+/** Longer than a process that waits here takes to see an answer. */
+const SECOND_LOOK_SECONDS = 10;
 
 /** The most characters of what is asked, and of an answer. */
 export const WAIT_CHARACTERS = 16_000;
@@ -138,13 +145,45 @@ export function waitStore(database: Database) {
         sealedAnswer,
         answeredBy,
       };
-      const versionstamp = await database.commit((transaction) =>
-        also(transaction.check(found).set(key, record))
-      );
+      if (value.kind === "moment") {
+        // It was accepted, so it must arrive, however late the task goes on.
+        record.expiresAt = database.now() + ANSWER_SECONDS;
+      }
+      const versionstamp = await database.commit((transaction) => {
+        put(transaction.check(found), key, record);
+        if (record.taskId !== undefined) wake(transaction, record);
+        also(transaction);
+      });
       if (versionstamp) return await view({ key, value: record, versionstamp });
       // Unchanged: then it was `also` that failed.
       last = found.versionstamp;
     }
+  }
+
+  /**
+   * Wakes the task of a wait. Twice: its process may be about to leave it as the
+   * first look finds it at work, and will have seen the answer by the second.
+   */
+  function wake(
+    transaction: Transaction,
+    { taskId, expiresAt }: WaitRecord,
+  ): void {
+    for (const seconds of [0, SECOND_LOOK_SECONDS]) {
+      const dueSeconds = database.now() + seconds;
+      setWake(transaction, { taskId: taskId!, dueSeconds, expiresAt });
+    }
+  }
+
+  /** Writes a wait that is not used, with its places in the lists. */
+  function put(
+    transaction: Transaction,
+    key: Deno.KvKey,
+    record: WaitRecord,
+  ): Transaction {
+    const { at, subject, grantId, expiresAt } = record;
+    return transaction.set(key, record)
+      .set<Pointer>(at, { wait: key, expiresAt })
+      .set<ListedWait>(listingWaitKey(subject, key), { grantId, expiresAt });
   }
 
   async function listed(subject: string): Promise<Found<WaitRecord>[]> {
@@ -191,7 +230,7 @@ export function waitStore(database: Database) {
       } = {},
     ): Promise<Wait> {
       const { place, question, subject, kind, tool } = waiting;
-      const { clientId, grantId } = waiting;
+      const { clientId, grantId, taskId } = waiting;
       const at = waitAtKey(place);
       const id = randomId();
       if (JSON.stringify(payload).length > WAIT_CHARACTERS) {
@@ -216,7 +255,8 @@ export function waitStore(database: Database) {
         const whose = { subject, kind, at };
         const record: WaitRecord = {
           ...whose,
-          ...{ question, tool, clientId, grantId, createdAt, expiresAt },
+          ...{ question, tool, clientId, grantId, taskId },
+          ...{ createdAt, expiresAt },
           clientName: grant?.value?.clientName,
           state: "open",
           sealed: await sealed(whose, key, "payload", { id, payload }),
@@ -224,12 +264,7 @@ export function waitStore(database: Database) {
         const versionstamp = await database.commit((transaction) => {
           // First, so that what ends does not end the new one.
           if (known) drop(transaction, known);
-          transaction.check(pointer).create(key, record)
-            .set<Pointer>(at, { wait: key, expiresAt })
-            .set<ListedWait>(listingWaitKey(subject, key), {
-              grantId,
-              expiresAt,
-            });
+          put(transaction.check(pointer, absent(key)), key, record);
           if (grant) transaction.check(grant);
         });
         if (versionstamp) {
@@ -279,11 +314,24 @@ export function waitStore(database: Database) {
       return accept(read, answer, subject, also);
     },
 
-    /** Accepts the word of whoever has the id; false if nothing waits for it. */
-    async tell(id: string, answer: JsonObject): Promise<boolean> {
+    /**
+     * Accepts the word of whoever has the id; false if nothing waits for it.
+     *
+     * @throws {TypeError} when the data is no JSON
+     * @throws {HttpError} 413 when it is too long
+     */
+    async tell(id: string, data: unknown): Promise<boolean> {
+      const text = JSON.stringify(data);
+      if (text === undefined) throw new TypeError("An answer must be JSON");
+      if (text.length > WAIT_CHARACTERS) {
+        throw new HttpError(
+          413,
+          `An answer has at most ${WAIT_CHARACTERS} characters`,
+        );
+      }
       const read = () =>
         findBy(id, (it) => it.kind === "moment" && it.state === "open");
-      return await accept(read, answer, "route") !== undefined;
+      return await accept(read, { data }, "route") !== undefined;
     },
 
     /** Takes the answer of a wait, once; undefined if there is none to take. */
@@ -293,7 +341,7 @@ export function waitStore(database: Database) {
       const answer = await opened(found, "answer");
       if (!answer) return undefined;
       const { value } = found;
-      const { subject, at, grantId, expiresAt } = value;
+      const { subject, at, grantId } = value;
       const list = listingWaitKey(subject, key);
       const { sealed: _, sealedAnswer: __, ...rest } = value;
       const used: WaitRecord = {
@@ -313,12 +361,38 @@ export function waitStore(database: Database) {
           if (pointer.value) return false;
           return await database.commit((transaction) =>
             // Not if it was erased, or has ended with its grant, meanwhile.
-            transaction.check({ key, versionstamp }, pointer).set(key, value)
-              .set<Pointer>(at, { wait: key, expiresAt })
-              .set<ListedWait>(list, { grantId, expiresAt })
+            put(
+              transaction.check({ key, versionstamp }, pointer),
+              key,
+              value,
+            )
           ) !== undefined;
         },
       };
+    },
+
+    /** Finds the wait of a place; undefined if there is none. */
+    async at({ place, subject }: Waiting): Promise<Wait | undefined> {
+      const pointer = await database.find<Pointer>(waitAtKey(place));
+      const found = pointer &&
+        await database.find<WaitRecord>(pointer.value.wait);
+      return found?.value.subject === subject ? await view(found) : undefined;
+    },
+
+    /**
+     * Accepts no answer from now on. Gives the one that came before, which stays
+     * until the wait is withdrawn.
+     */
+    async close({ key }: Wait): Promise<JsonObject | undefined> {
+      for (;;) {
+        const found = await database.find<WaitRecord>(key);
+        if (!found) return undefined;
+        if (found.value.state !== "open") return await opened(found, "answer");
+        const isClosed = await database.commit((transaction) =>
+          drop(transaction, found)
+        );
+        if (isClosed) return undefined;
+      }
     },
 
     /** Ends a wait that no one needs any more. */

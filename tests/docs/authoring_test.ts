@@ -22,6 +22,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "A skill": ["SkillDefinition"],
   "A service": ["ServiceDefinition"],
   "The server": ["ServerOptions", "Definitions", "About"],
+  "Wait for a word from outside": ["WaitOptions"],
   "Routes of your own": ["RoutesContext"],
   "Around every call": ["ToolCall"],
   "The log": ["LogOptions"],

@@ -133,6 +133,7 @@ const TYPES = [
   "Variables",
   "ViewPermission",
   "ViewSample",
+  "WaitOptions",
   "ZodObject",
   "ZodType",
 ];

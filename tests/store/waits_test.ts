@@ -135,7 +135,7 @@ Deno.test("answer() and find() know a wait's own person and kind only", () =>
     assert.deepEqual(await waits.listOf(ADA), [page]);
     assert.equal(await waits.tell(moment.id!, YES), true);
     assert.equal(await waits.tell(moment.id!, NO), false);
-    assert.deepEqual((await waits.take(moment))?.answer, YES);
+    assert.deepEqual(await waits.close(moment), { data: YES });
   }));
 
 Deno.test("answer() commits nothing when what it rests on has changed", () =>

@@ -22,6 +22,7 @@ import type {
   Question,
 } from "../../authoring/context.ts";
 import { notDurable } from "../../authoring/durable.ts";
+import type { WaitOptions } from "../../authoring/moment.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,
@@ -62,6 +63,8 @@ export interface Work extends AskingWork {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
+  /** Waits in durable work for a word from outside. */
+  wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
   /** Tells why there is no `upstream`; absent: its caller has none. */
   readonly lacksUpstream?: string;
   /** The steps of durable work. */
@@ -315,6 +318,11 @@ export class CallContext implements Context {
 
   get sleep(): Context["sleep"] {
     return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
+  get wait(): Context["wait"] {
+    return (id, options) =>
+      this.#work.wait!(this.#durable("wait"), id, options);
   }
 
   get resourceUpdated(): Context["resourceUpdated"] {

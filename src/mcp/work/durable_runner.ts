@@ -18,6 +18,7 @@ import {
   taskRunStore,
 } from "../../store/task_runs.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
+import { waitStore } from "../../store/waits.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import type { Context } from "../../authoring/context.ts";
 import { detached } from "../../telemetry/current.ts";
@@ -94,6 +95,7 @@ export class DurableRunner {
   readonly #runs;
   readonly #steps;
   readonly #wakes;
+  readonly #waits;
   readonly #stopping = new AbortController();
   #isRefusing = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -116,6 +118,7 @@ export class DurableRunner {
     this.#runs = taskRunStore(database);
     this.#steps = stepStore(database);
     this.#wakes = wakeStore(database);
+    this.#waits = waitStore(database);
   }
 
   get size(): number {
@@ -311,6 +314,8 @@ export class DurableRunner {
       log,
       wait: () => () => {},
       durable: run,
+      waits: this.#waits,
+      tool: hold.run.tool,
     });
     const done = this.#work(
       hold,

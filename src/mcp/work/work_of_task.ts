@@ -5,7 +5,8 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { McpClient } from "../../authoring/context.ts";
+import type { Durable, McpClient } from "../../authoring/context.ts";
+import type { WaitOptions } from "../../authoring/moment.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { JsonObject } from "../../json.ts";
@@ -19,6 +20,8 @@ import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
+import type { WaitStore } from "../../store/waits.ts";
+import { waitForMoment } from "./moments.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
 /** A call that brought answers to questions. */
@@ -41,6 +44,10 @@ export interface Surroundings {
   log: Logger;
   /** Notes that the task waits for a person; what it gives, that it does not. */
   wait(): () => void;
+  /** The waits of durable work for a word from outside. */
+  waits?: WaitStore;
+  /** The tool of durable work. */
+  tool?: string;
   /** The call that became the task while it ran. */
   begun?: Recalled & { readonly authored: AuthoredRun };
   /** The run of durable work. */
@@ -111,6 +118,35 @@ export class WorkOfTask implements Work {
   /** Tells the client in the status, which its model reads; the task goes on. */
   async showLink({ message, address }: Link): Promise<void> {
     await this.status.tell(`${message}\n${address}`);
+  }
+
+  /** Waits in durable work for a word from outside. */
+  async wait(
+    durable: Durable,
+    id: string,
+    options: WaitOptions,
+  ): Promise<unknown> {
+    const { waits, tool = "", signal } = this.#surroundings;
+    try {
+      return await waitForMoment(
+        durable,
+        {
+          waits: waits!,
+          taskId: this.requestId,
+          tool,
+          caller: this.caller,
+          isMany: this.#countedAs?.isMany === true,
+          signal,
+          tell: (message) => this.status.tell(message),
+        },
+        id,
+        options,
+      );
+    } catch (error) {
+      // The run has left its process, or is over: no author's code goes on.
+      if (signal.aborted) return await new Promise(() => {});
+      throw error;
+    }
   }
 
   /** Tasks have no notifications; progress becomes the status. */

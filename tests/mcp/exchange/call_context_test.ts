@@ -313,9 +313,11 @@ Deno.test("resourceUpdated() and listChanged() tell who listens", async () => {
   assert.deepEqual(changes, ["a://b", "tools"]);
 });
 
-Deno.test("step() and sleep() throw at once in a tool that is not durable", () => {
-  const { step, sleep } = contextOf().context;
+Deno.test("step(), sleep() and wait() throw at once in a tool that is not durable", () => {
+  const { step, sleep, wait } = contextOf().context;
   const because = /only in the run of a tool with task: { durable: true }/;
   assert.throws(() => step("a", () => 1), because);
   assert.throws(() => sleep("a", 1), because);
+  const moment = { message: "", open: () => {}, seconds: 1 };
+  assert.throws(() => wait("a", moment), because);
 });

@@ -1,0 +1,95 @@
+/**
+ * Waits of durable work for a word from outside, which a route of the author's
+ * brings: with no process waiting, and at most once each.
+ *
+ * @module
+ */
+import type { Durable } from "../../authoring/context.ts";
+import type { WaitOptions } from "../../authoring/moment.ts";
+import type { Caller } from "../../caller.ts";
+import { canonicalJson } from "../wire/request_state.ts";
+import {
+  type Wait,
+  type Waiting,
+  WAITS_PER_PERSON,
+  type WaitStore,
+} from "../../store/waits.ts";
+import { persist, tidy } from "../../store/persist.ts";
+import { MANY } from "../exchange/counted_as.ts";
+
+/** The work that waits. */
+interface WaitingWork {
+  waits: WaitStore;
+  taskId: string;
+  tool: string;
+  caller: Caller;
+  /** True if its caller may be many people. */
+  isMany: boolean;
+  signal: AbortSignal;
+  /** Tells the client what is waited for. */
+  tell(message: string): Promise<void>;
+}
+
+/** Waits for an answer, or until the time is over. */
+async function answeredOr(
+  isOver: Promise<void>,
+  wait: Wait,
+  { waits, signal }: WaitingWork,
+): Promise<void> {
+  const over = new AbortController();
+  const watched = waits.settled(wait, AbortSignal.any([signal, over.signal]));
+  try {
+    await Promise.race([watched, isOver]);
+  } finally {
+    over.abort();
+    await watched.catch(() => {});
+  }
+}
+
+/**
+ * Waits in durable work; undefined if no word came in time. Its steps have the
+ * same names in every run, and the answer is kept as a step.
+ */
+export async function waitForMoment(
+  durable: Durable,
+  work: WaitingWork,
+  id: string,
+  { message, open, seconds }: WaitOptions,
+): Promise<unknown> {
+  const { waits, taskId, tool, caller, isMany, signal } = work;
+  const { subject, grantId } = caller;
+  const waiting: Waiting = {
+    subject,
+    kind: "moment",
+    place: canonicalJson(["task", taskId, id]),
+    question: id,
+    tool,
+    grantId,
+    taskId,
+  };
+  const until = await durable.step(`wait ${id}: open`, async ({ once }) => {
+    // Read, so that the step is repeated when its process dies: the wait of a
+    // place is found again, and its token is the same.
+    void once;
+    const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
+    const wait = await persist(
+      () => waits.open(waiting, { message }, { seconds, most }),
+      { signal },
+    );
+    if (wait.state === "open") await open(wait.id!);
+    await work.tell(message);
+    return wait.expiresAt;
+  });
+  const wait = await persist(() => waits.at(waiting), { signal });
+  const isOver = durable.sleep(`wait ${id}: time`, new Date(until * 1000));
+  // The process may leave meanwhile: the sleep, or the answer, wakes another.
+  await (wait ? answeredOr(isOver, wait, work) : isOver);
+  const { told } = await durable.step(`wait ${id}: end`, async ({ once }) => {
+    void once;
+    const answer = wait &&
+      await persist(() => waits.close(wait), { signal });
+    return answer ? { told: answer.data } : {};
+  });
+  if (wait) await tidy(() => waits.withdraw(wait));
+  return told;
+}

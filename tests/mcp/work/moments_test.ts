@@ -1,0 +1,292 @@
+/** Waits of durable work, answered through a route of the author's. */
+import assert from "node:assert/strict";
+import type { Hono } from "@hono/hono";
+import { tool } from "../../../src/authoring/tool.ts";
+import type { RoutesContext } from "../../../src/server/server_options.ts";
+import type { Durable } from "../../../src/authoring/context.ts";
+import type { WaitOptions } from "../../../src/authoring/moment.ts";
+import { ANONYMOUS } from "../../../src/caller.ts";
+import { waitForMoment } from "../../../src/mcp/work/moments.ts";
+import { Database } from "../../../src/store/database.ts";
+import { WAIT_CHARACTERS, waitStore } from "../../../src/store/waits.ts";
+import { withKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
+
+/** Steps that outlive a run, as a store keeps them. */
+class KeptSteps {
+  readonly kept = new Map<string, string>();
+  /** The step in which the process dies once it has done its work. */
+  diesIn?: string;
+  deaths = 0;
+  /** Ends the sleeps of this process. */
+  wake = () => {};
+
+  /** One run. */
+  run(): Durable {
+    return {
+      step: async (id, work) => {
+        const known = this.kept.get(id);
+        if (known !== undefined) return JSON.parse(known).value;
+        let isRepeatable = false;
+        const value = await work({
+          get once() {
+            isRepeatable = true;
+            return id;
+          },
+          attempt: 1,
+          signal: new AbortController().signal,
+        });
+        assert.equal(isRepeatable, true, `${id} would not be repeated`);
+        if (this.diesIn === id) {
+          this.deaths++;
+          return await new Promise(() => {});
+        }
+        this.kept.set(id, JSON.stringify({ value }));
+        return value;
+      },
+      sleep: (_id, until) =>
+        new Promise((resolve) => {
+          if (Number(until) <= Date.now()) return resolve();
+          this.wake = resolve;
+        }),
+    };
+  }
+}
+
+/** Work that waits in one task, over several runs. */
+function workOn(kv: Deno.Kv) {
+  const steps = new KeptSteps();
+  const tokens: string[] = [];
+  const told: string[] = [];
+  const waits = waitStore(new Database(kv));
+  const run = (id = "paid", options: Partial<WaitOptions> = {}) =>
+    waitForMoment(
+      steps.run(),
+      {
+        waits,
+        taskId: "t1",
+        tool: "pay",
+        caller: ANONYMOUS,
+        isMany: true,
+        signal: new AbortController().signal,
+        tell: (message) => {
+          told.push(message);
+          return Promise.resolve();
+        },
+      },
+      id,
+      {
+        message: "Waits for the payment",
+        open: (token) => void tokens.push(token),
+        seconds: 7200,
+        ...options,
+      },
+    );
+  return { steps, tokens, told, waits, run };
+}
+
+/** A server whose webhook answers. */
+function hooksOn(kv: Deno.Kv) {
+  return startServer({
+    kv,
+    routes(app, { answer }) {
+      app.post("/paid/:token", async (c) => {
+        const isTaken = await answer(
+          c.req.param("token"),
+          await c.req.json(),
+        );
+        return c.body(null, isTaken ? 204 : 404);
+      });
+    },
+  });
+}
+
+Deno.test("wait() gives what the first webhook says, as data, and no other is taken", () =>
+  withKv(async (kv) => {
+    await using server = await hooksOn(kv);
+    const { run, tokens, told, waits } = workOn(kv);
+    const paid = run();
+    await until(() => tokens.length === 1);
+    assert.match(tokens[0], /^[\w-]{43}$/);
+    await until(() => told.length === 1);
+    const post = async (token: string, data: unknown) => {
+      const { status } = await server.fetch(`/paid/${token}`, {
+        method: "POST",
+        body: JSON.stringify(data),
+      });
+      return status;
+    };
+    assert.equal(await post("a".repeat(43), { paid: false }), 404);
+    const data = { paid: true, __proto__: { x: 1 }, constructor: "c" };
+    const answers = await Promise.all([
+      post(tokens[0], data),
+      post(tokens[0], data),
+    ]);
+    assert.deepEqual(answers.sort(), [204, 404]);
+    assert.deepEqual(await paid, JSON.parse(JSON.stringify(data)));
+    assert.equal(await post(tokens[0], data), 404);
+    // Nothing of it is left.
+    assert.deepEqual(await waits.listKept(ANONYMOUS.subject), []);
+  }));
+
+Deno.test("wait() refuses an answer that is too long, and waits on", () =>
+  withKv(async (kv) => {
+    await using server = await hooksOn(kv);
+    const { run, tokens, waits } = workOn(kv);
+    const paid = run();
+    await until(() => tokens.length === 1);
+    const { status } = await server.fetch(`/paid/${tokens[0]}`, {
+      method: "POST",
+      body: JSON.stringify("a".repeat(WAIT_CHARACTERS)),
+    });
+    assert.equal(status, 413);
+    await assert.rejects(waits.tell(tokens[0], undefined), TypeError);
+    await waits.tell(tokens[0], null);
+    assert.equal(await paid, null);
+  }));
+
+Deno.test("wait() finds the answer that came while no process ran, with the same token", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { run, tokens, steps, waits } = workOn(kv);
+    // A process that dies before it has kept that the checkout is open.
+    steps.diesIn = "wait paid: open";
+    run();
+    await until(() => tokens.length === 1);
+    steps.diesIn = "wait paid: end";
+    run();
+    await until(() => tokens.length === 2);
+    assert.equal(tokens[1], tokens[0]);
+    assert.equal(await waits.tell(tokens[0], { n: 1 }), true);
+    // It dies again, and the time is over before anyone goes on.
+    await until(() => steps.deaths === 2);
+    time.tick(7200 * 3);
+    steps.diesIn = undefined;
+    assert.deepEqual(await run(), { n: 1 });
+    // Another replay has it from its steps.
+    assert.deepEqual(await run(), { n: 1 });
+    assert.equal(tokens.length, 2);
+  }));
+
+Deno.test("wait() gives undefined when its time is over, and what comes later is not taken", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { run, tokens, steps, waits } = workOn(kv);
+    const paid = run();
+    await until(() => steps.kept.size === 1);
+    time.tick(7200);
+    steps.wake();
+    assert.equal(await paid, undefined);
+    assert.equal(await waits.tell(tokens[0], { late: true }), false);
+    assert.equal(await run(), undefined);
+  }));
+
+Deno.test("wait() keeps two waits of a task, and two tasks, apart", () =>
+  withKv(async (kv) => {
+    const { run, tokens, waits } = workOn(kv);
+    const both = Promise.all([run("one"), run("two")]);
+    await until(() => tokens.length === 2);
+    const [one, two] = tokens;
+    await waits.tell(two, 2);
+    await waits.tell(one, 1);
+    assert.deepEqual((await both).toSorted(), [1, 2]);
+  }));
+
+Deno.test("no page shows a moment, and no token answers a page", () =>
+  withKv(async (kv) => {
+    const { run, tokens, waits } = workOn(kv);
+    const paid = run();
+    await until(() => tokens.length === 1);
+    const { subject } = ANONYMOUS;
+    assert.equal(await waits.find(tokens[0], subject), undefined);
+    assert.deepEqual(await waits.listOf(subject), []);
+    await waits.tell(tokens[0], "paid");
+    assert.equal(await paid, "paid");
+  }));
+
+/** Durable work that waits for a payment, and its webhook. */
+function paying(tokens: string[], ends: string[] = []) {
+  const pay = tool({
+    name: "pay",
+    task: { durable: true },
+    async run(_input, { wait }) {
+      try {
+        const told = await wait("paid", {
+          message: "Waits for the payment",
+          open: (token) => void tokens.push(token),
+          seconds: 7200,
+        });
+        return JSON.stringify(told ?? "over");
+      } finally {
+        ends.push("finally");
+      }
+    },
+  });
+  return {
+    tools: [pay],
+    routes(app: Hono, { answer }: RoutesContext) {
+      app.post("/paid/:token", async (c) => {
+        const data = await c.req.json();
+        const isTaken = await answer(c.req.param("token"), data);
+        return c.body(null, isTaken ? 204 : 404);
+      });
+    },
+  };
+}
+
+const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+async function taskOf(server: TestServer, taskId: string): Promise<Json> {
+  return await resultOf(server.call("tasks/get", { taskId }, { capabilities }));
+}
+
+Deno.test("a webhook at another process ends the wait of a task that no process holds any more", () =>
+  withKv(async (kv) => {
+    const tokens: string[] = [];
+    const ends: string[] = [];
+    const first = await startServer({ ...paying(tokens, ends), kv });
+    await using second = await startServer({ ...paying(tokens), kv });
+    const { taskId } = await resultOf(
+      first.call("tools/call", { name: "pay" }, { capabilities }),
+    );
+    await until(async () =>
+      (await taskOf(first, taskId)).statusMessage === "Waits for the payment"
+    );
+    await until(() => first.app.running === 0);
+    await first[Symbol.asyncDispose]();
+    // The run that left its process learned nothing of that.
+    assert.deepEqual(ends, []);
+    const { status } = await second.fetch(`/paid/${tokens[0]}`, {
+      method: "POST",
+      body: JSON.stringify({ amount: 5 }),
+    });
+    assert.equal(status, 204);
+    let task: Json = {};
+    await until(async () => {
+      task = await taskOf(second, taskId);
+      return task.status === "completed";
+    });
+    assert.equal(task.result.content[0].text, '{"amount":5}');
+    assert.equal(tokens.length, 1);
+  }));
+
+Deno.test("a webhook that comes at once finds the task at work", () =>
+  withKv(async (kv) => {
+    const tokens: string[] = [];
+    await using server = await startServer({ ...paying(tokens), kv });
+    const { taskId } = await resultOf(
+      server.call("tools/call", { name: "pay" }, { capabilities }),
+    );
+    await until(() => tokens.length === 1);
+    await server.fetch(`/paid/${tokens[0]}`, { method: "POST", body: "1" });
+    let task: Json = {};
+    await until(async () => {
+      task = await taskOf(server, taskId);
+      return task.status === "completed";
+    });
+    assert.equal(task.result.content[0].text, "1");
+  }));
