@@ -139,7 +139,7 @@ export function taskRunStore(
   return {
     /**
      * Prepares a run: what it gives is committed with its task, and then tells
-     * the turn of this process.
+     * the turn of this process; or is discarded, with what was stored before.
      */
     async prepare(taskId: string, run: NewRun, beginning: RunBeginning) {
       const expiresAt = database.now() + DURABLE_SECONDS;
@@ -162,6 +162,7 @@ export function taskRunStore(
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { taskId, dueSeconds, expiresAt });
         },
+        discard: () => deleteText(database, record.beginning),
         hold: (versionstamp: string): Hold => ({
           ...hold(taskId, record, versionstamp),
           dueSeconds,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
+import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
 import {
   type Hold,
@@ -318,5 +319,24 @@ testOnDatabases(
     time.tick(10);
     const [first] = await wakeStore(new Database(kv)).due(1);
     assert.equal(first.taskId, "a");
+  },
+);
+
+testOnDatabases(
+  "createDurable() keeps nothing for a person who was erased",
+  async (kv, other) => {
+    await markErased(new Database(other), ["g"]);
+    const before = await keysOf(kv);
+    const run = { ...RUN, caller: { ...RUN.caller, grantId: "g" } };
+    // Too long for the record: it is stored before it.
+    const beginning = {
+      ...BEGINNING,
+      input: { text: "private ".repeat(9000) },
+    };
+    await assert.rejects(
+      taskStore(new Database(kv)).createDurable("t", run, beginning, BINDING),
+      /The connection has ended/,
+    );
+    assert.deepEqual(await keysOf(kv), before);
   },
 );
