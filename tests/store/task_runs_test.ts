@@ -8,6 +8,7 @@ import {
   taskRunStore,
 } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
+import { waitStore } from "../../src/store/waits.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
@@ -338,5 +339,37 @@ testOnDatabases(
       /The connection has ended/,
     );
     assert.deepEqual(await keysOf(kv), before);
+  },
+);
+
+testOnDatabases(
+  "end() of durable work ends what it waits for, and nothing of another's, and lets it wait for nothing more",
+  async (kv, other) => {
+    await beginOn(kv, "one");
+    await beginOn(kv, "two");
+    const waits = waitStore(new Database(kv));
+    const waiting = (taskId: string, place: string) =>
+      ({
+        subject: BINDING,
+        kind: "moment",
+        tool: "report",
+        question: "paid",
+        taskId,
+        place,
+      }) as const;
+    const payload = { message: "Waits for the payment" };
+    const one = await waits.open(waiting("one", "1"), payload);
+    const two = await waits.open(waiting("two", "2"), payload);
+    const database = new Database(other);
+    await taskStore(database).end("one", { status: "cancelled" });
+    await database.idle();
+    const kept = (await waits.listKept(BINDING)).map(({ id }) => id);
+    assert.deepEqual(kept, [two.id]);
+    assert.equal(await waits.tell(one.id!, {}), false);
+    await assert.rejects(
+      waits.open(waiting("one", "3"), payload),
+      /The task has ended/,
+    );
+    assert.equal(await waits.tell(two.id!, {}), true);
   },
 );
