@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
+import { HttpError } from "../../src/errors.ts";
 import {
+  BEGINNING_CHARACTERS,
   type Hold,
   type Taking,
   taskRunStore,
@@ -371,5 +373,23 @@ testOnDatabases(
       /The task has ended/,
     );
     assert.equal(await waits.tell(two.id!, {}), true);
+  },
+);
+
+testOnDatabases(
+  "createDurable() keeps no more of what a client sent than durable work begins with",
+  async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    const begin = (characters: number) => {
+      const meta = { "example.com/note": "a".repeat(characters) };
+      const beginning = { ...BEGINNING, meta };
+      return tasks.createDurable("t", RUN, beginning, BINDING);
+    };
+    await assert.rejects(
+      begin(BEGINNING_CHARACTERS),
+      (error) => error instanceof HttpError && error.status === 413,
+    );
+    assert.deepEqual(await keysOf(kv), []);
+    await begin(BEGINNING_CHARACTERS - 1000);
   },
 );
