@@ -139,7 +139,7 @@ export function taskRunStore(
   return {
     /**
      * Prepares a run: what it gives is committed with its task, and then tells
-     * the turn of this process.
+     * the turn of this process, or is discarded.
      */
     async prepare(taskId: string, run: NewRun, beginning: RunBeginning) {
       const expiresAt = database.now() + DURABLE_SECONDS;
@@ -166,6 +166,7 @@ export function taskRunStore(
           ...hold(taskId, record, versionstamp),
           dueSeconds,
         }),
+        discard: () => deleteText(database, record.beginning),
       };
     },
 

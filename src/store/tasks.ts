@@ -323,16 +323,19 @@ export function taskStore(
         expiresAt,
       };
       const version = await database.commit((transaction) => {
-        transaction
+        unlessErased(transaction, { grantId })
           .create(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
           .set<TaskOfPerson>(tasksOfKey(list, taskId), { grantId, expiresAt });
         prepared.create(transaction);
       });
-      // Its name is new: no one else can have taken it.
+      if (version === undefined) {
+        await prepared.discard();
+        throw new HttpError(403, "The connection has ended");
+      }
       return {
         task: await view(taskId, record),
-        hold: prepared.hold(version!),
+        hold: prepared.hold(version),
       };
     },
 
