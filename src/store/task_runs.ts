@@ -10,7 +10,13 @@ import type { McpClient } from "../authoring/context.ts";
 import type { Caller } from "../caller.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  tasksOfKey,
+  wakeKey,
+} from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { isTerminal, type TaskRecord } from "./task_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
@@ -87,6 +93,23 @@ export type TaskRunStore = ReturnType<typeof taskRunStore>;
 /** True if a lease was renewed after a wake had been set. */
 function isNewer({ expiresAt }: Expiring, wake: Wake): boolean {
   return expiresAt - LEASE_SECONDS + LOOK_SECONDS > wake.dueSeconds;
+}
+
+/**
+ * Gives the grant that used the task of a run last: its client may have signed
+ * in again since it began.
+ */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<RunRecord>(taskRunKey(taskId));
+  if (!run) return undefined;
+  const { binding } = run.value.caller;
+  const used = await database.find<Expiring & { grantId?: string }>(
+    tasksOfKey(binding, taskId),
+  );
+  return used?.value.grantId;
 }
 
 /** Adds the end of a run to a transaction. */

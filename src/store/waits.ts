@@ -8,7 +8,7 @@ import type { Grant } from "../auth/rules/grant.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { ChallengeError, HttpError, LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import {
   grantKey,
   listedWaitKey,
@@ -17,6 +17,7 @@ import {
   waitKey,
   waitsOfKey,
 } from "./keys.ts";
+import { userOfRun } from "./task_runs.ts";
 import { absent, type Transaction, type Write } from "./transaction.ts";
 import { setWake } from "./wakes.ts";
 import {
@@ -85,12 +86,25 @@ export function waitStore(database: Database) {
   }
 
   /** True unless the grant of its call has ended, and the wait with it. */
-  async function isLive(
-    { value: { grantId } }: Found<WaitRecord>,
-  ): Promise<boolean> {
-    if (grantId === undefined) return true;
-    const { value } = await database.get<Grant>(grantKey(grantId));
-    return value?.status === "active";
+  async function isLive({ value }: Found<WaitRecord>): Promise<boolean> {
+    return value.grantId === undefined ||
+      await liveGrantOf(value) !== undefined;
+  }
+
+  /** Finds the live grant of a call, or the one that uses its task by now. */
+  async function liveGrantOf(
+    { grantId, taskId }: Pick<Waiting, "grantId" | "taskId">,
+  ): Promise<Found<Grant> | undefined> {
+    const grant = await activeGrant(grantId);
+    if (grant || taskId === undefined) return grant;
+    return await activeGrant(await userOfRun(database, taskId));
+  }
+
+  async function activeGrant(
+    id: string | undefined,
+  ): Promise<Found<Grant> | undefined> {
+    const grant = id && await database.find<Grant>(grantKey(id));
+    return grant && grant.value.status === "active" ? grant : undefined;
   }
 
   /** Removes a wait, with its places in the lists. */
@@ -105,12 +119,10 @@ export function waitStore(database: Database) {
   }
 
   /** Finds the grant of a call, for a commit that rests on it. */
-  async function grantOf(
-    { grantId }: Waiting,
-  ): Promise<Entry<Grant> | undefined> {
-    if (grantId === undefined) return undefined;
-    const entry = await database.get<Grant>(grantKey(grantId));
-    if (entry.value?.status === "active") return entry;
+  async function grantOf(waiting: Waiting): Promise<Found<Grant> | undefined> {
+    if (waiting.grantId === undefined) return undefined;
+    const grant = await liveGrantOf(waiting);
+    if (grant) return grant;
     throw new ChallengeError("The connection has ended", "invalid_token");
   }
 
@@ -257,7 +269,7 @@ export function waitStore(database: Database) {
           ...whose,
           ...{ question, tool, clientId, grantId, taskId },
           ...{ createdAt, expiresAt },
-          clientName: grant?.value?.clientName,
+          clientName: grant?.value.clientName,
           state: "open",
           sealed: await sealed(whose, key, "payload", { id, payload }),
         };
