@@ -11,7 +11,13 @@ import type { Caller } from "../caller.ts";
 import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  tasksOfKey,
+  wakeKey,
+} from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { isTerminal, type TaskRecord } from "./task_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
@@ -90,6 +96,23 @@ export type TaskRunStore = ReturnType<typeof taskRunStore>;
 /** True if a lease was renewed after a wake had been set. */
 function isNewer({ expiresAt }: Expiring, wake: Wake): boolean {
   return expiresAt - LEASE_SECONDS + LOOK_SECONDS > wake.dueSeconds;
+}
+
+/**
+ * Gives the grant that used the task of a run last: its client may have signed
+ * in again since it began.
+ */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<RunRecord>(taskRunKey(taskId));
+  if (!run) return undefined;
+  const { binding } = run.value.caller;
+  const used = await database.find<Expiring & { grantId?: string }>(
+    tasksOfKey(binding, taskId),
+  );
+  return used?.value.grantId;
 }
 
 /** Adds the end of a run to a transaction. */
@@ -174,11 +197,11 @@ export function taskRunStore(
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { taskId, dueSeconds, expiresAt });
         },
-        discard: () => deleteText(database, record.beginning),
         hold: (versionstamp: string): Hold => ({
           ...hold(taskId, record, versionstamp),
           dueSeconds,
         }),
+        discard: () => deleteText(database, record.beginning),
       };
     },
 

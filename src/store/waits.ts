@@ -18,6 +18,7 @@ import {
   waitKey,
   waitsOfKey,
 } from "./keys.ts";
+import { userOfRun } from "./task_runs.ts";
 import { absent, type Transaction, type Write } from "./transaction.ts";
 import { setWake } from "./wakes.ts";
 import {
@@ -84,15 +85,27 @@ export function waitStore(database: Database) {
     return await isLive(found) ? found : undefined;
   }
 
-  /** True unless its task, or the grant of its call, has ended. */
-  async function isLive(
-    { value: { grantId, taskId } }: Found<WaitRecord>,
-  ): Promise<boolean> {
-    // It may go on with another grant of the same person.
-    if (taskId !== undefined) return (await runOf(taskId)).value !== null;
-    if (grantId === undefined) return true;
-    const { value } = await database.get<Grant>(grantKey(grantId));
-    return value?.status === "active";
+  /** True unless its task has ended, or the grants that it may go on with. */
+  async function isLive({ value }: Found<WaitRecord>): Promise<boolean> {
+    const { grantId, taskId } = value;
+    if (taskId !== undefined && !(await runOf(taskId)).value) return false;
+    return grantId === undefined || await liveGrantOf(value) !== undefined;
+  }
+
+  /** Finds the live grant of a call, or the one that uses its task by now. */
+  async function liveGrantOf(
+    { grantId, taskId }: Pick<Waiting, "grantId" | "taskId">,
+  ): Promise<Found<Grant> | undefined> {
+    const grant = await activeGrant(grantId);
+    if (grant || taskId === undefined) return grant;
+    return await activeGrant(await userOfRun(database, taskId));
+  }
+
+  async function activeGrant(
+    id: string | undefined,
+  ): Promise<Found<Grant> | undefined> {
+    const grant = id && await database.find<Grant>(grantKey(id));
+    return grant && grant.value.status === "active" ? grant : undefined;
   }
 
   function runOf(taskId: string): Promise<Entry<Expiring>> {
@@ -121,12 +134,10 @@ export function waitStore(database: Database) {
   }
 
   /** Finds the grant of a call, for a commit that rests on it. */
-  async function grantOf(
-    { grantId }: Waiting,
-  ): Promise<Entry<Grant> | undefined> {
-    if (grantId === undefined) return undefined;
-    const entry = await database.get<Grant>(grantKey(grantId));
-    if (entry.value?.status === "active") return entry;
+  async function grantOf(waiting: Waiting): Promise<Found<Grant> | undefined> {
+    if (waiting.grantId === undefined) return undefined;
+    const grant = await liveGrantOf(waiting);
+    if (grant) return grant;
     throw new ChallengeError("The connection has ended", "invalid_token");
   }
 
@@ -284,7 +295,7 @@ export function waitStore(database: Database) {
           ...whose,
           ...{ question, tool, clientId, grantId, taskId },
           ...{ createdAt, expiresAt },
-          clientName: grant?.value?.clientName,
+          clientName: grant?.value.clientName,
           state: "open",
           sealed: await sealed(whose, key, "payload", { id, payload }),
         };

@@ -19,7 +19,7 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../kit/sign_in.ts";
-import { until } from "../kit/wait.ts";
+import { until, within } from "../kit/wait.ts";
 
 /** The runs that went on after `catch` or to their end. */
 const ran: string[] = [];
@@ -78,7 +78,18 @@ const script = tool({
     (await ask({ message: "Look", url: "javascript:alert(1)" })).action,
 });
 
-const TOOLS = { tools: [pay, two, both, script] };
+const late = tool({
+  name: "late",
+  task: "required",
+  async run(_input, { ask }) {
+    // Longer than a status has room for.
+    const message = "Pay ".repeat(500);
+    const { action } = await ask({ message, url: "https://pay.example.com/" });
+    return `said ${action}`;
+  },
+});
+
+const TOOLS = { tools: [pay, two, both, script, late] };
 const OPENS = { elicitation: { form: {}, url: {} } };
 /** The capabilities of Codex and Claude Code. */
 const FORMS = { elicitation: {} };
@@ -186,6 +197,20 @@ for (const generation of ["2025", "2026"] as const) {
     assert.match(visitor.words, /You said “Not now”/);
     const { content } = await resultOf(call("pay"));
     assert.equal(content[0].text, "said decline");
+  });
+
+  Deno.test(`${generation}: the model of a client without tasks is told the link of a task at once, whole`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    // The answer does not wait for the hand-over, which is 45 seconds away.
+    const handed = await within(20, resultOf(call("late")));
+    const { content: [{ text }] } = handed;
+    const link = /^http:\S*\/wait\/[\w-]{43}$/m.exec(text)?.[0];
+    assert(link, text);
+    await press(await open(server, link), "done");
+    const taskId = /"taskId":"([\w-]{32})"/.exec(text)![1];
+    const { content } = await resultOf(call("task_status", { taskId }));
+    assert.equal(content[0].text, "said accept");
   });
 
   Deno.test(`${generation}: another tool call, amount or client of the same person has a wait of its own`, async () => {

@@ -307,6 +307,33 @@ Deno.test("forgetAllOf() leaves nothing of durable work", () =>
   }));
 
 testOnDatabases(
+  "create() and createDurable() keep nothing for a grant whose person was erased",
+  async (kv) => {
+    const database = new Database(kv);
+    const tasks = taskStore(database);
+    const caller = { ...RUN.caller, grantId: "g" };
+    await markErased(database, ["g"]);
+    const before = await keysOf(kv);
+    const long = { ...BEGINNING, input: { text: "x".repeat(100_000) } };
+    const ended = { message: "The connection has ended" };
+    await assert.rejects(tasks.create("t", caller), ended);
+    await assert.rejects(
+      tasks.createDurable("t", { ...RUN, caller }, long, BINDING),
+      ended,
+    );
+    await database.idle();
+    assert.deepEqual(await keysOf(kv), before);
+    await tasks.createDurable(
+      "t",
+      { ...RUN, caller: { ...caller, grantId: "other" } },
+      long,
+      BINDING,
+    );
+    assert.equal((await tasks.find("t", BINDING))?.status, "working");
+  },
+);
+
+testOnDatabases(
   "due() lists the oldest wakes first, and no more than asked",
   async (kv) => {
     using time = new FakeTime();
