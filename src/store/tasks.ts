@@ -6,6 +6,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import { formerBinding, isBoundTo } from "../auth/rules/former_subject.ts";
 import type { Caller } from "../caller.ts";
 import { HttpError, RpcCode } from "../errors.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
@@ -183,7 +184,7 @@ export function taskStore(
         taskLeaseKey(taskId),
       ]);
       const { value: record } = task;
-      if (record?.binding !== binding) return undefined;
+      if (!record || !isBoundTo(record.binding, binding)) return undefined;
       // Durable work is taken over, and does not fail.
       if (isTerminal(record.status) || held.value || record.durable) {
         lapses.forget(taskId);
@@ -259,7 +260,24 @@ export function taskStore(
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
   ): Promise<Found<TaskOfPerson> | undefined> {
-    return await database.find(tasksOfKey(binding, taskId));
+    const found = await database.find<TaskOfPerson>(
+      tasksOfKey(binding, taskId),
+    );
+    const former = found ? undefined : formerBinding(binding);
+    return former === undefined
+      ? found
+      : await database.find(tasksOfKey(former, taskId));
+  }
+
+  /** Reads the list of a person's tasks, and what version 0.2 listed. */
+  async function listedOf(binding: string): Promise<Found<TaskOfPerson>[]> {
+    const former = formerBinding(binding);
+    const lists = await Promise.all(
+      [binding, ...former ? [former] : []].map((list) =>
+        database.list<TaskOfPerson>(tasksOfKey(list))
+      ),
+    );
+    return lists.flat();
   }
 
   function lease(): Expiring {
@@ -395,7 +413,7 @@ export function taskStore(
       binding: string,
       grantIds: ReadonlySet<string | undefined>,
     ): Promise<() => void> {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       const used = listed.filter(({ value }) => grantIds.has(value.grantId));
       return () => {
         for (const { key } of used) {
@@ -411,7 +429,7 @@ export function taskStore(
 
     /** Lists the tasks of a person, without their results. */
     async listOf(binding: string) {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       const found = await database.getMany<TaskRecord[]>(
         listed.map(({ key }) => taskKey(key[2] as string)),
       );
@@ -427,7 +445,7 @@ export function taskStore(
 
     /** Ends the tasks of a person, and deletes them with their results. */
     async forgetAllOf(binding: string): Promise<void> {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       for (const { key } of listed) {
         const taskId = key[2] as string;
         const open = await database.find<TaskRecord>(taskKey(taskId));
