@@ -25,6 +25,7 @@ import { detached } from "../../telemetry/current.ts";
 import { fire } from "../exchange/abort.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
+import type { CountedAs } from "../exchange/counted_as.ts";
 import { DurableRun, Expelled, Left } from "./durable_run.ts";
 import { DivergenceError } from "./step_order.ts";
 import {
@@ -51,6 +52,10 @@ import { WorkOfTask } from "./work_of_task.ts";
 const RUNS_PER_LOOK = 32;
 /** The most runs that are taken over as long as they are at work. */
 const MOST_TAKEN = 200;
+/** The most of them that are one caller's; of many people's, twice as many. */
+export const TAKEN_PER_CALLER = 50;
+/** The time until another look at work whose caller has so many. */
+const BUSY_SECONDS = 60;
 /** The time for which a call of `wake` waits for what it has begun. */
 const WAKE_MILLISECONDS = 50_000;
 /** The time until another look at work whose tool is not known here. */
@@ -97,6 +102,8 @@ interface AtWork {
 export class DurableRunner {
   readonly #atWork = new Map<string, AtWork>();
   readonly #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
+  readonly #takenBound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
+  #taken = 0;
   readonly #runs;
   readonly #steps;
   readonly #wakes;
@@ -231,7 +238,7 @@ export class DurableRunner {
   }
 
   async #look(): Promise<void> {
-    if (this.#isRefusing || this.#atWork.size >= MOST_TAKEN) return;
+    if (this.#isRefusing || this.#taken >= MOST_TAKEN) return;
     const due = await this.#wakes.due(RUNS_PER_LOOK);
     await Promise.all(due.map((wake) => this.#take(wake)));
   }
@@ -250,7 +257,17 @@ export class DurableRunner {
       return;
     }
     const { hold } = taken;
+    const { countedAs } = hold.run;
+    let isCounted = false;
     try {
+      if (!this.#takenBound.hasRoom(countedAs)) {
+        // Others' work must not wait for one caller's.
+        await this.#runs.park(hold, this.database.now() + BUSY_SECONDS, []);
+        return;
+      }
+      this.#takenBound.count(countedAs);
+      this.#taken++;
+      isCounted = true;
       const { steps, beginning, resumed } = await persist(
         () => this.#read(hold),
         {
@@ -266,13 +283,17 @@ export class DurableRunner {
       const { request, work } = resumed;
       if (!request) return void await this.#end(hold, EXPELLED);
       this.#bound.count(request.countedAs);
-      this.#begin(hold, steps, { work, request }, beginning);
+      const done = this.#begin(hold, steps, { work, request }, beginning);
+      isCounted = false;
+      done.finally(() => this.#release(countedAs));
     } catch (error) {
       // Its lease lapses, and someone looks again.
       this.log.warning("Durable work could not be taken over", {
         reference: taskId,
         error,
       });
+    } finally {
+      if (isCounted) this.#release(countedAs);
     }
   }
 
@@ -282,6 +303,11 @@ export class DurableRunner {
     const steps = await this.#steps.list(hold.taskId);
     const beginning = await this.#runs.beginningOf(hold);
     return { steps, beginning, resumed: await this.resume(hold, beginning) };
+  }
+
+  #release(countedAs: CountedAs | undefined): void {
+    this.#takenBound.release(countedAs);
+    this.#taken--;
   }
 
   /** Leaves work to those who know its tool, as long as there may be any. */
@@ -305,7 +331,7 @@ export class DurableRunner {
     steps: readonly Step[],
     { work, request }: Required<Resumed>,
     beginning: RunBeginning,
-  ): void {
+  ): Promise<void> {
     const { database, tasks, log } = this;
     const { taskId } = hold;
     const abort = new TaskAbort(taskId);
@@ -345,6 +371,7 @@ export class DurableRunner {
     });
     this.#atWork.set(taskId, { run, hold, abort, done });
     if (this.#isRefusing) run.release();
+    return done;
   }
 
   async #work(
