@@ -33,6 +33,7 @@ import {
   type TaskStatus,
 } from "./task_record.ts";
 import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
+import { waitStore } from "./waits.ts";
 
 /** The time after which a task whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;
@@ -105,6 +106,7 @@ export function taskStore(
 
   const runs = taskRunStore(database);
   const steps = stepStore(database);
+  const waits = waitStore(database);
 
   /**
    * Ends a task, once; false when it had ended already.
@@ -162,7 +164,9 @@ export function taskStore(
       const { keep } = durable;
       database.background(async () => {
         await steps.settle(taskId, database.now() + keep);
-        if (run?.value) await runs.tidy(run.value);
+        if (!run?.value) return;
+        await waits.forgetTask(run.value.caller.subject, taskId);
+        await runs.tidy(run.value);
       });
     }
     return isEnded;
