@@ -197,11 +197,11 @@ export function taskRunStore(
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { taskId, dueSeconds, expiresAt });
         },
+        discard: () => deleteText(database, record.beginning),
         hold: (versionstamp: string): Hold => ({
           ...hold(taskId, record, versionstamp),
           dueSeconds,
         }),
-        discard: () => deleteText(database, record.beginning),
       };
     },
 

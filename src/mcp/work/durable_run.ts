@@ -413,7 +413,14 @@ export class DurableRun implements Durable {
         if (parked !== "answered") cut(new Left());
       },
       // The database is away: the run goes on, and leaves later.
-      () => this.#isOver || this.#lookWhetherQuiet(),
+      () => {
+        if (this.#isOver) return;
+        clearTimeout(this.#quiet);
+        this.#quiet = setTimeout(
+          () => this.#lookWhetherQuiet(),
+          QUIET_MILLISECONDS,
+        );
+      },
     );
   }
 
