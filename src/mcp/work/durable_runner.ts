@@ -11,6 +11,7 @@ import { HttpError, LimitError, RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
+import { stepFailureStore } from "../../store/step_failures.ts";
 import { type Step, stepStore } from "../../store/steps.ts";
 import {
   type Hold,
@@ -26,7 +27,7 @@ import { fire } from "../exchange/abort.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { DurableRun, Expelled, Left } from "./durable_run.ts";
-import { DivergenceError } from "./step_order.ts";
+import { DivergenceError, nameOf } from "./step_order.ts";
 import {
   type Beginning,
   KEPT_RETRY_SECONDS,
@@ -94,6 +95,7 @@ export class DurableRunner {
   readonly #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
   readonly #runs;
   readonly #steps;
+  readonly #failures;
   readonly #wakes;
   readonly #waits;
   readonly #stopping = new AbortController();
@@ -117,6 +119,7 @@ export class DurableRunner {
   ) {
     this.#runs = taskRunStore(database);
     this.#steps = stepStore(database);
+    this.#failures = stepFailureStore(database, log);
     this.#wakes = wakeStore(database);
     this.#waits = waitStore(database);
   }
@@ -223,6 +226,7 @@ export class DurableRunner {
       this.#fire(abort, STOPPING);
       await done;
     }));
+    await this.#failures.close();
   }
 
   async #look(): Promise<void> {
@@ -300,7 +304,7 @@ export class DurableRunner {
       version: work.version,
       signal,
       now: () => database.now(),
-      save: (step) => this.#steps.save(hold, step),
+      save: (step) => this.#save(hold, step),
       park: (dueSeconds, questions) =>
         this.#runs.park(hold, dueSeconds, questions),
       isAllowed: () => this.#isAllowed(taskId, request),
@@ -329,6 +333,16 @@ export class DurableRunner {
     });
     this.#atWork.set(taskId, { run, hold, abort, done });
     if (this.#isRefusing) run.release();
+  }
+
+  /** Keeps a step, and counts its failure beside that. */
+  async #save(hold: Hold, step: Step): Promise<boolean> {
+    const isSaved = await this.#steps.save(hold, step);
+    const { id, state, error } = step;
+    if (isSaved && error && (state === "failed" || state === "waiting")) {
+      this.#failures.note({ tool: hold.run.tool, step: nameOf(id) });
+    }
+    return isSaved;
   }
 
   async #work(
