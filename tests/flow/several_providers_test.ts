@@ -519,7 +519,7 @@ Deno.test("the account page of a person is of the provider that they chose, and 
   }
   assert.deepEqual(two.work.asked, []);
   const back = await browser.open(answer);
-  assert.match(back.text, /action="\/account\/tokens"/);
+  assert.match(back.text, /action="\/account\/sign-out"/);
 
   // A form that names none, or no one: it asks again.
   const stranger = two.browser(server);
@@ -586,7 +586,8 @@ async function openAll(
       await choose(browser, unredeemed, key),
     ),
   );
-  const account = await openAccount(two, key, browser);
+  await openAccount(two, key, browser);
+  const account = await browser.open(`${BASE_URL}/account/tokens`);
   const made = await browser.press(formOf(account, "/account/tokens"), "", "", {
     name: "Backup",
     days: "365",
@@ -622,7 +623,7 @@ async function stateOf(
   const page = async (browser: Browser, from: Browser) => {
     for (const [name, value] of from.cookies) browser.cookies.set(name, value);
     const { text } = await browser.open(`${BASE_URL}/account`);
-    return text.includes('action="/account/tokens"');
+    return text.includes('action="/account/sign-out"');
   };
   const coming = two.browser(server);
   for (const [name, value] of open.stranger.cookies) {
