@@ -185,7 +185,8 @@ export function waitStore(database: Database) {
       }
       const versionstamp = await database.commit((transaction) => {
         put(transaction.check(found), key, record);
-        if (record.taskId !== undefined) wake(transaction, record);
+        // Work whose page is open is at work, and sees the answer itself.
+        if (record.kind === "moment") wake(transaction, record);
         also(transaction);
       });
       if (versionstamp) return await view({ key, value: record, versionstamp });
@@ -202,9 +203,10 @@ export function waitStore(database: Database) {
     transaction: Transaction,
     { taskId, expiresAt }: WaitRecord,
   ): void {
+    if (taskId === undefined) return;
     for (const seconds of [0, SECOND_LOOK_SECONDS]) {
       const dueSeconds = database.now() + seconds;
-      setWake(transaction, { taskId: taskId!, dueSeconds, expiresAt });
+      setWake(transaction, { taskId, dueSeconds, expiresAt });
     }
   }
 

@@ -12,6 +12,7 @@ import {
   WAITS_PER_PERSON,
   waitStore,
 } from "../../src/store/waits.ts";
+import { wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { within } from "../kit/wait.ts";
@@ -325,5 +326,17 @@ testOnDatabases(
     for (const prefix of ["wait", "wait-of", "wait-at"]) {
       assert.deepEqual(await database.list([prefix]), []);
     }
+  },
+);
+
+testOnDatabases(
+  "answer() of a page leaves its task to the process that waits in it, and listOf() names the task",
+  async (kv, other) => {
+    const waits = waitStore(new Database(kv));
+    const { id } = await waits.open({ ...ASKED, taskId: "t" }, PAYLOAD);
+    const [listed] = await waitStore(new Database(other)).listOf(ADA);
+    assert.equal(listed.taskId, "t");
+    await waits.answer(id!, ADA, YES, nothing);
+    assert.deepEqual(await wakeStore(new Database(other)).next(10), []);
   },
 );

@@ -237,6 +237,7 @@ export class DurableRun implements Durable {
       const step: Step = {
         ...this.#stepOf(call),
         ...attempts > 0 && { attempts },
+        ...retries > 0 && { most: retries + 1 },
         ...known?.usesOnce && { usesOnce: true },
       };
       // What must not be repeated is noted before it happens.

@@ -11,6 +11,7 @@ import { HttpError, LimitError, RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
+import { stepFailureStore } from "../../store/step_failures.ts";
 import { type Step, stepStore } from "../../store/steps.ts";
 import {
   type Hold,
@@ -27,7 +28,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import { DurableRun, Expelled, Left } from "./durable_run.ts";
-import { DivergenceError } from "./step_order.ts";
+import { DivergenceError, nameOf } from "./step_order.ts";
 import {
   type Beginning,
   KEPT_RETRY_SECONDS,
@@ -106,6 +107,7 @@ export class DurableRunner {
   #taken = 0;
   readonly #runs;
   readonly #steps;
+  readonly #failures;
   readonly #wakes;
   readonly #waits;
   readonly #stopping = new AbortController();
@@ -129,6 +131,7 @@ export class DurableRunner {
   ) {
     this.#runs = taskRunStore(database);
     this.#steps = stepStore(database);
+    this.#failures = stepFailureStore(database, log);
     this.#wakes = wakeStore(database);
     this.#waits = waitStore(database);
   }
@@ -235,6 +238,7 @@ export class DurableRunner {
       this.#fire(abort, STOPPING);
       await done;
     }));
+    await this.#failures.close();
   }
 
   async #look(): Promise<void> {
@@ -342,7 +346,7 @@ export class DurableRunner {
       version: work.version,
       signal,
       now: () => database.now(),
-      save: (step) => this.#steps.save(hold, step),
+      save: (step) => this.#save(hold, step),
       park: (dueSeconds, questions) =>
         this.#runs.park(hold, dueSeconds, questions),
       isAllowed: () => this.#isAllowed(taskId, request),
@@ -372,6 +376,16 @@ export class DurableRunner {
     this.#atWork.set(taskId, { run, hold, abort, done });
     if (this.#isRefusing) run.release();
     return done;
+  }
+
+  /** Keeps a step, and counts its failure beside that. */
+  async #save(hold: Hold, step: Step): Promise<boolean> {
+    const isSaved = await this.#steps.save(hold, step);
+    const { id, state, error } = step;
+    if (isSaved && error && (state === "failed" || state === "waiting")) {
+      this.#failures.note({ tool: hold.run.tool, step: nameOf(id) });
+    }
+    return isSaved;
   }
 
   async #work(
