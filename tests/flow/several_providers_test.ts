@@ -518,6 +518,29 @@ Deno.test("the account page of a person is of the provider that they chose, and 
     assert.equal((await browser.open(url)).status, 400, key);
   }
   assert.deepEqual(two.work.asked, []);
+  // One that lies sends the person to the other's address, with a code of its
+  // own account there and the state that this person would have had.
+  const states = await Promise.all(
+    [browser, two.browser(server)].map(async (own) => {
+      const away = await own.press(form, "provider", "work");
+      const { searchParams } = await answerOf(two, "work", away, own.cookies);
+      return searchParams.get("state")!.split(".");
+    }),
+  );
+  const [, handle] = answer.searchParams.get("state")!.split(".");
+  const [[, ownHandle], [, , mark]] = states;
+  assert.equal(ownHandle, handle);
+  two.work.asked.length = 0;
+  const lie = new URL(`${BASE_URL}/oauth/provider-callback/work`);
+  lie.search = String(
+    new URLSearchParams({
+      state: `account.${handle}.${mark}`,
+      code: "another-person",
+      iss: two.work.issuer,
+    }),
+  );
+  assert.equal((await browser.open(lie)).status, 400);
+  assert.deepEqual(two.work.asked, []);
   const back = await browser.open(answer);
   assert.match(back.text, /action="\/account\/sign-out"/);
 
