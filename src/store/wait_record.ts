@@ -27,6 +27,8 @@ export interface Waiting {
   grantId?: string;
   /** The task that waits. */
   taskId?: string;
+  /** The task that a page is of, for its person: the wait does not end with it. */
+  pageTask?: string;
 }
 
 /** A stored wait. */
@@ -57,7 +59,7 @@ export interface Wait extends
     | "clientId"
     | "clientName"
     | "grantId"
-    | "taskId"
+    | "pageTask"
     | "createdAt"
     | "expiresAt"
     | "state"
@@ -120,13 +122,13 @@ export function waitSeals(database: Database) {
     try {
       const { id, payload } = await opened(found, "payload") ?? {};
       const answer = await opened(found, "answer");
-      const { subject, kind, tool, clientId, clientName, grantId, taskId } =
+      const { subject, kind, tool, clientId, clientName, grantId, pageTask } =
         value;
       const { createdAt, expiresAt, state } = value;
       const whose = { subject, kind, tool, clientId, clientName, grantId };
       return {
         ...whose,
-        ...taskId !== undefined && { taskId },
+        ...pageTask !== undefined && { pageTask },
         ...{ key, createdAt, expiresAt, state, answer },
         id: id as string | undefined,
         payload: payload as JsonObject | undefined,

@@ -273,7 +273,7 @@ export function waitStore(database: Database) {
       } = {},
     ): Promise<Wait> {
       const { place, question, subject, kind, tool } = waiting;
-      const { clientId, grantId, taskId } = waiting;
+      const { clientId, grantId, taskId, pageTask } = waiting;
       const at = waitAtKey(place);
       const id = randomId();
       if (JSON.stringify(payload).length > WAIT_CHARACTERS) {
@@ -299,7 +299,7 @@ export function waitStore(database: Database) {
         const whose = { subject, kind, at };
         const record: WaitRecord = {
           ...whose,
-          ...{ question, tool, clientId, grantId, taskId },
+          ...{ question, tool, clientId, grantId, taskId, pageTask },
           ...{ createdAt, expiresAt },
           clientName: grant?.value.clientName,
           state: "open",

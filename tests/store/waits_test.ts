@@ -333,9 +333,9 @@ testOnDatabases(
   "answer() of a page leaves its task to the process that waits in it, and listOf() names the task",
   async (kv, other) => {
     const waits = waitStore(new Database(kv));
-    const { id } = await waits.open({ ...ASKED, taskId: "t" }, PAYLOAD);
+    const { id } = await waits.open({ ...ASKED, pageTask: "t" }, PAYLOAD);
     const [listed] = await waitStore(new Database(other)).listOf(ADA);
-    assert.equal(listed.taskId, "t");
+    assert.equal(listed.pageTask, "t");
     await waits.answer(id!, ADA, YES, nothing);
     assert.deepEqual(await wakeStore(new Database(other)).next(10), []);
   },

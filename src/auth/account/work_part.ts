@@ -35,7 +35,7 @@ export function workPart(sources: WorkSources): AccountPart {
       waits.listOf(session.subject),
     ]);
     const names = await own.clientNames(session, tasks);
-    const asks = new Set(asking.map(({ taskId }) => taskId));
+    const asks = new Set(asking.map(({ pageTask }) => pageTask));
     const work = tasks.map((task): WorkInWords => ({
       taskId: task.taskId,
       tool: task.tool,
@@ -56,7 +56,7 @@ export function workPart(sources: WorkSources): AccountPart {
       task.isDurable && isOpen ? taskRuns.find(taskId) : undefined,
       isOpen ? waits.listOf(session.subject) : [],
     ]);
-    const pages = asking.filter((wait) => wait.taskId === taskId);
+    const pages = asking.filter(({ pageTask }) => pageTask === taskId);
     const known = { ...task, run: run?.value ?? undefined };
     return WorkPage({
       ...form,

@@ -122,7 +122,7 @@ export class Visits {
       tool,
       clientId,
       grantId,
-      taskId,
+      pageTask: taskId,
       place: await fingerprintOfLong(
         // Another client of the same person is another asker.
         canonicalJson([binding, clientId ?? grantId, tool, this.place, key]),
