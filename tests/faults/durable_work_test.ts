@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import { taskStepKey } from "../../src/store/keys.ts";
+import { taskKey, taskStepKey } from "../../src/store/keys.ts";
 import { resultOf } from "../kit/answer.ts";
 import { MovedTime } from "../kit/fake_time.ts";
 import type { Json } from "../kit/message.ts";
@@ -17,7 +17,7 @@ import { HastyTimers, Timers } from "../kit/timers.ts";
 /** The kills of processes; by default a share of them, spread evenly. */
 const KILLS = Number(Deno.args[0] ?? 60);
 const STEPS = 20;
-/** Those that are not repeated, and those that read `once`. */
+/** Steps that are not repeated, and steps that read `once`. */
 const UNREPEATED = [4, 12];
 const BY_ONCE = [6, 16];
 /**
@@ -52,7 +52,7 @@ interface Effect {
 interface Counts {
   kills: number;
   tasks: number;
-  /** Those that failed because a step may have happened, and say so. */
+  /** Tasks that failed because a step may have happened, and say so. */
   refused: number;
   repeated: number;
   lost: number;
@@ -241,6 +241,15 @@ async function tell(
       /^The step "s(4|6|12)" may have happened/.test(task.error.message)
     ) counts.refused++;
     else counts.unfinished++;
+    counts.repeated += own.filter(({ isKept }) => isKept).length;
+    for (let n = 1; n <= STEPS; n++) {
+      const some = own.filter(({ id }) => id === `s${n}`);
+      const keys = new Set(some.map(({ once }) => once));
+      const isTwice = BY_ONCE.includes(n)
+        ? keys.size > 1 || keys.has(undefined)
+        : !isRepeatable && UNREPEATED.includes(n) && some.length > 1;
+      if (isTwice) counts.twice++;
+    }
   }
   counts.slowestSeconds = Math.max(
     counts.slowestSeconds,
@@ -302,5 +311,44 @@ Deno.test({
       { repeated: 0, lost: 0, unfinished: 0, twice: 0 },
     );
     assert(slowestSeconds < TAKEOVER_SECONDS, `${slowestSeconds} s`);
+  },
+});
+
+Deno.test({
+  name:
+    "a process that dies with many tasks at work leaves none of them waiting behind another",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    using kv = await Deno.openKv(":memory:");
+    using time = new MovedTime();
+    using _timers = new Timers();
+    const goOn = tool({
+      name: "go-on",
+      task: { durable: true },
+      run: (_input, { step }) =>
+        step("a", () => first.isDead ? "done" : new Promise<string>(() => {}), {
+          retries: 1,
+        }),
+    });
+    const first: MortalServer = new MortalServer(kv, { tools: [goOn] });
+    const taskIds = await Promise.all(
+      Array.from({ length: 90 }, async () => {
+        const call = first.call("tools/call", { name: "go-on" }, {
+          capabilities,
+        });
+        return (await resultOf(call)).taskId as string;
+      }),
+    );
+    first.kill();
+    await using second = new MortalServer(kv, { tools: [goOn] });
+    for (let seconds = 0; seconds < TAKEOVER_SECONDS; seconds++) {
+      time.tick(1);
+      await second.wake();
+    }
+    for (const taskId of taskIds) {
+      const { value } = await kv.get<Json>(taskKey(taskId));
+      assert.equal(value.status, "completed");
+    }
   },
 });
