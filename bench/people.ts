@@ -1,6 +1,6 @@
 /**
- * The time an operator waits for `/account` and for `deno task people`, without
- * its start, among few people and among many.
+ * The time an operator waits for `/account/people` and for `deno task people`,
+ * without its start, among few people and among many.
  *
  *     deno run --allow-all bench/people.ts [people]
  *
@@ -83,7 +83,7 @@ async function measure(count: number): Promise<Record<string, number>> {
     for (let load = 0; load < LOADS; load++) {
       const started = performance.now();
       const response = await server.fetch(
-        new Request(`${BASE_URL}/account${query}`, {
+        new Request(`${BASE_URL}/account/people${query}`, {
           headers: { cookie: `account=${id}`, accept: "text/html" },
         }),
       );

@@ -266,6 +266,15 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     if (hasDurable && home !== undefined) engine.durable.notice();
   }
 
+  /** Looks once for who calls in place of a request, which may be the first. */
+  async function wake(): Promise<void> {
+    const { oauth, jwt } = config.auth;
+    const needsAddress = oauth !== undefined || jwt !== undefined;
+    if (stopping.signal.aborted || needsAddress && home === undefined) return;
+    await lifecycle.start();
+    await engine.durable.wake();
+  }
+
   /** Finds the path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
     const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -407,7 +416,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       const { running, taskRunner, durable } = engine;
       return running.size + taskRunner.size + durable.size;
     },
-    wake: () => engine.durable.wake(),
+    wake,
     endStreams,
     stop,
     close: () => closing ??= closeAll(),

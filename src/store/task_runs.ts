@@ -8,9 +8,16 @@
  */
 import type { McpClient } from "../authoring/context.ts";
 import type { Caller } from "../caller.ts";
+import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  tasksOfKey,
+  wakeKey,
+} from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { isTerminal, type TaskRecord } from "./task_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
@@ -28,7 +35,9 @@ const CONFIRM_SECONDS = 10;
 /** The time within which durable work must end. */
 export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 /** The most characters of what a run began with in its record. */
-const BEGINNING_CHARACTERS = 4000;
+const INLINE_CHARACTERS = 4000;
+/** The most of them at all: a client may send more than its tool looks at. */
+export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
 export interface RunBeginning {
@@ -89,6 +98,23 @@ function isNewer({ expiresAt }: Expiring, wake: Wake): boolean {
   return expiresAt - LEASE_SECONDS + LOOK_SECONDS > wake.dueSeconds;
 }
 
+/**
+ * Gives the grant that used the task of a run last: its client may have signed
+ * in again since it began.
+ */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<RunRecord>(taskRunKey(taskId));
+  if (!run) return undefined;
+  const { binding } = run.value.caller;
+  const used = await database.find<Expiring & { grantId?: string }>(
+    tasksOfKey(binding, taskId),
+  );
+  return used?.value.grantId;
+}
+
 /** Adds the end of a run to a transaction. */
 export function deleteRun(
   transaction: Transaction,
@@ -139,15 +165,24 @@ export function taskRunStore(
   return {
     /**
      * Prepares a run: what it gives is committed with its task, and then tells
-     * the turn of this process.
+     * the turn of this process; or is discarded, with what was stored before.
+     *
+     * @throws {HttpError} 413 when what it begins with is too long
      */
     async prepare(taskId: string, run: NewRun, beginning: RunBeginning) {
+      const text = JSON.stringify(beginning);
+      if (text.length > BEGINNING_CHARACTERS) {
+        throw new HttpError(
+          413,
+          `Durable work begins with at most ${BEGINNING_CHARACTERS} characters`,
+        );
+      }
       const expiresAt = database.now() + DURABLE_SECONDS;
       const record: RunRecord = {
         ...run,
-        beginning: await saveText(database, JSON.stringify(beginning), {
+        beginning: await saveText(database, text, {
           expiresAt,
-          inlineCharacters: BEGINNING_CHARACTERS,
+          inlineCharacters: INLINE_CHARACTERS,
         }),
         createdMilliseconds: database.clock(),
         isParked: false,
@@ -166,6 +201,7 @@ export function taskRunStore(
           ...hold(taskId, record, versionstamp),
           dueSeconds,
         }),
+        discard: () => deleteText(database, record.beginning),
       };
     },
 

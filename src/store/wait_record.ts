@@ -23,7 +23,7 @@ export interface Waiting {
   question: string;
   tool: string;
   clientId?: string;
-  /** The wait ends with it. */
+  /** The wait ends with it, or with the grant that uses its task by then. */
   grantId?: string;
   /** The task that waits: it goes on with the answer. */
   taskId?: string;

@@ -5,10 +5,12 @@
 import assert from "node:assert/strict";
 import { resource, tool, z } from "../../src/mod.ts";
 import { LINKS } from "../../src/mcp/exchange/links.ts";
-import { WAIT_SECONDS } from "../../src/store/waits.ts";
+import { Database } from "../../src/store/database.ts";
+import { WAIT_SECONDS, waitStore } from "../../src/store/waits.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
+import { withKv } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { type Answering, BASE_URL, startServer } from "../kit/server.ts";
@@ -17,7 +19,7 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../kit/sign_in.ts";
-import { until } from "../kit/wait.ts";
+import { until, within } from "../kit/wait.ts";
 
 /** The runs that went on after `catch` or to their end. */
 const ran: string[] = [];
@@ -76,7 +78,18 @@ const script = tool({
     (await ask({ message: "Look", url: "javascript:alert(1)" })).action,
 });
 
-const TOOLS = { tools: [pay, two, both, script] };
+const late = tool({
+  name: "late",
+  task: "required",
+  async run(_input, { ask }) {
+    // Longer than a status has room for.
+    const message = "Pay ".repeat(500);
+    const { action } = await ask({ message, url: "https://pay.example.com/" });
+    return `said ${action}`;
+  },
+});
+
+const TOOLS = { tools: [pay, two, both, script, late] };
 const OPENS = { elicitation: { form: {}, url: {} } };
 /** The capabilities of Codex and Claude Code. */
 const FORMS = { elicitation: {} };
@@ -184,6 +197,20 @@ for (const generation of ["2025", "2026"] as const) {
     assert.match(visitor.words, /You said “Not now”/);
     const { content } = await resultOf(call("pay"));
     assert.equal(content[0].text, "said decline");
+  });
+
+  Deno.test(`${generation}: the model of a client without tasks is told the link of a task at once, whole`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    // The answer does not wait for the hand-over, which is 45 seconds away.
+    const handed = await within(20, resultOf(call("late")));
+    const { content: [{ text }] } = handed;
+    const link = /^http:\S*\/wait\/[\w-]{43}$/m.exec(text)?.[0];
+    assert(link, text);
+    await press(await open(server, link), "done");
+    const taskId = /"taskId":"([\w-]{32})"/.exec(text)![1];
+    const { content } = await resultOf(call("task_status", { taskId }));
+    assert.equal(content[0].text, "said accept");
   });
 
   Deno.test(`${generation}: another tool call, amount or client of the same person has a wait of its own`, async () => {
@@ -431,6 +458,36 @@ Deno.test("a person who opens another's link sees that it is not theirs, and not
   assert.equal(sent.status, 404);
   linkOf(await resultOf(call("pay")));
 });
+
+Deno.test("a client that signed in elsewhere is verified by no ID of there", () =>
+  withKv(async (kv) => {
+    const ours = {
+      client_id: "ours",
+      client_name: "Ours",
+      redirect_uris: ["https://ours.example.com/callback"],
+      token_endpoint_auth_method: "none",
+    };
+    await using server = await start({
+      kv,
+      environment: { OAUTH_CLIENTS: JSON.stringify([ours]) },
+    });
+    const waits = waitStore(new Database(kv));
+    for (
+      const clientId of ["https://bank.example.com/app", "ours", undefined]
+    ) {
+      const { id } = await waits.open({
+        subject: "github:42",
+        kind: "page",
+        place: `${clientId}`,
+        question: "pay",
+        tool: "pay",
+        clientId,
+      }, { message: "Pay", url: "https://pay.example.com/" });
+      const visitor = await open(server, `${BASE_URL}/wait/${id}`);
+      assert.match(visitor.words, /Unverified/, clientId);
+      assert.doesNotMatch(visitor.page.text, /badge good/, clientId);
+    }
+  }));
 
 Deno.test("a stranger who opens a link sees a sign-in and nothing else, and comes back to the page", async () => {
   await using server = await start();

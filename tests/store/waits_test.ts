@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { fingerprint } from "../../src/crypto/crypto.ts";
 import { ChallengeError, LimitError } from "../../src/errors.ts";
 import { Database } from "../../src/store/database.ts";
+import { tasksOfKey } from "../../src/store/keys.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";
+import { taskStore } from "../../src/store/tasks.ts";
 import {
   WAIT_CHARACTERS,
   WAIT_SECONDS,
@@ -170,39 +172,107 @@ Deno.test("open() refuses a person who has too many, and what is too long", () =
         /questions that wait for this person/.test(error.message),
     );
     await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
+    // Durable work is another matter: it may wait for days.
+    await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
     await assert.rejects(
       waits.open(ASKED, { message: "a".repeat(WAIT_CHARACTERS) }),
       TypeError,
     );
   }));
 
+function grantOf(database: Database, id: string): Grant {
+  return {
+    id,
+    subject: ADA,
+    identity: { subject: "1" },
+    clientId: "c",
+    clientName: "App",
+    scopes: [],
+    status: "active",
+    createdAt: database.now(),
+    usedAt: database.now(),
+    endsAt: database.now() + 1e6,
+    expiresAt: database.now() + 1e6,
+  } as unknown as Grant;
+}
+
+testOnDatabases(
+  "a moment outlives the grant of its call as long as another uses its task",
+  async (kv) => {
+    const database = new Database(kv);
+    const waits = waitStore(database);
+    const tasks = taskStore(database);
+    const [first, second] = ["g1", "g2"].map((id) => grantOf(database, id));
+    for (const grant of [first, second]) {
+      await database.commit((transaction) => setGrant(transaction, grant));
+    }
+    const end = (grant: Grant) =>
+      database.commit((transaction) =>
+        setGrant(transaction, { ...grant, status: "closed" })
+      );
+    const caller = { subject: ADA, scopes: "all", binding: "ada" } as const;
+    const run = { tool: "pay", scopes: [], keep: 60 };
+    await tasks.createDurable(
+      "t",
+      { ...run, caller: { ...caller, grantId: "g1" } },
+      {
+        input: {},
+        client: { capabilities: {}, revision: "2026-07-28" },
+        meta: {},
+      },
+      caller.binding,
+    );
+    const moment = {
+      ...ASKED,
+      kind: "moment",
+      grantId: "g1",
+      taskId: "t",
+    } as const;
+    const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
+    const late = await waits.open({ ...moment, place: "late" }, PAYLOAD);
+    await tasks.use("t", { binding: "ada", grantId: "g2" });
+    await end(first);
+    assert.equal(await waits.tell(early.id!, 1), true);
+    const other = await waits.open({ ...moment, place: "other" }, PAYLOAD);
+    await end(second);
+    for (const { id } of [late, other]) {
+      assert.equal(await waits.tell(id!, 1), false);
+    }
+    await assert.rejects(
+      waits.open({ ...moment, place: "none" }, PAYLOAD),
+      ChallengeError,
+    );
+  },
+);
+
 Deno.test("a wait ends with its time, and with the grant of its call", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const database = new Database(kv);
     const waits = waitStore(database);
-    const grant = {
-      id: "g1",
-      subject: ADA,
-      identity: { subject: "1" },
-      clientId: "c",
-      clientName: "App",
-      scopes: [],
-      status: "active",
-      createdAt: database.now(),
-      usedAt: database.now(),
-      endsAt: database.now() + 1e6,
-      expiresAt: database.now() + 1e6,
-    } as unknown as Grant;
+    const grant = grantOf(database, "g1");
     const asked = { ...ASKED, grantId: "g1" };
     await assert.rejects(waits.open(asked, PAYLOAD), ChallengeError);
     await database.commit((transaction) => setGrant(transaction, grant));
     const wait = await waits.open(asked, PAYLOAD);
     assert.equal(wait.clientName, "App");
     assert.deepEqual(await waits.listOf(ADA), [wait]);
+    // A task may go on with another grant of the same person.
+    const { expiresAt } = grant;
+    const other = grantOf(database, "g2");
+    await kv.set(["task-run", "t1"], { caller: { binding: "b" }, expiresAt });
+    await database.commit((transaction) => {
+      transaction.set(tasksOfKey("b", "t1"), { grantId: "g2", expiresAt });
+      setGrant(transaction, other);
+    });
+    const moment = await waits.open(
+      { ...asked, kind: "moment", place: "a task", taskId: "t1" },
+      PAYLOAD,
+    );
     await database.commit((transaction) =>
       setGrant(transaction, { ...grant, status: "closed" })
     );
+    assert.equal(await waits.tell(moment.id!, YES), true);
     assert.deepEqual(await waits.listOf(ADA), []);
     assert.equal(await waits.find(wait.id!, ADA), undefined);
     assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);

@@ -64,6 +64,14 @@ export function addressOf(
   return `${baseUrl}/wait/${id}`;
 }
 
+/** True if a text sends a person to a page of a wait. */
+export function sendsToPage(
+  text: string | undefined,
+  pages: WaitPages | undefined,
+): boolean {
+  return pages !== undefined && text?.includes(addressOf(pages, "")) === true;
+}
+
 /** The questions of one call, or of one task, that have pages. */
 export class Visits {
   #count = 0;

@@ -57,6 +57,11 @@ const WAKE_MILLISECONDS = 50_000;
 const MISSING_SECONDS = 30;
 /** The time for which processes of another release may still know the tool. */
 const MISSED_SECONDS = 60 * 60;
+/**
+ * The time for which a turn that was taken waits for the database: shorter than
+ * its lease. A turn that begins no work counts as the death of a process.
+ */
+const TURN_MILLISECONDS = 20_000;
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 1000;
@@ -254,10 +259,13 @@ export class DurableRunner {
     }
     const { hold } = taken;
     try {
-      // The one before may have kept some until it lost its turn.
-      const steps = await this.#steps.list(taskId);
-      const beginning = await this.#runs.beginningOf(hold);
-      const resumed = await this.resume(hold, beginning);
+      const { steps, beginning, resumed } = await persist(
+        () => this.#read(hold),
+        {
+          signal: this.#stopping.signal,
+          forMilliseconds: TURN_MILLISECONDS,
+        },
+      );
       if (!resumed) return await this.#miss(hold);
       if (this.#isRefusing) {
         await this.#runs.park(hold, this.database.now(), []);
@@ -274,6 +282,14 @@ export class DurableRunner {
         error,
       });
     }
+  }
+
+  /** Reads what a run that was taken needs to go on. */
+  async #read(hold: Hold) {
+    // The one before may have kept some until it lost its turn.
+    const steps = await this.#steps.list(hold.taskId);
+    const beginning = await this.#runs.beginningOf(hold);
+    return { steps, beginning, resumed: await this.resume(hold, beginning) };
   }
 
   /** Leaves work to those who know its tool, as long as there may be any. */

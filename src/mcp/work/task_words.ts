@@ -78,8 +78,10 @@ export function stateOf(task: Task): string {
   if (asked.length > 0) {
     return `The tool waits for an answer${asked.join("")}.`;
   }
-  return statusMessage === undefined
-    ? "The tool still runs."
+  if (statusMessage === undefined) return "The tool still runs.";
+  // An address stands in a line of its own, without a full stop.
+  return statusMessage.includes("\n")
+    ? `The tool still runs:\n${statusMessage}\n`
     : `The tool still runs: ${statusMessage}.`;
 }
 

@@ -21,8 +21,12 @@ import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
+import { shortened } from "../wire/messages.ts";
 import { waitForMoment } from "./moments.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
+
+/** The most characters of a message that leads to a page. */
+const LINK_CHARACTERS = 500;
 
 /** A call that brought answers to questions. */
 export interface Recalled {
@@ -117,7 +121,9 @@ export class WorkOfTask implements Work {
 
   /** Tells the client in the status, which its model reads; the task goes on. */
   async showLink({ message, address }: Link): Promise<void> {
-    await this.status.tell(`${message}\n${address}`);
+    // The status is cut where it is long, and the address must stay whole.
+    const words = shortened(message, LINK_CHARACTERS);
+    await this.status.tell(`${words}\n${address}`);
   }
 
   /** Waits in durable work for a word from outside. */

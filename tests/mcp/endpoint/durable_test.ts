@@ -1,6 +1,7 @@
 /** Durable work: steps that survive the process that does them. */
 import assert from "node:assert/strict";
 import * as z from "zod";
+import { service } from "../../../src/authoring/service.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
@@ -249,6 +250,45 @@ Deno.test("work whose tool has changed fails, and the log has both steps", async
   );
 });
 
+Deno.test("wake() starts the services of a process that has had no request", async () => {
+  let tries = 0;
+  const name = service({ name: "name", start: () => "Ada" });
+  const greet = tool({
+    name: "greet",
+    task: durable,
+    services: { name },
+    async run(_input, { step, services }) {
+      await step("hang", async () => {
+        if (++tries === 1) await new Promise(() => {});
+      }, { retries: 1 });
+      return `Hello, ${services.name}`;
+    },
+  });
+  await withPair({ tools: [greet] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "greet");
+    await until(() => tries === 1);
+    await stop();
+    await second.app.wake();
+    const { result } = await reached(second, taskId, "completed");
+    assert.equal(result.content[0].text, "Hello, Ada");
+    await begin(second, "greet");
+  });
+});
+
+Deno.test("wake() of a server that stops starts nothing", async () => {
+  let starts = 0;
+  const once = service({ name: "once", start: () => void starts++ });
+  const quiet = tool({
+    name: "quiet",
+    services: { once },
+    run: () => "",
+  });
+  await using server = await startServer({ tools: [quiet] });
+  server.app.stop();
+  await server.app.wake();
+  assert.equal(starts, 0);
+});
+
 Deno.test("work whose tool a process does not know stays for those who do", async () => {
   let isBegun = false;
   const only = tool({
@@ -269,3 +309,25 @@ Deno.test("work whose tool a process does not know stays for those who do", asyn
     assert.equal(second.app.running, 0);
   }, { tools: [meet] });
 });
+
+Deno.test("durable work keeps no long text that its tool never looks at", () =>
+  withKv(async (kv) => {
+    const later = tool({
+      name: "later",
+      task: durable,
+      input: z.object({ n: z.int() }),
+      run: async (_input, { sleep }) => {
+        await sleep("for weeks", 80 * 24 * 3600);
+        return "done";
+      },
+    });
+    await using server = await startServer({ tools: [later], kv });
+    const response = await server.call("tools/call", {
+      name: "later",
+      arguments: { n: 1, note: "a".repeat(3_000_000) },
+    }, { capabilities });
+    assert.equal(response.status, 413);
+    assert.match(await response.text(), /begins with at most 262144 char/);
+    const kept = await Array.fromAsync(kv.list({ prefix: ["text"] }));
+    assert.deepEqual(kept, []);
+  }));

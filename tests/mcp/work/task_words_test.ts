@@ -26,6 +26,11 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
   assert.equal(stateOf(TASK), "The tool still runs.");
   const far = { ...TASK, statusMessage: "3 of 9" };
   assert.equal(stateOf(far), "The tool still runs: 3 of 9.");
+  const link = "https://tools.example.com/wait/x";
+  assert.equal(
+    stateOf({ ...TASK, statusMessage: `Pay\n${link}` }),
+    `The tool still runs:\nPay\n${link}\n`,
+  );
   assert.equal(
     stateOf(asked({ message: "Who?" })),
     "The tool waits for an answer to “Who?”.",
