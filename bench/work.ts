@@ -83,9 +83,9 @@ async function waiting(path: string): Promise<number> {
 /** Measures the processor time of a server that has nothing to do. */
 async function idle(server: Running): Promise<string> {
   await pause(2000);
-  const before = server.scheduledSeconds();
+  const before = server.cpuSeconds();
   await pause(seconds * 1000);
-  const used = server.scheduledSeconds() - before;
+  const used = server.cpuSeconds() - before;
   return `${print(used / seconds * 60 * 1000)} ms a minute`;
 }
 
