@@ -29,7 +29,8 @@ export interface StepContext {
   /**
    * A text that is the same whenever the step is repeated: give it to the other
    * service as its idempotency key. A step that has read it is repeated when
-   * its process has died.
+   * its process has died, as soon as that it was read is stored; with `retries`
+   * it is repeated from its beginning on.
    */
   readonly once: string;
   /** The number of this try, from 1 on. */

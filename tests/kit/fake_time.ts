@@ -39,3 +39,29 @@ export class SteadyTime extends StandingClock {
     super(performance, 1000);
   }
 }
+
+/** Both clocks, which go on as ever, and can be moved forward. */
+export class MovedTime implements Disposable {
+  readonly #real = [
+    { clock: Date, now: Date.now },
+    { clock: performance, now: performance.now.bind(performance) },
+  ];
+  #milliseconds = 0;
+
+  constructor() {
+    for (const { clock, now } of this.#real) {
+      clock.now = () => now() + this.#milliseconds;
+    }
+  }
+
+  /** Moves the clocks forward. */
+  tick(seconds: number): void {
+    this.#milliseconds += seconds * 1000;
+  }
+
+  [Symbol.dispose](): void {
+    Date.now = this.#real[0].now;
+    // Its own method is the one of its class.
+    delete (performance as { now?: unknown }).now;
+  }
+}

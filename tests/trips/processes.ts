@@ -19,7 +19,7 @@ import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
 /** The options of one walk. */
 export type ProcessOptions = Pick<
   OAuthServerOptions,
-  "environment" | "fetchDocument"
+  "environment" | "fetchDocument" | "tools"
 >;
 
 /** The way in which a client is let in. */

@@ -16,6 +16,7 @@ import {
 } from "./walk.ts";
 import { walkAccount } from "./walk_account.ts";
 import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
+import { walkSteps } from "./walk_steps.ts";
 import { walkTasks } from "./walk_tasks.ts";
 import { walkWork } from "./walk_work.ts";
 
@@ -133,6 +134,13 @@ testBudgets("tasks", walkTasks, {
   result: ["2 (3)", "1 (2)"],
   cancel: ["4 (5)", "3 (4)"],
   "revoke, with open tasks": ["3 (11)", "3 (10)"],
+});
+
+testBudgets("the steps of durable work", walkSteps, {
+  "a step with retries": ["1 (1)", "1 (1)"],
+  // That it begins is noted first.
+  "a step without": ["2 (2)", "2 (2)"],
+  "a long result": ["2 (2)", "2 (2)"],
 });
 
 testBudgets("tokens by assertions", walkAssertions, {

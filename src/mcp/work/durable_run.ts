@@ -411,7 +411,9 @@ export class DurableRun implements Durable {
       : undefined;
     park(dueSeconds, this.#isReleased ? [] : questions).then(
       (parked) => {
-        if (parked !== "answered") cut(new Left());
+        if (parked !== "answered") return void cut(new Left());
+        // Or its question was not there yet: the run leaves a while later.
+        this.#lookWhetherQuiet();
       },
       // The database is away: the run goes on, and leaves later.
       () => {

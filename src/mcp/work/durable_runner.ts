@@ -111,6 +111,8 @@ export class DurableRunner {
   readonly #wakes;
   readonly #waits;
   readonly #stopping = new AbortController();
+  /** Runs that may have died: the others must not wait behind them. */
+  readonly #watched = new Set<string>();
   #isRefusing = false;
   #timer?: ReturnType<typeof setInterval>;
   #lookedMilliseconds = -Infinity;
@@ -243,8 +245,13 @@ export class DurableRunner {
 
   async #look(): Promise<void> {
     if (this.#isRefusing || this.#taken >= MOST_TAKEN) return;
-    const due = await this.#wakes.due(RUNS_PER_LOOK);
-    await Promise.all(due.map((wake) => this.#take(wake)));
+    const room = Math.min(this.#watched.size, MOST_TAKEN);
+    const due = await this.#wakes.due(RUNS_PER_LOOK + room);
+    this.#watched.clear();
+    for (let start = 0; start < due.length; start += RUNS_PER_LOOK) {
+      const some = due.slice(start, start + RUNS_PER_LOOK);
+      await Promise.all(some.map((wake) => this.#take(wake)));
+    }
   }
 
   async #take(wake: Wake): Promise<void> {
@@ -255,6 +262,7 @@ export class DurableRunner {
     );
     if (!("hold" in taken)) {
       const { because } = taken;
+      if (because === "watched") this.#watched.add(taskId);
       if (because === "ended" || because === "held") {
         await this.#wakes.drop(wake);
       }

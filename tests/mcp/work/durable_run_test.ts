@@ -443,6 +443,17 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
   assert.deepEqual(asked, ["who", "who"]);
 });
 
+Deno.test("a run whose question was slow to open leaves its process all the same", async () => {
+  const task = new Task();
+  task.parking = "answered";
+  const run = task.run((run) =>
+    run.question("who", () => new Promise(() => {}))
+  );
+  await until(() => task.parked.length === 2);
+  task.parking = "parked";
+  await assert.rejects(run, Left);
+});
+
 Deno.test("release() leaves between two steps, and keeps the one at work", async () => {
   const task = new Task();
   await assert.rejects(
