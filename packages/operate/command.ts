@@ -102,14 +102,15 @@ export async function runCommand(
     }
     // Also before their first sign-in, or when all has ended.
     if (/^[^\s@:]+:\S+$/.test(named)) return named;
-    const { people } = await register.list({ search: named, most: PAGE });
+    const { people, next } = await register.list({ search: named, most: PAGE });
     const meant = people.filter(({ grants }) =>
       grants.some((grant) => isCalled(grant, named))
     );
-    if (meant.length === 1) return meant[0].subject;
-    if (meant.length > 1) {
+    if (meant.length === 1 && !next) return meant[0].subject;
+    // Who comes after so many may be called the same.
+    if (meant.length > 0) {
       throw new UsageError(
-        `Several people are called ${named}: name a subject`,
+        `Several people may be called ${named}: name a subject`,
       );
     }
     throw new UsageError(

@@ -76,11 +76,11 @@ export function ConnectionsSection(
       <section>
         {waiting && <h2>Connected</h2>}
         <p class="small soft">
-          Ending a connection tells {providerName}{" "}
-          nothing: what you allowed this server there is ended there. A
-          connection ends by itself {lifetimes.grantSeconds / 86_400}{" "}
-          days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
-          days after it was used last.
+          Ending a connection does not tell{" "}
+          {providerName}: what you allowed this server to do there goes on until
+          you end it there. A connection ends by itself{" "}
+          {lifetimes.grantSeconds / 86_400} days after its sign-in, or{" "}
+          {lifetimes.idleSeconds / 86_400} days after it was used last.
         </p>
         <CutNote most={most} />
         <div class="card">

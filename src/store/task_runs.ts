@@ -8,6 +8,7 @@
  */
 import type { McpClient } from "../authoring/context.ts";
 import type { Caller } from "../caller.ts";
+import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
@@ -28,7 +29,9 @@ const CONFIRM_SECONDS = 10;
 /** The time within which durable work must end. */
 export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 /** The most characters of what a run began with in its record. */
-const BEGINNING_CHARACTERS = 4000;
+const INLINE_CHARACTERS = 4000;
+/** The most of them at all: a client may send more than its tool looks at. */
+export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
 export interface RunBeginning {
@@ -139,15 +142,24 @@ export function taskRunStore(
   return {
     /**
      * Prepares a run: what it gives is committed with its task, and then tells
-     * the turn of this process.
+     * the turn of this process; or is discarded, with what was stored before.
+     *
+     * @throws {HttpError} 413 when what it begins with is too long
      */
     async prepare(taskId: string, run: NewRun, beginning: RunBeginning) {
+      const text = JSON.stringify(beginning);
+      if (text.length > BEGINNING_CHARACTERS) {
+        throw new HttpError(
+          413,
+          `Durable work begins with at most ${BEGINNING_CHARACTERS} characters`,
+        );
+      }
       const expiresAt = database.now() + DURABLE_SECONDS;
       const record: RunRecord = {
         ...run,
-        beginning: await saveText(database, JSON.stringify(beginning), {
+        beginning: await saveText(database, text, {
           expiresAt,
-          inlineCharacters: BEGINNING_CHARACTERS,
+          inlineCharacters: INLINE_CHARACTERS,
         }),
         createdMilliseconds: database.clock(),
         isParked: false,
@@ -162,6 +174,7 @@ export function taskRunStore(
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { taskId, dueSeconds, expiresAt });
         },
+        discard: () => deleteText(database, record.beginning),
         hold: (versionstamp: string): Hold => ({
           ...hold(taskId, record, versionstamp),
           dueSeconds,

@@ -33,6 +33,7 @@ import {
   type TaskStatus,
 } from "./task_record.ts";
 import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
+import { waitStore } from "./waits.ts";
 
 /** The time after which a task whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;
@@ -105,6 +106,7 @@ export function taskStore(
 
   const runs = taskRunStore(database);
   const steps = stepStore(database);
+  const waits = waitStore(database);
 
   /**
    * Ends a task, once; false when it had ended already.
@@ -162,7 +164,9 @@ export function taskStore(
       const { keep } = durable;
       database.background(async () => {
         await steps.settle(taskId, database.now() + keep);
-        if (run?.value) await runs.tidy(run.value);
+        if (!run?.value) return;
+        await waits.forgetTask(run.value.caller.subject, taskId);
+        await runs.tidy(run.value);
       });
     }
     return isEnded;
@@ -323,16 +327,19 @@ export function taskStore(
         expiresAt,
       };
       const version = await database.commit((transaction) => {
-        transaction
+        unlessErased(transaction, { grantId })
           .create(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
           .set<TaskOfPerson>(tasksOfKey(list, taskId), { grantId, expiresAt });
         prepared.create(transaction);
       });
-      // Its name is new: no one else can have taken it.
+      if (version === undefined) {
+        await prepared.discard();
+        throw new HttpError(403, "The connection has ended");
+      }
       return {
         task: await view(taskId, record),
-        hold: prepared.hold(version!),
+        hold: prepared.hold(version),
       };
     },
 

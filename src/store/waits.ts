@@ -13,6 +13,7 @@ import {
   grantKey,
   listedWaitKey,
   listingWaitKey,
+  taskRunKey,
   waitAtKey,
   waitKey,
   waitsOfKey,
@@ -31,7 +32,7 @@ export type { Wait, Waiting };
 /** The time for which a page waits for its person, in seconds. */
 export const WAIT_SECONDS = 60 * 60;
 
-/** The most waits that one person has at a time. */
+/** The most waits of each kind that one person has at a time. */
 export const WAITS_PER_PERSON = 100;
 
 /** The seconds after which to try again: what waits ends within an hour. */
@@ -53,9 +54,8 @@ export const WAIT_CHARACTERS = 16_000;
 const SLOWEST_MILLISECONDS = 2000;
 
 /** A list entry of a person's wait. */
-interface ListedWait extends Expiring {
-  grantId?: string;
-}
+interface ListedWait
+  extends Expiring, Pick<WaitRecord, "kind" | "grantId" | "taskId"> {}
 
 /** The wait at a place. */
 interface Pointer extends Expiring {
@@ -84,13 +84,29 @@ export function waitStore(database: Database) {
     return await isLive(found) ? found : undefined;
   }
 
-  /** True unless the grant of its call has ended, and the wait with it. */
+  /** True unless its task, or the grant of its call, has ended. */
   async function isLive(
-    { value: { grantId } }: Found<WaitRecord>,
+    { value: { grantId, taskId } }: Found<WaitRecord>,
   ): Promise<boolean> {
+    // It may go on with another grant of the same person.
+    if (taskId !== undefined) return (await runOf(taskId)).value !== null;
     if (grantId === undefined) return true;
     const { value } = await database.get<Grant>(grantKey(grantId));
     return value?.status === "active";
+  }
+
+  function runOf(taskId: string): Promise<Entry<Expiring>> {
+    return database.get(taskRunKey(taskId));
+  }
+
+  /** Finds the run of a task, for a commit that rests on it. */
+  async function openRunOf(
+    { taskId }: Waiting,
+  ): Promise<Entry<Expiring> | undefined> {
+    if (taskId === undefined) return undefined;
+    const run = await runOf(taskId);
+    if (run.value) return run;
+    throw new HttpError(409, "The task has ended");
   }
 
   /** Removes a wait, with its places in the lists. */
@@ -114,10 +130,13 @@ export function waitStore(database: Database) {
     throw new ChallengeError("The connection has ended", "invalid_token");
   }
 
-  async function checkRoom({ subject }: Waiting, most: number): Promise<void> {
-    const { length } = await database.list(waitsOfKey(subject), {
-      limit: most,
-    });
+  async function checkRoom(
+    { subject, kind }: Waiting,
+    most: number,
+  ): Promise<void> {
+    // Work that waits for days leaves room for questions, and the other way.
+    const listed = await database.list<ListedWait>(waitsOfKey(subject));
+    const { length } = listed.filter(({ value }) => value.kind === kind);
     if (length < most) return;
     throw new LimitError("questions that wait for this person", RETRY_SECONDS);
   }
@@ -180,10 +199,16 @@ export function waitStore(database: Database) {
     key: Deno.KvKey,
     record: WaitRecord,
   ): Transaction {
-    const { at, subject, grantId, expiresAt } = record;
+    const { at, subject, expiresAt } = record;
     return transaction.set(key, record)
       .set<Pointer>(at, { wait: key, expiresAt })
-      .set<ListedWait>(listingWaitKey(subject, key), { grantId, expiresAt });
+      .set(listingWaitKey(subject, key), listingOf(record));
+  }
+
+  function listingOf(
+    { kind, grantId, taskId, expiresAt }: WaitRecord,
+  ): ListedWait {
+    return { kind, grantId, taskId, expiresAt };
   }
 
   async function listed(subject: string): Promise<Found<WaitRecord>[]> {
@@ -219,6 +244,7 @@ export function waitStore(database: Database) {
      *
      * @throws {LimitError} when the person has too many
      * @throws {ChallengeError} when the grant has ended
+     * @throws {HttpError} 409 when the task has ended
      * @throws {TypeError} when the payload is too long
      */
     async open(
@@ -249,6 +275,7 @@ export function waitStore(database: Database) {
         if (wait) return wait;
         await checkRoom(waiting, most);
         const grant = await grantOf(waiting);
+        const run = await openRunOf(waiting);
         const createdAt = database.now();
         const expiresAt = createdAt + seconds;
         const key = waitKey(id);
@@ -266,6 +293,7 @@ export function waitStore(database: Database) {
           if (known) drop(transaction, known);
           put(transaction.check(pointer, absent(key)), key, record);
           if (grant) transaction.check(grant);
+          if (run) transaction.check(run);
         });
         if (versionstamp) {
           const found = { key, value: record, versionstamp };
@@ -341,7 +369,7 @@ export function waitStore(database: Database) {
       const answer = await opened(found, "answer");
       if (!answer) return undefined;
       const { value } = found;
-      const { subject, at, grantId } = value;
+      const { subject, at } = value;
       const list = listingWaitKey(subject, key);
       const { sealed: _, sealedAnswer: __, ...rest } = value;
       const used: WaitRecord = {
@@ -351,7 +379,7 @@ export function waitStore(database: Database) {
       };
       const versionstamp = await database.commit((transaction) =>
         transaction.check(found).set(key, used).end(at)
-          .set<ListedWait>(list, { grantId, expiresAt: used.expiresAt })
+          .set(list, listingOf(used))
       );
       if (!versionstamp) return undefined;
       return {
@@ -420,6 +448,16 @@ export function waitStore(database: Database) {
         { slowestMilliseconds: SLOWEST_MILLISECONDS },
       );
       return record?.state !== "open";
+    },
+
+    /** Ends what durable work waits for, once it has ended itself. */
+    async forgetTask(subject: string, taskId: string): Promise<void> {
+      const list = await database.list<ListedWait>(waitsOfKey(subject));
+      const own = list.filter(({ value }) => value.taskId === taskId);
+      const found = await Promise.all(
+        own.map(({ key }) => database.find<WaitRecord>(listedWaitKey(key))),
+      );
+      await dropAll(found.filter((one) => one !== undefined));
     },
 
     /** Deletes everything that is kept of a person's waits. */

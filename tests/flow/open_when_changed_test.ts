@@ -295,7 +295,7 @@ class Things implements AsyncDisposable {
     this.client = await Client.register(server);
     let tokens = await this.client.connect();
     const maker = await AccountVisitor.signIn(server);
-    const made = await maker.press("/account/tokens", {
+    const made = await maker.makeToken({
       name: "Backup",
       days: "90",
       "scope.read": "on",

@@ -518,8 +518,31 @@ Deno.test("the account page of a person is of the provider that they chose, and 
     assert.equal((await browser.open(url)).status, 400, key);
   }
   assert.deepEqual(two.work.asked, []);
+  // One that lies sends the person to the other's address, with a code of its
+  // own account there and the state that this person would have had.
+  const states = await Promise.all(
+    [browser, two.browser(server)].map(async (own) => {
+      const away = await own.press(form, "provider", "work");
+      const { searchParams } = await answerOf(two, "work", away, own.cookies);
+      return searchParams.get("state")!.split(".");
+    }),
+  );
+  const [, handle] = answer.searchParams.get("state")!.split(".");
+  const [[, ownHandle], [, , mark]] = states;
+  assert.equal(ownHandle, handle);
+  two.work.asked.length = 0;
+  const lie = new URL(`${BASE_URL}/oauth/provider-callback/work`);
+  lie.search = String(
+    new URLSearchParams({
+      state: `account.${handle}.${mark}`,
+      code: "another-person",
+      iss: two.work.issuer,
+    }),
+  );
+  assert.equal((await browser.open(lie)).status, 400);
+  assert.deepEqual(two.work.asked, []);
   const back = await browser.open(answer);
-  assert.match(back.text, /action="\/account\/tokens"/);
+  assert.match(back.text, /action="\/account\/sign-out"/);
 
   // A form that names none, or no one: it asks again.
   const stranger = two.browser(server);
@@ -586,7 +609,8 @@ async function openAll(
       await choose(browser, unredeemed, key),
     ),
   );
-  const account = await openAccount(two, key, browser);
+  await openAccount(two, key, browser);
+  const account = await browser.open(`${BASE_URL}/account/tokens`);
   const made = await browser.press(formOf(account, "/account/tokens"), "", "", {
     name: "Backup",
     days: "365",
@@ -622,7 +646,7 @@ async function stateOf(
   const page = async (browser: Browser, from: Browser) => {
     for (const [name, value] of from.cookies) browser.cookies.set(name, value);
     const { text } = await browser.open(`${BASE_URL}/account`);
-    return text.includes('action="/account/tokens"');
+    return text.includes('action="/account/sign-out"');
   };
   const coming = two.browser(server);
   for (const [name, value] of open.stranger.cookies) {

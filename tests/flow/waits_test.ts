@@ -5,10 +5,12 @@
 import assert from "node:assert/strict";
 import { resource, tool, z } from "../../src/mod.ts";
 import { LINKS } from "../../src/mcp/exchange/links.ts";
-import { WAIT_SECONDS } from "../../src/store/waits.ts";
+import { Database } from "../../src/store/database.ts";
+import { WAIT_SECONDS, waitStore } from "../../src/store/waits.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
+import { withKv } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { type Answering, BASE_URL, startServer } from "../kit/server.ts";
@@ -431,6 +433,36 @@ Deno.test("a person who opens another's link sees that it is not theirs, and not
   assert.equal(sent.status, 404);
   linkOf(await resultOf(call("pay")));
 });
+
+Deno.test("a client that signed in elsewhere is verified by no ID of there", () =>
+  withKv(async (kv) => {
+    const ours = {
+      client_id: "ours",
+      client_name: "Ours",
+      redirect_uris: ["https://ours.example.com/callback"],
+      token_endpoint_auth_method: "none",
+    };
+    await using server = await start({
+      kv,
+      environment: { OAUTH_CLIENTS: JSON.stringify([ours]) },
+    });
+    const waits = waitStore(new Database(kv));
+    for (
+      const clientId of ["https://bank.example.com/app", "ours", undefined]
+    ) {
+      const { id } = await waits.open({
+        subject: "github:42",
+        kind: "page",
+        place: `${clientId}`,
+        question: "pay",
+        tool: "pay",
+        clientId,
+      }, { message: "Pay", url: "https://pay.example.com/" });
+      const visitor = await open(server, `${BASE_URL}/wait/${id}`);
+      assert.match(visitor.words, /Unverified/, clientId);
+      assert.doesNotMatch(visitor.page.text, /badge good/, clientId);
+    }
+  }));
 
 Deno.test("a stranger who opens a link sees a sign-in and nothing else, and comes back to the page", async () => {
   await using server = await start();

@@ -63,7 +63,7 @@ for (const mode of ["legacy", "auto"]) {
   for (
     const [way, words] of [
       ["machine", /^client:machine/],
-      ["assertion", /^127\.0\.0\.1:\d+:ada/],
+      ["assertion", /^http:\/\/127\.0\.0\.1:\d+#ada/],
       ["token", /ada/i],
     ] as const
   ) {

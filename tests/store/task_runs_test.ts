@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
+import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
+import { HttpError } from "../../src/errors.ts";
 import {
+  BEGINNING_CHARACTERS,
   type Hold,
   type Taking,
   taskRunStore,
 } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
+import { waitStore } from "../../src/store/waits.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
@@ -318,5 +322,74 @@ testOnDatabases(
     time.tick(10);
     const [first] = await wakeStore(new Database(kv)).due(1);
     assert.equal(first.taskId, "a");
+  },
+);
+
+testOnDatabases(
+  "createDurable() keeps nothing for a person who was erased",
+  async (kv, other) => {
+    await markErased(new Database(other), ["g"]);
+    const before = await keysOf(kv);
+    const run = { ...RUN, caller: { ...RUN.caller, grantId: "g" } };
+    // Too long for the record: it is stored before it.
+    const beginning = {
+      ...BEGINNING,
+      input: { text: "private ".repeat(9000) },
+    };
+    await assert.rejects(
+      taskStore(new Database(kv)).createDurable("t", run, beginning, BINDING),
+      /The connection has ended/,
+    );
+    assert.deepEqual(await keysOf(kv), before);
+  },
+);
+
+testOnDatabases(
+  "end() of durable work ends what it waits for, and nothing of another's, and lets it wait for nothing more",
+  async (kv, other) => {
+    await beginOn(kv, "one");
+    await beginOn(kv, "two");
+    const waits = waitStore(new Database(kv));
+    const waiting = (taskId: string, place: string) =>
+      ({
+        subject: BINDING,
+        kind: "moment",
+        tool: "report",
+        question: "paid",
+        taskId,
+        place,
+      }) as const;
+    const payload = { message: "Waits for the payment" };
+    const one = await waits.open(waiting("one", "1"), payload);
+    const two = await waits.open(waiting("two", "2"), payload);
+    const database = new Database(other);
+    await taskStore(database).end("one", { status: "cancelled" });
+    await database.idle();
+    const kept = (await waits.listKept(BINDING)).map(({ id }) => id);
+    assert.deepEqual(kept, [two.id]);
+    assert.equal(await waits.tell(one.id!, {}), false);
+    await assert.rejects(
+      waits.open(waiting("one", "3"), payload),
+      /The task has ended/,
+    );
+    assert.equal(await waits.tell(two.id!, {}), true);
+  },
+);
+
+testOnDatabases(
+  "createDurable() keeps no more of what a client sent than durable work begins with",
+  async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    const begin = (characters: number) => {
+      const meta = { "example.com/note": "a".repeat(characters) };
+      const beginning = { ...BEGINNING, meta };
+      return tasks.createDurable("t", RUN, beginning, BINDING);
+    };
+    await assert.rejects(
+      begin(BEGINNING_CHARACTERS),
+      (error) => error instanceof HttpError && error.status === 413,
+    );
+    assert.deepEqual(await keysOf(kv), []);
+    await begin(BEGINNING_CHARACTERS - 1000);
   },
 );

@@ -170,6 +170,8 @@ Deno.test("open() refuses a person who has too many, and what is too long", () =
         /questions that wait for this person/.test(error.message),
     );
     await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
+    // Durable work is another matter: it may wait for days.
+    await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
     await assert.rejects(
       waits.open(ASKED, { message: "a".repeat(WAIT_CHARACTERS) }),
       TypeError,
@@ -200,9 +202,16 @@ Deno.test("a wait ends with its time, and with the grant of its call", () =>
     const wait = await waits.open(asked, PAYLOAD);
     assert.equal(wait.clientName, "App");
     assert.deepEqual(await waits.listOf(ADA), [wait]);
+    // A task may go on with another grant of the same person.
+    await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
+    const moment = await waits.open(
+      { ...asked, kind: "moment", place: "a task", taskId: "t1" },
+      PAYLOAD,
+    );
     await database.commit((transaction) =>
       setGrant(transaction, { ...grant, status: "closed" })
     );
+    assert.equal(await waits.tell(moment.id!, YES), true);
     assert.deepEqual(await waits.listOf(ADA), []);
     assert.equal(await waits.find(wait.id!, ADA), undefined);
     assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);

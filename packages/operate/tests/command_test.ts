@@ -7,7 +7,7 @@ import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { BASE_URL } from "../../../tests/kit/server.ts";
 import { Client } from "../../../tests/kit/client.ts";
 import { AccountVisitor } from "../../../tests/kit/account_visitor.ts";
-import { testOnDatabases } from "../../../tests/kit/databases.ts";
+import { testOnDatabases, withKv } from "../../../tests/kit/databases.ts";
 import {
   type OAuthServer,
   startOAuthServer,
@@ -105,6 +105,29 @@ testOnDatabases(
     );
   },
 );
+
+Deno.test("people show takes no one for the only one of a name who may have another after so many", () =>
+  withKv(async (kv) => {
+    await using server = await startOAuthServer({ kv });
+    const client = await Client.register(server);
+    const connectAs = async (subject: string, name: string) => {
+      server.provider.subject = subject;
+      server.provider.personName = name;
+      await client.connect();
+    };
+    await connectAs("1", "Ada");
+    for (let n = 0; n < 10; n++) await connectAs(`2${n}`, `Ada ${n}`);
+    await using it = operator(kv);
+    assert.match(await it.run("people show Ada"), /^github:1:/);
+    for (let n = 0; n < 100; n++) await connectAs(`3${n}`, `Ada ${n}`);
+    await assert.rejects(
+      it.run("people show Ada"),
+      (error) =>
+        error instanceof UsageError &&
+        /Several people may be called Ada: name a subject/.test(error.message),
+    );
+    assert.match(await it.run("people show github:1"), /^github:1:/);
+  }));
 
 testOnDatabases(
   "people export has what is kept without secrets, and erase leaves nothing of it",

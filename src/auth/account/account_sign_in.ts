@@ -90,9 +90,11 @@ export function accountSignIn(
 ) {
   const cookie = { name: "account-sign-in", baseUrl };
 
-  // It names the provider, whose answer is no other provider's business.
-  const stateOf = (handle: string, { id }: SignInProvider) =>
-    `${STATE_PREFIX}${handle}.${fingerprint(id).slice(0, 8)}`;
+  // It names the provider, whose answer is no other provider's business, and
+  // which cannot name another: it does not know the browser.
+  const stateOf = (handle: string, browser: string, { id }: SignInProvider) =>
+    `${STATE_PREFIX}${handle}.` +
+    fingerprint(`${browser} ${handle} ${id}`).slice(0, 16);
 
   const placeKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
@@ -194,7 +196,7 @@ export function accountSignIn(
       const chosen = choice.find({ key: form?.get("provider") });
       // Several, and a form that names none: the page has a button for each.
       if (!chosen) return redirect(c, places.addressOf(place));
-      const state = await stateWith(stateOf(handle, chosen), {
+      const state = await stateWith(stateOf(handle, browser, chosen), {
         handle,
         browser,
         place,
@@ -223,7 +225,7 @@ export function accountSignIn(
       const from = providers.at(c.req.param("provider"));
       if (
         !handle || !browser || !from ||
-        !isSameSecret(own, stateOf(handle, from))
+        !isSameSecret(own, stateOf(handle, browser, from))
       ) {
         throw new HttpError(
           400,

@@ -42,9 +42,11 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 
 /** Tells which client asks. */
 function askingClient(
-  { clientId = "", clientName = "" }: Wait,
+  { clientId = "", clientName = "", grantId }: Wait,
   configured: readonly Pick<Client, "clientId">[],
 ): AskingClient {
+  // It signed in elsewhere: an ID of there says nothing here.
+  if (grantId === undefined) return { name: clientId };
   return {
     name: clientName,
     // A token that the person made has no client.

@@ -122,10 +122,13 @@ export function jwtDoor(
     },
 
     // Nothing tells that their tokens have ended.
-    restore: (caller) =>
-      caller.door === "jwt" && keysOf.has(JSON.parse(caller.binding)[0])
-        ? { caller }
-        : undefined,
+    restore(caller) {
+      if (caller.door !== "jwt") return undefined;
+      const [issuer, sub] = JSON.parse(caller.binding);
+      if (!keysOf.has(issuer)) return undefined;
+      // With another issuer first, their name of then may be someone else's.
+      return { caller: { ...caller, subject: subjectIn(issuer, sub) } };
+    },
 
     challenge: (refusal, sid) =>
       printChallenge(refusal, {

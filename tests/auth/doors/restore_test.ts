@@ -16,6 +16,31 @@ const OPERATOR: Caller = {
   binding: "operator",
 };
 
+const ISSUER = "https://issuer.example";
+
+/** Ada with a token of an issuer, which was the first one then. */
+function ada(issuer: string): Caller {
+  return {
+    subject: "ada",
+    door: "jwt",
+    scopes: [],
+    binding: JSON.stringify([issuer, "ada"]),
+  };
+}
+
+/** The door for the people of some issuers. */
+function trusting(...issuers: string[]) {
+  return jwtDoor({
+    issuers: issuers.map((issuer) => ({ issuer, jwksUrl: `${issuer}/keys` })),
+    audiences: ["us"],
+    leewaySeconds: 0,
+    types: [],
+    scopeClaims: [],
+    baseUrl: "https://tools.example",
+    clock: Date.now,
+  } as never);
+}
+
 async function subjectOf(
   gate: Pick<typeof openGate, "restore">,
   caller: Caller,
@@ -44,22 +69,12 @@ Deno.test("restore() knows strangers as long as they may come in", async () => {
 });
 
 Deno.test("restore() knows the people of an issuer as long as it is trusted", async () => {
-  const issuer = "https://issuer.example";
-  const gate = jwtDoor({
-    issuers: [{ issuer, jwksUrl: `${issuer}/keys` }],
-    audiences: ["us"],
-    leewaySeconds: 0,
-    types: [],
-    scopeClaims: [],
-    baseUrl: "https://tools.example",
-    clock: Date.now,
-  } as never);
-  const ada = (issuer: string): Caller => ({
-    subject: "ada",
-    door: "jwt",
-    scopes: [],
-    binding: JSON.stringify([issuer, "ada"]),
-  });
-  assert.equal(await subjectOf(gate, ada(issuer)), "ada");
+  const gate = trusting(ISSUER);
+  assert.equal(await subjectOf(gate, ada(ISSUER)), "ada");
   assert.equal(await subjectOf(gate, ada("https://other.example")), undefined);
+});
+
+Deno.test("restore() names no one by what is another issuer's name for someone by now", async () => {
+  const gate = trusting("https://other.example", ISSUER);
+  assert.equal(await subjectOf(gate, ada(ISSUER)), `${ISSUER}#ada`);
 });

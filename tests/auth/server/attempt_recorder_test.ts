@@ -79,6 +79,7 @@ Deno.test("a step that fails is noted by its client's name, and logged by its ID
   const { words } = await AccountVisitor.signIn(server, {
     as: "1",
     email: "root@example.com",
+    at: "/attempts",
   });
   for (const step of ["GET /authorize", "POST /authorize", "POST /token"]) {
     assert(words.includes(`${step} Their app Failed`), `${step}: ${words}`);

@@ -269,3 +269,25 @@ Deno.test("work whose tool a process does not know stays for those who do", asyn
     assert.equal(second.app.running, 0);
   }, { tools: [meet] });
 });
+
+Deno.test("durable work keeps no long text that its tool never looks at", () =>
+  withKv(async (kv) => {
+    const later = tool({
+      name: "later",
+      task: durable,
+      input: z.object({ n: z.int() }),
+      run: async (_input, { sleep }) => {
+        await sleep("for weeks", 80 * 24 * 3600);
+        return "done";
+      },
+    });
+    await using server = await startServer({ tools: [later], kv });
+    const response = await server.call("tools/call", {
+      name: "later",
+      arguments: { n: 1, note: "a".repeat(3_000_000) },
+    }, { capabilities });
+    assert.equal(response.status, 413);
+    assert.match(await response.text(), /begins with at most 262144 char/);
+    const kept = await Array.fromAsync(kv.list({ prefix: ["text"] }));
+    assert.deepEqual(kept, []);
+  }));

@@ -8,6 +8,7 @@ import type { WaitOptions } from "../../../src/authoring/moment.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { waitForMoment } from "../../../src/mcp/work/moments.ts";
 import { Database } from "../../../src/store/database.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS, waitStore } from "../../../src/store/waits.ts";
 import { withKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -62,9 +63,21 @@ function workOn(kv: Deno.Kv) {
   const steps = new KeptSteps();
   const tokens: string[] = [];
   const told: string[] = [];
-  const waits = waitStore(new Database(kv));
-  const run = (id = "paid", options: Partial<WaitOptions> = {}) =>
-    waitForMoment(
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const begun = taskStore(database).createDurable(
+    "t1",
+    { tool: "pay", scopes: [], keep: 60, caller: ANONYMOUS },
+    {
+      input: {},
+      client: { capabilities: {}, revision: "2026-07-28" },
+      meta: {},
+    },
+    ANONYMOUS.binding,
+  );
+  const run = async (id = "paid", options: Partial<WaitOptions> = {}) => {
+    await begun;
+    return await waitForMoment(
       steps.run(),
       {
         waits,
@@ -86,6 +99,7 @@ function workOn(kv: Deno.Kv) {
         ...options,
       },
     );
+  };
   return { steps, tokens, told, waits, run };
 }
 
