@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { durableOf } from "../../src/authoring/durable.ts";
 import { now, pause } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
 import { endsStep } from "../../src/store/steps.ts";
@@ -129,6 +130,8 @@ export class TestCluster implements AsyncDisposable {
   /** Stops all processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#next;
+    // Work that was to begin after this turn begins, and is then stopped.
+    if (this.#options.tools?.some(durableOf)) await pause(0);
     for (const process of [...this.#dead, this.#process]) {
       await process[Symbol.asyncDispose]();
     }

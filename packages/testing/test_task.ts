@@ -64,11 +64,8 @@ export class TestTask<O = unknown> {
       over.signal,
     );
     const name = point.in ?? point.after;
-    try {
-      await (name === undefined ? crashed : this.#until(crashed, name, over));
-    } finally {
-      request.beginSoon();
-    }
+    await (name === undefined ? crashed : this.#until(crashed, name, over));
+    request.beginSoon();
   }
 
   /** Answers the task's questions until its process has died at a step. */

@@ -113,6 +113,15 @@ Deno.test("crash() tells that the work ended without the step", async () => {
   assert.equal((await task.result()).text, "done");
 });
 
+Deno.test("a server may end before its task has begun, or just after a crash", async () => {
+  const { post } = postTool();
+  for (const crashes of [false, true]) {
+    await using server = await testServer({ tools: [post] });
+    const task = await server.startTask(post, input);
+    if (crashes) await task.crash();
+  }
+});
+
 Deno.test("advance() passes retries' pauses and sleeps one after another", async () => {
   const tries: number[] = [];
   const slow = tool({
