@@ -4,9 +4,10 @@
  * @module
  */
 import server from "./server.ts";
-import { serve, wake } from "./src/mod.ts";
+import { serve } from "./src/mod.ts";
 
-// For durable work on Deno Deploy, where a process sleeps between requests.
-Deno.cron?.("work", "* * * * *", wake);
+// Durable tools on Deno Deploy, which sleeps between requests, need this line,
+// and wake in the import. It wakes the app every minute.
+// Deno.cron?.("work", "* * * * *", wake);
 
 await serve(server);

@@ -1,5 +1,5 @@
 /**
- * Long work as a durable task, for clients with tasks; for others it runs in
+ * Long work as a task, for clients with tasks; for others it runs in
  * the request, with progress: `deno run -A long_work.ts`.
  */
 import { serve, tool, z } from "@tool-server/tool-server";

@@ -118,11 +118,12 @@ function configuration({ link }: ProjectOptions) {
   };
 }
 
-const MAIN = `import { serve, wake } from "${PACKAGE}";
+const MAIN = `import { serve } from "${PACKAGE}";
 import server from "./server.ts";
 
-// For durable work on Deno Deploy, where a process sleeps between requests.
-Deno.cron?.("work", "* * * * *", wake);
+// Durable tools on Deno Deploy, which sleeps between requests, need this line,
+// and wake in the import. It wakes the app every minute.
+// Deno.cron?.("work", "* * * * *", wake);
 
 await serve(server);
 `;

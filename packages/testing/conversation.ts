@@ -6,9 +6,11 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/work/task_methods.ts";
+import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { CrashLog } from "./crash_log.ts";
+import type { Crash } from "./crash_point.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { RefusedError, refusedWords } from "./refused.ts";
 import type {
@@ -27,6 +29,7 @@ export interface Target {
   readonly gate: TestGate;
   readonly crashes: CrashLog;
   readonly catalogue: Catalogue;
+  readonly crash: Crash;
   send(request: Request): Promise<Response>;
 }
 
@@ -48,6 +51,7 @@ export class Conversation {
   readonly script: AnswerScript;
   readonly client: Client;
   readonly #upstream?: TestUpstream;
+  #begun = Promise.withResolvers<void>();
 
   /** @param what the name of the request's target, for errors: `choose` */
   constructor(
@@ -61,7 +65,11 @@ export class Conversation {
     const headers = target.gate.admit(
       caller,
       this.#upstream,
-      (progress) => this.#advance(progress),
+      {
+        tell: (progress) => this.#advance(progress),
+        last: -Infinity,
+        begun: () => this.#begun.promise,
+      },
     );
     this.client = new Client({
       url: target.mcpUrl,
@@ -92,6 +100,22 @@ export class Conversation {
     { signal }: Pick<RequestOptions, "signal"> = this.options,
   ): Promise<JsonObject> {
     return this.attempt(() => this.client.begin(method, params, { signal }));
+  }
+
+  /** Lets durable work that is taken over wait for {@linkcode begin}. */
+  hold(): void {
+    this.#begun = Promise.withResolvers();
+  }
+
+  /** Lets durable work begin. */
+  begin(): void {
+    this.#begun.resolve();
+  }
+
+  /** The same after this turn, in which the test may say where it dies. */
+  beginSoon(): void {
+    const tool = this.target.catalogue.tools.get(this.what);
+    if (tool && durableOf(tool)) setTimeout(this.#begun.resolve);
   }
 
   /**

@@ -31,6 +31,7 @@ import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
+export type { CrashPoint } from "./crash_point.ts";
 export type { ApiAnswer, ApiHandler, ProviderApi } from "./provider_api.ts";
 export { RefusedError } from "./refused.ts";
 export { type Served, serveTest } from "./served.ts";

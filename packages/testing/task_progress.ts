@@ -1,38 +1,52 @@
 /**
- * The progress of tasks. Clients see only some of it, in a task's status; a
- * test sees all.
+ * The part of the kit around every tool call: a test sees all progress of its
+ * tasks, of which clients see only some in the status, and durable work begins
+ * once its test has the task.
  *
  * @module
  */
 import type { Around } from "../../src/authoring/around.ts";
-import type { Context } from "../../src/authoring/context.ts";
+import type { Context, Question } from "../../src/authoring/context.ts";
+import { durableOf } from "../../src/authoring/durable.ts";
 import { knowsTasks } from "../../src/mcp/work/task_methods.ts";
 import type { TestGate } from "./test_gate.ts";
 
-/** Makes a hook that tells a test the progress of a task, within its own hook. */
-export function tellTaskProgress(gate: TestGate, own?: Around): Around {
+/** Makes the kit's hook around tools, within which is the author's. */
+export function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
     const { tool, context } = call;
-    const tell = gate.listenerOf(context.caller);
-    // Elsewhere the client hears of it.
-    if (tell && tool.task && isTask(context)) {
-      const { progress } = context;
-      let last = -Infinity;
-      Object.defineProperty(context, "progress", {
-        value: async (done: number, total?: number, message?: string) => {
-          await progress(done, total, message);
-          if (!(done > last)) return;
-          last = done;
-          tell({
-            progress: done,
-            ...(total !== undefined && { total }),
-            ...(message !== undefined && { message }),
-          });
-        },
-      });
-    }
-    return own ? own(call, next) : next();
+    const run = () => own ? own(call, next) : next();
+    answerPages(context);
+    if (!tool.task || !isTask(context)) return run();
+    const listener = gate.listenerOf(context);
+    if (!listener) return run();
+    const { progress } = context;
+    Object.defineProperty(context, "progress", {
+      value: async (done: number, total?: number, message?: string) => {
+        await progress(done, total, message);
+        // Another run of durable work repeats what was told.
+        if (!(done > listener.last)) return;
+        listener.last = done;
+        listener.tell({
+          progress: done,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        });
+      },
+    });
+    return durableOf(tool) ? listener.begun().then(run) : run();
   };
+}
+
+/** Lets a test answer for the server's own page, which the kit does not have. */
+function answerPages(context: Context): void {
+  const { ask } = context;
+  Object.defineProperty(context, "ask", {
+    value: (question: Question) =>
+      "until" in question
+        ? ask({ ...question, until: "opened" })
+        : ask(question),
+  });
 }
 
 function isTask({ client }: Context): boolean {

@@ -114,6 +114,7 @@ export class TestClient {
   ): Promise<TestResult<O>> {
     const [request, result] = await this.#call(tool, more);
     if (result.resultType === "task") {
+      request.begin();
       return await new TestTask<O>(`${result.taskId}`, request).result();
     }
     return new TestResult(result as unknown as CallToolResult, request);
@@ -135,7 +136,10 @@ export class TestClient {
       throw new Error(`${why}${revision} has none. Use another revision.`);
     }
     const [request, { resultType, taskId }] = await this.#call(tool, more);
-    if (resultType === "task") return new TestTask(`${taskId}`, request);
+    if (resultType === "task") {
+      request.beginSoon();
+      return new TestTask(`${taskId}`, request);
+    }
     throw new Error(`${why}it must declare task: "optional" or "required".`);
   }
 

@@ -9,6 +9,7 @@ import {
   type Caller,
   type Identity,
 } from "../../src/caller.ts";
+import type { Context } from "../../src/authoring/context.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { ChallengeError } from "../../src/errors.ts";
 import type { Gate } from "../../src/auth/doors/gate.ts";
@@ -27,19 +28,28 @@ export interface TestCaller {
   identity?: Partial<Identity>;
 }
 
-/** Receives the progress of a task. */
-export type ProgressListener = (progress: Progress) => void;
+/** The test that a task reports to. */
+export interface TaskListener {
+  /** Receives the progress of the task. */
+  tell(progress: Progress): void;
+  /** The progress that was told last. */
+  last: number;
+  /** Resolves when the test has its task in hand. */
+  begun(): Promise<void>;
+}
 
 /** A gate that knows only the callers it was told of. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
-  #listeners = new WeakMap<Caller, ProgressListener>();
+  #listeners = new WeakMap<Caller, TaskListener>();
+  /** The listeners of tasks, whose work other runs take over. */
+  #ofTasks = new Map<string, TaskListener>();
 
   /** Admits a caller and gives the headers that make a request theirs. */
   admit(
     { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
     upstream?: Authenticated["upstream"],
-    listener?: ProgressListener,
+    listener?: TaskListener,
   ): Record<string, string> {
     const token = randomId(16);
     const caller: Caller = {
@@ -54,9 +64,12 @@ export class TestGate implements Gate {
     return { authorization: `Bearer ${token}` };
   }
 
-  /** Finds the test that a task of the caller reports to. */
-  listenerOf(caller: Caller): ProgressListener | undefined {
-    return this.#listeners.get(caller);
+  /** Finds the test that a task reports to, in every run of its work. */
+  listenerOf({ caller, requestId }: Context): TaskListener | undefined {
+    const listener = this.#ofTasks.get(requestId) ??
+      this.#listeners.get(caller);
+    if (listener) this.#ofTasks.set(requestId, listener);
+    return listener;
   }
 
   authenticate(headers: Headers): Authenticated {

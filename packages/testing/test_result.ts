@@ -4,9 +4,13 @@
  * @module
  */
 import type { CallToolResult, ContentBlock } from "../../src/authoring/tool.ts";
+import { LACKS_UPSTREAM } from "../../src/mcp/work/resumed_call.ts";
 import type { AskedQuestion } from "./answers.ts";
 import type { LogMessage, Progress } from "./request_options.ts";
 import type { Conversation } from "./conversation.ts";
+
+const ADVICE =
+  "upstream was used after the work had left the process of its call, by a sleep, an answer or a crash. Use the provider's API before the first of them, and keep what it gave in a step";
 
 /** A tool's answer, with its messages on the way; `O` is its output. */
 export class TestResult<O = unknown> {
@@ -38,7 +42,9 @@ export class TestResult<O = unknown> {
     this.questions = script.asked;
     this.#what = what;
     this.#hasOutput = target.catalogue.tools.get(what)?.output !== undefined;
-    if (this.isError) target.crashes.rethrow(this.text, what);
+    if (!this.isError) return;
+    target.crashes.rethrow(this.text, what);
+    if (this.text === LACKS_UPSTREAM) throw new Error(`${what}: ${ADVICE}`);
   }
 
   /** The `meta` that the tool gave to its view alone. */

@@ -3,19 +3,15 @@
  *
  * @module
  */
-import { assemble } from "../../src/server/assemble.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
-import { planServer } from "../../src/server/plan.ts";
-import type {
-  CreateServerOptions,
-  Server,
-} from "../../src/server/server_options.ts";
+import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
-import { tellTaskProgress } from "./task_progress.ts";
+import { aroundTasks } from "./task_progress.ts";
+import { TestCluster } from "./test_cluster.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
 import type { TestRevision } from "./request_options.ts";
 import type { Target } from "./conversation.ts";
@@ -34,14 +30,14 @@ export interface TestServerOptions<
  * scope. `await using` ends it.
  */
 export class TestServer extends TestClient implements AsyncDisposable {
-  readonly #server: Server;
+  readonly #cluster: TestCluster;
   readonly #target: Target;
   readonly #kv?: Disposable;
 
-  private constructor(server: Server, target: Target, kv?: Disposable) {
+  private constructor(cluster: TestCluster, target: Target, kv?: Disposable) {
     super(target, {});
     this.#target = target;
-    this.#server = server;
+    this.#cluster = cluster;
     this.#kv = kv;
   }
 
@@ -53,36 +49,42 @@ export class TestServer extends TestClient implements AsyncDisposable {
   ): Promise<TestServer> {
     const crashes = new CrashLog(options.log);
     const gate = new TestGate();
-    const around = options.tools?.some(({ task }) => task)
-      ? tellTaskProgress(gate, options.around)
-      : options.around;
-    const plan = planServer(
-      { ...options, name, version, around, log: crashes },
-      env,
-    );
     const { memoryKv } = await import("../../src/store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
-    const server = assemble(plan, {
-      ...options,
-      kv: kv ?? own!,
-      origin,
-      gate,
-    });
-    const baseUrl = plan.config.baseUrl ?? origin;
+    let cluster: TestCluster;
+    try {
+      cluster = new TestCluster({
+        ...options,
+        name,
+        version,
+        env,
+        kv: kv ?? own!,
+        around: aroundTasks(gate, options.around),
+        log: crashes,
+        origin,
+        gate,
+      });
+    } catch (error) {
+      own?.[Symbol.dispose]();
+      throw error;
+    }
+    const { config, catalogue } = cluster.process.plan;
+    const baseUrl = config.baseUrl ?? origin;
     const { host } = new URL(baseUrl);
-    const started = new TestServer(server, {
+    const started = new TestServer(cluster, {
       mcpUrl: `${baseUrl}/mcp`,
       revision: revision ?? "2026-07-28",
       gate,
       crashes,
-      catalogue: plan.catalogue,
+      catalogue,
+      crash: (...where) => cluster.crash(...where),
       async send(request) {
         request.headers.set("host", host);
-        return await server.fetch(request);
+        return await cluster.send(request);
       },
     }, own);
     try {
-      await server.start();
+      await cluster.process.start();
     } catch (error) {
       await started[Symbol.asyncDispose]();
       throw error;
@@ -109,17 +111,31 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /** Answers a request from a socket. */
   answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
-    return this.#server.fetch(request, info);
+    return this.#cluster.process.server.fetch(request, info);
+  }
+
+  /**
+   * Lets time go by without waiting for it: sleeps, pauses between two tries,
+   * leases and the ends of waits fall due in their order, as far as the work
+   * gets.
+   *
+   * @throws {Error} when a step is still at work after 5 seconds
+   */
+  async advance(seconds: number): Promise<void> {
+    if (!(seconds > 0 && seconds < Infinity)) {
+      throw new RangeError("advance() takes a number of seconds above 0");
+    }
+    await this.#cluster.advance(seconds);
   }
 
   /** Tells running calls and streams to end, as a process that stops does. */
   stop(): void {
-    this.#server.stop();
+    this.#cluster.process.server.stop();
   }
 
   /** Stops it and its services; its own database is gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
+    await this.#cluster[Symbol.asyncDispose]();
     this.#kv?.[Symbol.dispose]();
   }
 }

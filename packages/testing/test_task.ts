@@ -5,7 +5,13 @@
  */
 import type { CallToolResult } from "../../src/authoring/tool.ts";
 import type { Conversation } from "./conversation.ts";
+import type { CrashPoint } from "./crash_point.ts";
 import { TestResult } from "./test_result.ts";
+
+const PATIENCE_MILLISECONDS = 5000;
+
+const TOO_LATE =
+  "Call crash() before the step: right after startTask() or another crash(). Where a sleep comes before it, call server.advance() while crash() waits";
 
 /** The status of a task. */
 export interface TestTaskStatus {
@@ -38,6 +44,57 @@ export class TestTask<O = unknown> {
   /** Cancels it, as its client does. */
   async cancel(): Promise<void> {
     await this.request.run("tasks/cancel", { taskId: this.taskId }, {});
+  }
+
+  /**
+   * Lets the process of the test's server die without ending anything, at once
+   * or at a step, and answers the task's questions until then. Another process
+   * on the same database takes the work over; half a minute of the server's time
+   * has gone by then. What the work already does outside goes on.
+   *
+   * @throws {Error} when the work does not get to that step
+   */
+  async crash(point: CrashPoint = {}): Promise<void> {
+    const { request, taskId } = this;
+    const over = new AbortController();
+    const crashed = request.target.crash(
+      taskId,
+      point,
+      () => request.hold(),
+      over.signal,
+    );
+    const name = point.in ?? point.after;
+    await (name === undefined ? crashed : this.#until(crashed, name, over));
+    request.beginSoon();
+  }
+
+  /** Answers the task's questions until its process has died at a step. */
+  async #until(
+    crashed: Promise<void>,
+    name: string,
+    over: AbortController,
+  ): Promise<void> {
+    const { request, taskId } = this;
+    const timer = setTimeout(() => over.abort(), PATIENCE_MILLISECONDS);
+    const followed = request.attempt(() =>
+      request.client.follow({ taskId }, over)
+    ).then(() => {
+      throw new Error("it has ended");
+    });
+    const words = `${request.what} did not get to its step "${name}"`;
+    try {
+      await Promise.race([crashed, followed]);
+    } catch (cause) {
+      if (!over.signal.aborted) {
+        throw new Error(`${words}: ${(cause as Error).message}`, { cause });
+      }
+      const { status } = await this.status();
+      throw new Error(`${words} within 5 s, and is ${status}. ${TOO_LATE}`);
+    } finally {
+      clearTimeout(timer);
+      over.abort();
+      await Promise.allSettled([crashed, followed]);
+    }
   }
 
   /**

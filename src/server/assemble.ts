@@ -66,8 +66,16 @@ interface ServerParts
   deadlineMilliseconds?: number;
   /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
+  /** The options of durable work. */
+  runs?: { confirmSeconds: number };
   /** True if `/views` shows the views of tools: in development only. */
   showsViews?: boolean;
+}
+
+/** A server, with the parts that the test kit has its hand on. */
+export interface Assembled extends Server {
+  /** Its durable work. */
+  readonly durable: DurableRunner;
 }
 
 /** A server at one public address. */
@@ -80,7 +88,7 @@ interface AddressedServer {
 }
 
 /** Puts a planned server together. */
-export function assemble(plan: Plan, given: ServerParts): Server {
+export function assemble(plan: Plan, given: ServerParts): Assembled {
   const { config, options, lifecycle, catalogue } = plan;
   const { provider, fetchDocument, clock } = given;
   if (provider) checkSingleProvider(config.auth);
@@ -253,6 +261,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       tasks,
       log,
       (...run) => resume(...run),
+      given.runs,
     ),
   };
   const resume = resumeBy(engine, () => ({
@@ -417,6 +426,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       return running.size + taskRunner.size + durable.size;
     },
     wake,
+    durable: engine.durable,
     endStreams,
     stop,
     close: () => closing ??= closeAll(),

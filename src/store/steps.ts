@@ -50,6 +50,18 @@ interface StepRecord extends Expiring, Omit<Step, "text"> {
   result?: TextRef;
 }
 
+/** True if a write is the end of a step, by its author's name for it. */
+export function endsStep(
+  { key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">,
+  taskId: string,
+  name: string,
+): boolean {
+  const { id, state } = value as Partial<StepRecord>;
+  return (state === "kept" || state === "failed") &&
+    id?.slice(id.indexOf(":") + 1) === name &&
+    JSON.stringify(key) === JSON.stringify(taskStepKey(taskId, id));
+}
+
 export type StepStore = ReturnType<typeof stepStore>;
 
 /** Opens the steps of a database. */

@@ -24,6 +24,17 @@ Deno.test("a new project passes its own ci, and so does one with another tool", 
   assert.match(await project.succeed("task", "ci"), /3 passed/);
 });
 
+Deno.test("a new project is woken by no cron, and has the line for one", async () => {
+  await using project = await createProject();
+  const main = await project.read("main.ts");
+  assert.match(main, /^\/\/ Deno\.cron\?\.\("work"/m);
+  assert.doesNotMatch(main, /^Deno\.cron/m);
+  const woken = main.replace("// Deno.cron", "Deno.cron")
+    .replace("{ serve }", "{ serve, wake }");
+  await project.write("main.ts", woken);
+  await project.succeed("check", "main.ts");
+});
+
 Deno.test("a new project is a repository of its own, with a place for data, and nothing committed", async () => {
   await using project = await createProject();
   const git = async (...args: string[]) => {

@@ -89,6 +89,8 @@ export class DurableRun implements Durable {
   #hasKept = false;
   #isReleased = false;
   #isOver = false;
+  /** Ends the pauses of this process, for another look at the clock. */
+  #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
   constructor(around: RunSurroundings) {
@@ -102,6 +104,30 @@ export class DurableRun implements Durable {
   /** True as long as the run repeats what earlier ones did. */
   get isReplay(): boolean {
     return this.#order.isReplay;
+  }
+
+  /**
+   * The end of the wait that is all that happens here; undefined while anything
+   * else does, and before a wait for which the run leaves its process.
+   */
+  get restsUntil(): number | undefined {
+    if (this.#active > 0 || this.#waiting.size === 0) return undefined;
+    const until = this.#nextUntil;
+    const now = this.#around.now();
+    return until > now && until <= now + SHORT_SECONDS ? until : undefined;
+  }
+
+  /** The first end of a wait; infinite if answers are all that it waits for. */
+  get #nextUntil(): number {
+    const untils = [...this.#waiting].map(({ until = Infinity }) => until);
+    return Math.min(...untils);
+  }
+
+  /** Looks at the clock again, which has jumped. */
+  recheck(): void {
+    this.#rechecked.abort();
+    this.#rechecked = new AbortController();
+    this.#lookWhetherQuiet();
   }
 
   step<T>(
@@ -357,7 +383,10 @@ export class DurableRun implements Durable {
     const { signal, now } = this.#around;
     await this.#wait({ until }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
-        await pause(Math.min(left * 1000, TIMER_MILLISECONDS), signal);
+        await pause(
+          Math.min(left * 1000, TIMER_MILLISECONDS),
+          AbortSignal.any([signal, this.#rechecked.signal]),
+        );
         if (signal.aborted) return await new Promise(() => {});
       }
     });
@@ -392,8 +421,7 @@ export class DurableRun implements Durable {
     if (this.#isOver || this.#active > 0) return;
     if (this.#isReleased) return this.#leave();
     const soon = this.#around.now() + SHORT_SECONDS;
-    const isQuiet = this.#waiting.size > 0 &&
-      [...this.#waiting].every(({ until = Infinity }) => until > soon);
+    const isQuiet = this.#waiting.size > 0 && this.#nextUntil > soon;
     if (!isQuiet) return;
     this.#quiet = setTimeout(() => this.#leave(), QUIET_MILLISECONDS);
   }

@@ -121,6 +121,7 @@ export class DurableRunner {
   /**
    * @param resume finds the tool of a run, and its caller by what is known of
    * them now; undefined where the tool is not known
+   * @param options those of the store of runs
    */
   constructor(
     private readonly database: Database,
@@ -130,8 +131,9 @@ export class DurableRunner {
       hold: Hold,
       beginning: RunBeginning,
     ) => Promise<Resumed | undefined>,
+    options?: Parameters<typeof taskRunStore>[1],
   ) {
-    this.#runs = taskRunStore(database);
+    this.#runs = taskRunStore(database, options);
     this.#steps = stepStore(database);
     this.#failures = stepFailureStore(database, log);
     this.#wakes = wakeStore(database);
@@ -140,6 +142,38 @@ export class DurableRunner {
 
   get size(): number {
     return this.#atWork.size;
+  }
+
+  /**
+   * The end of the waits that are all that happens here: infinite if nothing is
+   * here, undefined while anything is at work.
+   */
+  get restsUntil(): number | undefined {
+    let first = Infinity;
+    for (const { run: { restsUntil } } of this.#atWork.values()) {
+      if (restsUntil === undefined) return undefined;
+      first = Math.min(first, restsUntil);
+    }
+    return first;
+  }
+
+  /**
+   * Lets the clock of a test jump. The work that is here keeps its turn, and
+   * what has become due is taken.
+   */
+  async jump(move: () => void): Promise<void> {
+    while (this.#looking) await this.#looking;
+    // No look comes before the leases are renewed.
+    this.#looking = this.#jump(move).finally(() => this.#looking = undefined);
+    await this.#looking;
+    for (const { run } of this.#atWork.values()) run.recheck();
+    await this.look();
+  }
+
+  async #jump(move: () => void): Promise<void> {
+    move();
+    const holds = [...this.#atWork.values()].map(({ hold }) => hold);
+    await Promise.all(holds.map((hold) => this.#runs.renew(hold)));
   }
 
   /**
@@ -355,8 +389,11 @@ export class DurableRunner {
       signal,
       now: () => database.now(),
       save: (step) => this.#save(hold, step),
-      park: (dueSeconds, questions) =>
-        this.#runs.park(hold, dueSeconds, questions),
+      park: async (dueSeconds, questions) => {
+        // The next run does not repeat it.
+        await own.status.write();
+        return await this.#runs.park(hold, dueSeconds, questions);
+      },
       isAllowed: () => this.#isAllowed(taskId, request),
       cut: (reason) => own.authored.cut(reason),
     });

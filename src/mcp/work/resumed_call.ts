@@ -18,7 +18,7 @@ import { hasPage, Visits } from "../exchange/visits.ts";
 import type { Beginning } from "./task_runner.ts";
 
 /** The words for work without the sign-in of a request. */
-const LACKS_UPSTREAM =
+export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
 /** A call that no request waits for. */

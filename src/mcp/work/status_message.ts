@@ -20,7 +20,7 @@ export class StatusMessage {
   #hasEnded = false;
 
   constructor(
-    private readonly write: (message: string) => Promise<void>,
+    private readonly store: (message: string) => Promise<void>,
     private readonly clock: Clock,
   ) {}
 
@@ -34,6 +34,11 @@ export class StatusMessage {
       () => this.#flush().catch(() => {}),
       MESSAGE_MILLISECONDS - passed,
     );
+  }
+
+  /** Writes what waits for its turn. */
+  async write(): Promise<void> {
+    if (this.#waiting !== undefined) await this.#flush();
   }
 
   /** Ends it; gives the message that has not been written yet. */
@@ -51,7 +56,7 @@ export class StatusMessage {
     this.#waiting = undefined;
     this.#writtenMilliseconds = this.clock();
     return this.#writing = this.#writing.catch(() => {})
-      .then(() => this.write(message));
+      .then(() => this.store(message));
   }
 }
 

@@ -501,3 +501,41 @@ Deno.test("release() pauses before it leaves again while the database is away", 
   assert.deepEqual(turns, [0, 1, 2]);
   await until(() => turn === turns.length);
 });
+
+Deno.test("restsUntil is the end of a short wait, while nothing else happens", async () => {
+  const task = new Task();
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<DurableRun>();
+  const ending = task.run(async (run) => {
+    begun.resolve(run);
+    await run.step("a", () => held);
+    await run.sleep("nap", 3);
+    return "end";
+  });
+  const run = await begun.promise;
+  await settled();
+  assert.equal(run.restsUntil, undefined);
+  release();
+  await until(() => run.restsUntil !== undefined);
+  assert.equal(run.restsUntil, task.now + 3);
+  task.now += 3;
+  // It is about to go on.
+  assert.equal(run.restsUntil, undefined);
+  run.recheck();
+  assert.equal(await ending, "end");
+});
+
+Deno.test("restsUntil leaves out a wait for which the run leaves its process", async () => {
+  const task = new Task();
+  const { promise, resolve } = Promise.withResolvers<DurableRun>();
+  const stop = new AbortController();
+  const ending = task.run((run) => {
+    resolve(run);
+    return run.sleep("night", 3600);
+  }, { stop });
+  const run = await promise;
+  await until(() => task.steps.has("sleep:night"));
+  await settled();
+  assert.equal(run.restsUntil, undefined);
+  await assert.rejects(ending, Left);
+});

@@ -41,6 +41,16 @@ Deno.test("end() gives the message that waits, and leaves no timer behind", asyn
   assert.deepEqual(written, ["one"]);
 });
 
+Deno.test("write() writes at once what waits, and nothing twice", async () => {
+  const { status, written } = oneMessage();
+  await status.tell("one");
+  await status.tell("two");
+  await status.write();
+  await status.write();
+  assert.deepEqual(written, ["one", "two"]);
+  assert.equal(await status.end(), undefined);
+});
+
 Deno.test("messageOf() gives the numbers and the words, as far as there are any", () => {
   const numbers = { progress: 3, total: 9 };
   const message = "Brewing";

@@ -1,0 +1,178 @@
+/**
+ * The processes of a test's server, one after another on one database, and the
+ * clock that they share.
+ *
+ * @module
+ */
+import { durableOf } from "../../src/authoring/durable.ts";
+import { now, pause } from "../../src/clock.ts";
+import { Database } from "../../src/store/database.ts";
+import { endsStep } from "../../src/store/steps.ts";
+import { type Wake, wakeStore } from "../../src/store/wakes.ts";
+import type { CrashPoint } from "./crash_point.ts";
+import { type ProcessOptions, TestProcess } from "./test_process.ts";
+
+/** Requests that a client sends again when the network has cut them. */
+const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
+/** The time after which no one who looks takes a dead process for a slow one. */
+const LAPSE_SECONDS = 31;
+/** The time for which work may go on before a test hears of it. */
+const PATIENCE_MILLISECONDS = 5000;
+const LOOK_MILLISECONDS = 5;
+
+const STILL_AT_WORK =
+  "advance() moves the time once the work rests, and it is still at work after 5 s: end what its step waits for first";
+
+/** The processes of one test. */
+export class TestCluster implements AsyncDisposable {
+  readonly #options: ProcessOptions;
+  readonly #dead: TestProcess[] = [];
+  #aheadMilliseconds = 0;
+  #process: TestProcess;
+  /** The start of the process that takes the place of a dead one. */
+  #next?: Promise<void>;
+
+  constructor(options: ProcessOptions) {
+    const { clock = Date.now } = options;
+    this.#options = {
+      ...options,
+      clock: () => clock() + this.#aheadMilliseconds,
+    };
+    this.#process = new TestProcess(this.#options, true);
+  }
+
+  /** The process that is alive. */
+  get process(): TestProcess {
+    return this.#process;
+  }
+
+  /** Sends a request to the process that is alive. */
+  async send(request: Request): Promise<Response> {
+    for (;;) {
+      await this.#next;
+      const process = this.#process;
+      const again = REPEATABLE.test(methodOf(request))
+        ? request.clone()
+        : undefined;
+      try {
+        const response = await process.answer(request);
+        // The work goes on with an answer now, not at the next look.
+        if (methodOf(request) === "tasks/update") {
+          await process.server.durable.look();
+        }
+        return response;
+      } catch (error) {
+        if (!again || !process.database.isDead) throw error;
+        request = again;
+      }
+    }
+  }
+
+  /**
+   * Lets the process die, and another one take its work over.
+   *
+   * @param onDeath is called before the work is taken over
+   * @param signal fires when it must not die any more
+   */
+  async crash(
+    taskId: string,
+    point: CrashPoint,
+    onDeath: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#next;
+    const dying = this.#process;
+    const { database } = dying;
+    const name = point.in ?? point.after;
+    if (name === undefined) database.die();
+    else {
+      const verdict = point.in === undefined ? "after" : "before";
+      database.judge = (writes) =>
+        writes.some((write) => endsStep(write, taskId, name))
+          ? verdict
+          : undefined;
+      await Promise.race([database.death, fired(signal)]);
+      database.judge = () => undefined;
+      if (!database.isDead) throw signal.reason;
+    }
+    onDeath();
+    await (this.#next = this.#replace(dying));
+    await this.#jump(LAPSE_SECONDS * 1000);
+  }
+
+  /** Lets time go by: all that falls due meanwhile happens in its order. */
+  async advance(seconds: number): Promise<void> {
+    const untilMilliseconds = this.#aheadMilliseconds + seconds * 1000;
+    const clock = this.#options.clock!;
+    const last = clock() + seconds * 1000;
+    const wakes = wakeStore(
+      new Database(this.#options.kv, { clock: () => last }),
+    );
+    let before: string | undefined;
+    for (;;) {
+      const rest = await this.#rest();
+      const [wake] = await wakes.due(1);
+      // One that is left lying does not stop the time.
+      const isNew = wake !== undefined && nameOf(wake) !== before;
+      before = wake && nameOf(wake);
+      const next = Math.min(rest, isNew ? wake.dueSeconds : Infinity);
+      const isLast = next > now(() => last);
+      await this.#jump(
+        isLast
+          ? untilMilliseconds - this.#aheadMilliseconds
+          : next * 1000 - clock(),
+      );
+      if (isLast) break;
+    }
+    await this.#rest();
+  }
+
+  /** Stops all processes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#next;
+    // Work that was to begin after this turn begins, and is then stopped.
+    if (this.#options.tools?.some(durableOf)) await pause(0);
+    for (const process of [...this.#dead, this.#process]) {
+      await process[Symbol.asyncDispose]();
+    }
+  }
+
+  async #jump(milliseconds: number): Promise<void> {
+    await this.#process.server.durable.jump(() => {
+      this.#aheadMilliseconds += Math.max(0, milliseconds);
+    });
+  }
+
+  async #replace(dead: TestProcess): Promise<void> {
+    this.#dead.push(dead);
+    this.#process = new TestProcess(this.#options, false);
+    await this.#process.start();
+    this.#next = undefined;
+  }
+
+  /** Waits until nothing is at work, and gives the end of the first wait. */
+  async #rest(): Promise<number> {
+    const started = performance.now();
+    for (;;) {
+      const { restsUntil } = this.#process.server.durable;
+      if (restsUntil !== undefined) return restsUntil;
+      if (performance.now() - started > PATIENCE_MILLISECONDS) {
+        throw new Error(STILL_AT_WORK);
+      }
+      await pause(LOOK_MILLISECONDS);
+    }
+  }
+}
+
+function methodOf({ headers }: Request): string {
+  return headers.get("mcp-method") ?? "";
+}
+
+function nameOf({ key, versionstamp }: Wake): string {
+  return JSON.stringify([key, versionstamp]);
+}
+
+async function fired(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+}

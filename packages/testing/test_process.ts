@@ -1,0 +1,106 @@
+/**
+ * One process of a test's server: it may die without ending anything.
+ *
+ * @module
+ */
+import type { LogEvent, LogOptions } from "../../src/log/log.ts";
+import { assemble, type Assembled } from "../../src/server/assemble.ts";
+import { type Plan, planServer } from "../../src/server/plan.ts";
+import type { CreateServerOptions } from "../../src/server/server_options.ts";
+import { MortalKv } from "./mortal_kv.ts";
+
+/** The options of a process, the database and the settings among them. */
+export interface ProcessOptions
+  extends Omit<Parameters<typeof assemble>[1], "kv">, CreateServerOptions {
+  log: LogOptions;
+}
+
+/**
+ * The time that an operation may take: those of a dead process hang until the
+ * end of the test, and its code must not go on before.
+ */
+const DEADLINE_MILLISECONDS = 60 * 60 * 1000;
+
+/** A process of a test's server. */
+export class TestProcess implements AsyncDisposable {
+  readonly plan: Plan;
+  readonly server: Assembled;
+  readonly database: MortalKv;
+  #isTold: boolean;
+
+  /** @param isFirst false for one that takes the place of another */
+  constructor(options: ProcessOptions, isFirst: boolean) {
+    const { log } = options;
+    this.database = new MortalKv(options.kv);
+    this.#isTold = isFirst;
+    const own: LogOptions = {
+      level: log.level,
+      audit: log.audit,
+      write: (event: LogEvent) => {
+        // The dead say nothing, and the doubts of the start are known.
+        if (this.database.isDead || !this.#isTold) return;
+        return log.write?.(event);
+      },
+    };
+    this.plan = planServer({ ...options, log: own }, options.env ?? {});
+    this.server = assemble(this.plan, {
+      ...options,
+      kv: this.database.kv,
+      deadlineMilliseconds: DEADLINE_MILLISECONDS,
+      // Whom a test has killed is dead: no one has to look twice.
+      ...!isFirst && { runs: { confirmSeconds: 0 } },
+    });
+  }
+
+  /** Starts its services. */
+  async start(): Promise<void> {
+    await this.server.start();
+    this.#isTold = true;
+  }
+
+  /**
+   * Answers a request.
+   *
+   * @throws {TypeError} when it dies meanwhile, as when a network cuts
+   */
+  async answer(request: Request): Promise<Response> {
+    const cut = this.database.death.then(() => {
+      throw new TypeError(
+        "The process of the test's server died before it had answered",
+      );
+    });
+    const answer = this.server.fetch(request);
+    const response = await Promise.race([answer, cut]);
+    const isStream = response.headers.get("content-type")
+      ?.startsWith("text/event-stream");
+    if (!response.body || !isStream) return response;
+    return new Response(endingWith(cut, response.body), response);
+  }
+
+  /** Stops it and its services; of a dead one, what it still holds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.database.isDead) this.database.bury();
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+/** Makes a stream that is cut when a promise rejects. */
+function endingWith(
+  cut: Promise<never>,
+  body: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await Promise.race([reader.read(), cut]);
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        await reader.cancel().catch(() => {});
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
