@@ -40,6 +40,8 @@ export class Command {
   readonly #options: ClientOptions;
   readonly #access: Access;
   readonly #output: Output;
+  /** The task whose ID was told. */
+  #told?: string;
 
   private constructor(
     line: CommandLine,
@@ -112,6 +114,8 @@ export class Command {
           return 0;
         case "prompt":
           return await this.#prompt(client);
+        case "task":
+          return await this.#follow(client);
         default:
           return await this.#call(client);
       }
@@ -167,6 +171,26 @@ export class Command {
       { name: target, arguments: args },
       { signal: this.#signal },
     );
+    return await this.#showTool(result);
+  }
+
+  /** Waits for a task that another command, or another client, began. */
+  async #follow(client: Client): Promise<number> {
+    if (client.revision !== "2026-07-28") {
+      throw usageFailure("--task wants a server of 2026-07-28");
+    }
+    const taskId = this.#told = this.#line.target;
+    // A stream tells nothing of a task that is not there.
+    await client.read(
+      await client.post("tasks/get", { taskId }, this.#signal),
+    );
+    return await this.#showTool(
+      await client.follow({ taskId }, { signal: this.#signal }),
+    );
+  }
+
+  /** Shows what a tool gave. */
+  async #showTool(result: Json): Promise<number> {
     if (result.isError === true) {
       const { texts } = partsOf(result.content);
       if (this.#line.json) this.#output.printJson(result);
@@ -240,7 +264,11 @@ export class Command {
     }
   }
 
-  #noticeTask({ status, statusMessage }: TaskState): void {
+  #noticeTask({ taskId, status, statusMessage }: TaskState): void {
+    if (this.#told !== taskId) {
+      this.#told = taskId;
+      this.#terminal.tell(`A task; call --task ${taskId} has its result too`);
+    }
     if (status !== "working") return;
     this.#terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }

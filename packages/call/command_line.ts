@@ -17,6 +17,7 @@ export const HELP = `Calls the tools of an MCP server.
   call NAME '{"key": 1}'    give all arguments as JSON; - reads them from stdin
   call URI                  read a resource
   call --prompt NAME key=…  get a prompt
+  call --task ID            wait for a task that a call became, and get its result
   call --list [--all]       list tools; with --all resources and prompts too
   call --logout             forget the sign-in at this server, and revoke it
 
@@ -40,8 +41,8 @@ cannot be reached or refuses, 4 not signed in or not allowed, 130 cancelled.`;
 
 /** A command line that was understood. */
 export interface CommandLine {
-  verb: "call" | "list" | "prompt" | "logout" | "help";
-  /** The name of a tool or a prompt, or the URI of a resource. */
+  verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
+  /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
   target: string;
   /** The rest: `key=value`, JSON, or `-`. */
   words: string[];
@@ -62,6 +63,7 @@ const OPTIONS = {
   list: { type: "boolean" },
   all: { type: "boolean" },
   prompt: { type: "boolean" },
+  task: { type: "string" },
   logout: { type: "boolean" },
   help: { type: "boolean" },
   json: { type: "boolean" },
@@ -106,13 +108,16 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   const values = parsed.values as Values;
   const words = parsed.positionals;
   const verb = verbOf(values);
-  const target = verb === "call" || verb === "prompt" ? words.shift() : "";
+  const target = verb === "call" || verb === "prompt"
+    ? words.shift()
+    : values.task ?? "";
   if (target === undefined) {
     throw usageFailure(
       verb === "prompt" ? "Name a prompt" : "Name a tool, or ask for --list",
     );
   }
-  if ((verb === "list" || verb === "logout") && words.length > 0) {
+  const takesWords = verb === "call" || verb === "prompt" || verb === "help";
+  if (!takesWords && words.length > 0) {
     throw usageFailure(`Not understood: ${words.join(" ")}`);
   }
   return {
@@ -140,7 +145,7 @@ function parseHeader(given: string): [string, string] {
 }
 
 function verbOf(values: Values): CommandLine["verb"] {
-  const verbs = (["help", "list", "prompt", "logout"] as const)
+  const verbs = (["help", "list", "prompt", "task", "logout"] as const)
     .filter((it) => values[it]);
   if (verbs.length < 2) return verbs[0] ?? "call";
   throw usageFailure(`Choose one of --${verbs.join(", --")}`);

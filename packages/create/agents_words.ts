@@ -50,7 +50,9 @@ Rules:
   sees an error ID only.
 - Ask before you act: after \`context.ask\`, \`run\` may start again from its
   beginning. \`progress\`, \`signal\`, \`caller\` and \`upstream\` are in the context.
-- Long work: \`task: "optional"\`. What not every sign-in may do: \`scopes\`.
+- A call of more than 45 seconds becomes a task by itself. Work that must survive
+  a restart: \`task: { durable: true }\`, with \`step\` and \`sleep\` of the context.
+- What not every sign-in may do: \`scopes\`.
 - Nothing in memory outlives a process or is seen by another. Data goes into a
   file in \`data/\` or a database of yours, opened by a service, and a setting
   says where, so that tests use \`:memory:\`. Never into the server's own database.

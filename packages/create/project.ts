@@ -51,6 +51,9 @@ function printJson(value: unknown): string {
   return JSON.stringify(value, null, 2) + "\n";
 }
 
+const DOCTOR = "deno run --quiet --allow-net " +
+  "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN --env-file=.env " +
+  `${PACKAGE}/doctor`;
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const RUN =
@@ -107,7 +110,7 @@ function configuration({ link }: ProjectOptions) {
       "list": "deno task --quiet call --list",
       "people": `${OPERATE} people`,
       "clients": `${OPERATE} clients`,
-      "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
+      "doctor": DOCTOR,
       "ci": "deno fmt --check && deno lint && deno task check && " +
         "deno task test && deno task settings --check && " +
         "deno task skills --check",

@@ -12,11 +12,10 @@ import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
+import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
 
-const DEFAULT_URL = "http://127.0.0.1:3000";
-
-const USAGE = `Try: deno task doctor ${DEFAULT_URL} ` +
+const USAGE = "Try: deno task doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
 interface Arguments {
@@ -48,12 +47,18 @@ function parseStores(text: string): Store[] {
   });
 }
 
+/** Gives the address of the server of the environment. @throws {Error} */
+function addressHere(): string {
+  const { url } = serverAddress(undefined, (name) => Deno.env.get(name));
+  return url.replace(/\/mcp$/, "");
+}
+
 if (import.meta.main) {
   let url: string;
   let options: Arguments;
   try {
     options = parseArguments(Deno.args);
-    const { url: given = Deno.env.get("BASE_URL") ?? DEFAULT_URL } = options;
+    const { url: given = addressHere() } = options;
     const parsed = parseTypedUrl(given);
     if (
       options.token && parsed.protocol === "http:" && !isLoopback(parsed)

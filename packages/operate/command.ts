@@ -29,6 +29,9 @@ that only one person has. --json prints JSON.`;
 /** A command line that cannot be carried out. */
 export class UsageError extends Error {}
 
+/** A command line that is well formed, and cannot be carried out as it is. */
+export class RefusalError extends UsageError {}
+
 /** A command line, parsed. */
 interface Arguments {
   words: string[];
@@ -109,12 +112,13 @@ export async function runCommand(
     if (meant.length === 1 && !next) return meant[0].subject;
     // Who comes after so many may be called the same.
     if (meant.length > 0) {
-      throw new UsageError(
-        `Several people may be called ${named}: name a subject`,
+      throw new RefusalError(
+        `Several people may be called ${shown(named)}: name a subject`,
       );
     }
-    throw new UsageError(
-      `No one is called ${named}: write their subject, as github:583231`,
+    throw new RefusalError(
+      `No one is called ${shown(named)}: find them with "deno task people ` +
+        'list", or write their subject, as github:583231',
     );
   }
 
@@ -122,7 +126,7 @@ export async function runCommand(
     const made = await register.blocks.block(name, { by, reason })
       .catch((error) => {
         if (!(error instanceof RangeError)) throw error;
-        throw new UsageError(`${error.message}: lift some first`);
+        throw new RefusalError(`${error.message}: lift some first`);
       });
     const ended = await end();
     audit("Blocked", { name, reason: made.reason, ended });
@@ -134,7 +138,7 @@ export async function runCommand(
 
   async function unblock(name: string) {
     const lifted = await register.blocks.lift(name);
-    if (!lifted) throw new UsageError(`${shown(name)} is not blocked`);
+    if (!lifted) throw new RefusalError(`${shown(name)} is not blocked`);
     audit("Block lifted", { name });
     return print({ lifted }, `${shown(name)} may sign in again`);
   }

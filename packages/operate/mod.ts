@@ -13,25 +13,25 @@ import { StartError } from "../../src/process/start_error.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
-import { runCommand, USAGE, UsageError } from "./command.ts";
+import { RefusalError, runCommand, USAGE, UsageError } from "./command.ts";
 import { openRegister } from "./register.ts";
 
-/** Gives the path of a server's database. @throws {UsageError} */
+/** Gives the path of a server's database. @throws {RefusalError} */
 async function databasePath(): Promise<string> {
   const path = Deno.env.get("KV_PATH")?.trim();
   if (!path) {
-    throw new UsageError(
+    throw new RefusalError(
       "KV_PATH is not set: use that of the server, such as data/tools.db",
     );
   }
   if (path === ":memory:") {
-    throw new UsageError(
+    throw new RefusalError(
       "KV_PATH=:memory: is within the server's process: sign in at /account " +
         "as one of OAUTH_ADMINS, or give the server a file",
     );
   }
   if (!isRemote(path) && !await Deno.stat(path).then(() => true, () => false)) {
-    throw new UsageError(`There is no database at KV_PATH=${path}`);
+    throw new RefusalError(`There is no database at KV_PATH=${path}`);
   }
   return path;
 }
@@ -55,7 +55,8 @@ if (import.meta.main) {
   } catch (error) {
     const isMistake = error instanceof UsageError;
     if (!isMistake && !(error instanceof StartError)) throw error;
-    console.error(isMistake ? `${error.message}\n\n${USAGE}` : error.message);
+    const needsUsage = isMistake && !(error instanceof RefusalError);
+    console.error(needsUsage ? `${error.message}\n\n${USAGE}` : error.message);
     Deno.exit(isMistake ? 2 : 1);
   }
 }

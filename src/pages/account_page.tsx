@@ -11,16 +11,18 @@ import { Layout, type PageProps } from "./layout.tsx";
 import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
-/** A person's change of a connection that goes on. */
+/** A person's change of a connection that goes on, or of a task. */
 export type Changed = keyof typeof CHANGED;
 
 const CHANGED = {
   paused: "Paused. The app is refused until you resume it.",
   resumed: "Resumed. The app can go on as before.",
   narrowed: "Taken away. To get them back, the app has to ask you again.",
+  cancelled: "Cancelled. What it had done before stays done.",
+  over: "That had already ended.",
 };
 
-/** True if the text names a change of a connection. */
+/** True if the text names a change. */
 export function isChanged(text: string | undefined): text is Changed {
   return text !== undefined && Object.hasOwn(CHANGED, text);
 }

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A moment, relative to now.
+ * A moment, relative to now, or as a time of the clock.
  *
  * @module
  */
@@ -10,6 +10,9 @@ interface MomentProps {
   at: number;
   now: number;
 }
+
+/** The time within which a moment needs no date. */
+const DAY_SECONDS = 24 * 60 * 60;
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
@@ -28,4 +31,15 @@ export function timeAgo({ at, now }: MomentProps): string {
 export function Moment({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;
+}
+
+/** A moment that is to come, by the clock: "14:20 UTC". */
+export function Upcoming({ at, now }: MomentProps) {
+  const exact = new Date(at * 1000).toISOString();
+  const time = `${exact.slice(11, 16)} UTC`;
+  return (
+    <time datetime={exact} title={exact}>
+      {at - now < DAY_SECONDS ? time : `${exact.slice(0, 10)}, ${time}`}
+    </time>
+  );
 }

@@ -111,7 +111,9 @@ export function createApp(options: AppOptions): App {
       key,
       onFault: (error) =>
         oauthLog.warning(
-          "No one can sign in: the provider does not answer well",
+          key === undefined
+            ? "No one can sign in: the provider does not answer well"
+            : "No one can sign in at one provider: it does not answer well",
           { setting, provider: key, error },
         ),
     });

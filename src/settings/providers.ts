@@ -161,6 +161,18 @@ function complainOfTwins(settings: Settings, listed: ListedProviders): void {
       ? GROUP.OAUTH_USERINFO_URL
       : GROUP.OAUTH_ISSUER;
     const twin = before.find(({ id }) => id === it.id);
+    const { provider } = config;
+    const isOnlyOne = ["dev", "github", "google"].includes(provider);
+    if (twin && isOnlyOne && settings.complaints.length === 0) {
+      settings.complain(kindSetting(key), {
+        got: provider,
+        wants: `another provider than ${twin.key}: people of both would be ` +
+          "the same people",
+        fix: `Leave ${key} or ${twin.key} out of OAUTH_PROVIDER: ` +
+          `${provider} can be there once`,
+      });
+      return;
+    }
     if (twin && settings.complaints.length === 0) {
       const setting = rename<NamedSetting>(place);
       settings.complain(setting, {

@@ -63,7 +63,7 @@ export interface Found<T> {
 }
 
 /** Keys from `start` on, and before `end`. */
-interface KeyRange {
+export interface KeyRange {
   start: Deno.KvKey;
   end: Deno.KvKey;
 }

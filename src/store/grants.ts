@@ -6,6 +6,7 @@
  * @module
  */
 import { shortClientId } from "../auth/rules/client_id.ts";
+import { formerLedgerId, formerSubject } from "../auth/rules/former_subject.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../auth/rules/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
@@ -33,6 +34,19 @@ export function setGrant(
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
+/** A subject, and the form that version 0.2 wrote. */
+function namesOf(subject: string): string[] {
+  const former = formerSubject(subject);
+  return former === undefined ? [subject] : [subject, former];
+}
+
+/** The keys of the calls of a grant, those of version 0.2 too. */
+function ledgerKeysOf(grant: Grant): Deno.KvKey[] {
+  const id = ledgerIdOf(grant);
+  const former = formerLedgerId(id);
+  return [id, ...former === undefined ? [] : [former]].map(ledgerKey);
+}
+
 /** The precision of a grant's last use, in seconds. */
 const TOUCH_SECONDS = 60;
 
@@ -43,15 +57,33 @@ export type GrantStore = ReturnType<typeof grantStore>;
 
 export function grantStore(database: Database) {
   /** The grants of a subject, in whatever state, some at a time. */
-  async function* entriesOf(subject: string): AsyncGenerator<Entry<Grant>[]> {
+  async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
+    const seen = new Set<string>();
+    // Today's last: what changes meanwhile stays in the list of version 0.2.
+    for (const name of namesOf(subject).toReversed()) {
+      for await (const found of listedAt(name)) {
+        const own = found.filter(({ value }) =>
+          value.subject === subject && !seen.has(value.id)
+        );
+        if (name !== subject) {
+          for (const { value } of own) seen.add(value.id);
+        }
+        yield own;
+      }
+    }
+  }
+
+  /** The grants in a list of {@linkcode namesOf}. */
+  async function* listedAt(name: string): AsyncGenerator<Found<Grant>[]> {
     for (let after = "", isLast = false; !isLast;) {
       const { found, last } = await database.listSome(
-        grantsOfSubjectRange(subject, after),
+        grantsOfSubjectRange(name, after),
         GRANTS_PER_READ,
       );
-      yield await database.getMany<Grant[]>(
+      const entries = await database.getMany<Grant[]>(
         found.map(({ key }) => grantKey(key.at(-1) as string)),
       );
+      yield entries.filter(isFound);
       isLast = last === undefined;
       after = String(last?.at(-1));
     }
@@ -72,7 +104,7 @@ export function grantStore(database: Database) {
 
   async function hasLive(subject: string): Promise<boolean> {
     for await (const entries of entriesOf(subject)) {
-      if (entries.some(({ value }) => value?.status === "active")) return true;
+      if (entries.some(({ value }) => value.status === "active")) return true;
     }
     return false;
   }
@@ -100,7 +132,7 @@ export function grantStore(database: Database) {
         setGrant(transaction.check(entry!), tombstone)
           .delete(upstreamKey(grantId));
         if (grant.kind !== "client") {
-          transaction.delete(ledgerKey(ledgerIdOf(grant)));
+          transaction.delete(...ledgerKeysOf(grant));
         }
       });
       if (isDone) return isOpen ? grant : undefined;
@@ -180,7 +212,7 @@ export function grantStore(database: Database) {
       const grants: Grant[] = [];
       for await (const entries of entriesOf(subject)) {
         for (const { value } of entries) {
-          if (value?.status === "active") grants.push(value);
+          if (value.status === "active") grants.push(value);
         }
         if (grants.length >= most) break;
       }
@@ -195,8 +227,7 @@ export function grantStore(database: Database) {
       const open: Found<Grant>[] = [];
       for await (const entries of entriesOf(subject)) {
         open.push(
-          ...entries.filter(isFound)
-            .filter(({ value }) => value.status !== "closed"),
+          ...entries.filter(({ value }) => value.status !== "closed"),
         );
       }
       return open;
@@ -205,14 +236,14 @@ export function grantStore(database: Database) {
     /** Gives everything that is kept of a person's grants, some at a time. */
     async *kept(subject: string): AsyncGenerator<Grant[]> {
       for await (const entries of entriesOf(subject)) {
-        yield entries.filter(isFound).map(({ value }) => value);
+        yield entries.map(({ value }) => value);
       }
     },
 
     /** Takes the person out of the tombstones of their grants. */
     async forget(subject: string): Promise<void> {
       for await (const entries of entriesOf(subject)) {
-        for (const entry of entries.filter(isFound)) {
+        for (const entry of entries) {
           const { key, value } = entry;
           if (value.status !== "closed") continue;
           await database.commit((transaction) =>
@@ -223,8 +254,10 @@ export function grantStore(database: Database) {
                 identity: { subject: "" },
               })
               .delete(
-                grantsOfSubjectKey(subject, value.id),
-                ledgerKey(ledgerIdOf(value)),
+                ...namesOf(subject).map((name) =>
+                  grantsOfSubjectKey(name, value.id)
+                ),
+                ...ledgerKeysOf(value),
               )
           );
         }

@@ -418,6 +418,11 @@ export function attemptsKey(): Deno.KvKey {
   return ["attempts"];
 }
 
+/** The steps that fail, all in one value · 7 days after the last. */
+export function stepFailuresKey(): Deno.KvKey {
+  return ["step-failures"];
+}
+
 /** The block of a person or a client · until it is lifted. */
 export function blockKey(...name: string[]): Deno.KvKey {
   return ["block", ...name.map(fingerprint)];

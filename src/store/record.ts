@@ -4,6 +4,8 @@
  * @module
  */
 
+import { withSubjectOfToday } from "../auth/rules/former_subject.ts";
+
 /** A record that ends. `expiresAt` is in epoch seconds. */
 export interface Expiring {
   expiresAt: number;
@@ -32,7 +34,14 @@ export function readRecord<T>(
   if (!isExpiring(record)) return record as T;
   if (record.expiresAt <= now) return undefined;
   const { v: _version, mark: _mark, ...own } = record;
-  return own as T;
+  return (isPersons(own) ? withSubjectOfToday(own) : own) as T;
+}
+
+/** True for grants and account sessions, which say who their person is. */
+function isPersons(
+  record: object,
+): record is Parameters<typeof withSubjectOfToday>[0] {
+  return "subject" in record && "identity" in record;
 }
 
 /** False for records that never end: shared secrets and heads. */

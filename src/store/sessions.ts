@@ -9,6 +9,7 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
+import { formerBinding, isBoundTo } from "../auth/rules/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
@@ -151,6 +152,8 @@ export function sessionStore(
     binding: string,
     perRead = LISTED_PER_READ,
   ): AsyncGenerator<{ key: Deno.KvKey; grantId?: string }[]> {
+    const former = formerBinding(binding);
+    if (former !== undefined) yield* listedOf(former, perRead);
     for (let after = "", isLast = false; !isLast;) {
       const { found, last } = await database.listSome<SessionOfPerson>(
         sessionsOfRange(binding, after),
@@ -277,8 +280,9 @@ export function sessionStore(
     },
 
     /**
-     * Gives a stranger's session to a caller who has signed in since it began:
-     * their client goes on with the same id. Undefined if it is someone else's.
+     * Gives a stranger's session to a caller who has signed in since it began,
+     * or one of version 0.2 to its person: their client goes on with the same
+     * id. Undefined if it is someone else's.
      */
     async adopt(
       id: string,
@@ -288,7 +292,7 @@ export function sessionStore(
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
         if (!found || found.value.binding === binding) return found?.value;
-        if (!isStranger(found.value)) return undefined;
+        if (!mayAdopt(found.value, binding)) return undefined;
         const { list: _, ...rest } = found.value;
         const session = { ...rest, binding, grantId };
         const isDone = await database.commit((transaction) =>
@@ -305,7 +309,7 @@ export function sessionStore(
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
-        if (!found || found.value.binding !== binding) return false;
+        if (!found || !isBoundTo(found.value.binding, binding)) return false;
         const isDone = await database.commit((transaction) =>
           transaction.check(found).end(found.key)
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
@@ -369,6 +373,11 @@ export function sessionStore(
       return { of, isCut: false };
     },
   };
+}
+
+/** Returns true if a session of another binding may become a caller's. */
+export function mayAdopt(session: Session, binding: string): boolean {
+  return isStranger(session) || isBoundTo(session.binding, binding);
 }
 
 /** The list that a session is in. */

@@ -34,6 +34,8 @@ export interface Step {
   endedAt?: number;
   /** The tries that have failed. */
   attempts?: number;
+  /** The most tries, where there may be several. */
+  most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
   /** True if its function has read `once`. */
@@ -85,6 +87,14 @@ export function stepStore(database: Database) {
         })),
       );
       return steps.sort((a, b) => a.place - b.place);
+    },
+
+    /** Lists the steps of a task without their results, the first first. */
+    async outline(taskId: string): Promise<Omit<Step, "text">[]> {
+      const listed = await database.list<StepRecord>(taskStepKey(taskId));
+      return listed.map(({ value: { result: _, expiresAt: __, ...step } }) =>
+        step
+      ).sort((a, b) => a.place - b.place);
     },
 
     /**

@@ -24,6 +24,10 @@ export type TaskStatus =
 /** A stored task; its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
+  /** The tool that works; absent in a task from before it was kept. */
+  tool?: string;
+  /** The grant that it was begun under: it names the client that asked. */
+  grantId?: string;
   /** The scopes its tool needed; absent: none. */
   scopes?: readonly string[];
   status: TaskStatus;
@@ -35,6 +39,8 @@ export interface TaskRecord extends Expiring {
   questions: Record<string, TextRef>;
   /** The result or the error, once there is one. */
   outcome?: TextRef;
+  /** True if the result says that the tool has failed. */
+  isError?: true;
   /** Present if its work survives its process. */
   durable?: {
     /** The seconds for which it stays after its end. */

@@ -58,11 +58,14 @@ export interface NewRun {
   countedAs?: { name: string; isMany: boolean };
 }
 
-interface RunRecord extends Expiring, NewRun {
+/** A stored run. */
+export interface RunRecord extends Expiring, NewRun {
   beginning: TextRef;
   createdMilliseconds: number;
   /** True if no process works on it. */
   isParked: boolean;
+  /** The time at which it goes on, while it is parked; absent: an answer's. */
+  dueSeconds?: number;
   /** The processes that died in a row without having kept a step. */
   deaths: number;
   /** The steps that were kept when it was taken last. */
@@ -197,11 +200,11 @@ export function taskRunStore(
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { taskId, dueSeconds, expiresAt });
         },
+        discard: () => deleteText(database, record.beginning),
         hold: (versionstamp: string): Hold => ({
           ...hold(taskId, record, versionstamp),
           dueSeconds,
         }),
-        discard: () => deleteText(database, record.beginning),
       };
     },
 
@@ -243,6 +246,7 @@ export function taskRunStore(
       const record: RunRecord = {
         ...run.value,
         isParked: false,
+        dueSeconds: undefined,
         kept,
         deaths: isParked ? 0 : kept === before ? deaths + 1 : 1,
       };
@@ -298,7 +302,7 @@ export function taskRunStore(
         }
         const isParked = await database.commit((transaction) => {
           transaction.check(task, term)
-            .set(term.key, { ...run, isParked: true, missingSince })
+            .set(term.key, { ...run, isParked: true, dueSeconds, missingSince })
             .delete(taskLeaseKey(taskId), wakeKey(hold.dueSeconds, taskId));
           if (dueSeconds !== undefined) {
             setWake(transaction, { taskId, dueSeconds, expiresAt });

@@ -6,6 +6,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import { formerBinding, isBoundTo } from "../auth/rules/former_subject.ts";
 import type { Caller } from "../caller.ts";
 import { HttpError, RpcCode } from "../errors.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
@@ -16,6 +17,7 @@ import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { pause } from "../clock.ts";
 import { stepStore } from "./steps.ts";
+import type { TaskOfPerson } from "./task_list.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
   deleteRun,
@@ -54,9 +56,19 @@ function cut(message: string | undefined): string | undefined {
   return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
 }
 
+/** True if a tool says in its result that it has failed. */
+function isToolError(end: TaskEnd): boolean {
+  return end.status === "completed" && end.outcome.isError === true;
+}
+
 /** A task for its client. */
 export interface Task {
   taskId: string;
+  tool?: string;
+  /** The grant that it was begun under. */
+  grantId?: string;
+  /** True if its work survives its process. */
+  isDurable?: true;
   /** The scopes its tool needed; reading the task needs them too. */
   scopes: readonly string[];
   status: TaskStatus;
@@ -68,15 +80,20 @@ export interface Task {
   inputRequests?: Record<string, InputRequest>;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
+  /** True if the result says that the tool has failed. */
+  isError?: true;
 }
 
 /** The owner of a task, and the grant that uses it. */
 type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** The list entry of a person's task. */
-interface TaskOfPerson extends Expiring {
-  /** The grant that used it last; the task ends with it. */
-  grantId?: string;
+/** The work of a new task. */
+interface NewTask {
+  tool?: string;
+  /** The scopes its tool needs. */
+  scopes?: readonly string[];
+  /** The list that counts it; absent: its person's tasks. */
+  list?: string;
 }
 
 /** The end of a task. */
@@ -143,6 +160,7 @@ export function taskStore(
           status: outcome.status,
           statusMessage: cut(outcome.statusMessage) ?? statusMessage,
           outcome: ref,
+          ...isToolError(outcome) && { isError: true },
           questions: {},
           ...durable && { expiresAt: database.now() + durable.keep },
         };
@@ -153,10 +171,8 @@ export function taskStore(
         deleteRun(transaction, taskId, hold);
         if (!listed) return;
         const expiresAt = database.now() + durable.keep;
-        transaction.check(listed).set(listed.key, {
-          ...listed.value,
-          expiresAt,
-        });
+        const { isOpen: _, ...entry } = listed.value;
+        transaction.check(listed).set(listed.key, { ...entry, expiresAt });
       },
     );
     if (!isEnded && ref) await deleteText(database, ref);
@@ -183,7 +199,7 @@ export function taskStore(
         taskLeaseKey(taskId),
       ]);
       const { value: record } = task;
-      if (record?.binding !== binding) return undefined;
+      if (!record || !isBoundTo(record.binding, binding)) return undefined;
       // Durable work is taken over, and does not fail.
       if (isTerminal(record.status) || held.value || record.durable) {
         lapses.forget(taskId);
@@ -234,6 +250,7 @@ export function taskStore(
 
   async function view(taskId: string, record: TaskRecord): Promise<Task> {
     const { scopes = [], status, statusMessage, questions, outcome } = record;
+    const { tool, grantId, durable, isError } = record;
     const { createdMilliseconds, updatedMilliseconds, expiresAt } = record;
     const open = await Promise.all(
       Object.entries(questions).map(async ([key, ref]) =>
@@ -242,6 +259,10 @@ export function taskStore(
     );
     return {
       taskId,
+      tool,
+      grantId,
+      ...durable && { isDurable: true },
+      isError,
       scopes,
       status,
       statusMessage,
@@ -259,7 +280,24 @@ export function taskStore(
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
   ): Promise<Found<TaskOfPerson> | undefined> {
-    return await database.find(tasksOfKey(binding, taskId));
+    const found = await database.find<TaskOfPerson>(
+      tasksOfKey(binding, taskId),
+    );
+    const former = found ? undefined : formerBinding(binding);
+    return former === undefined
+      ? found
+      : await database.find(tasksOfKey(former, taskId));
+  }
+
+  /** Reads the list of a person's tasks, and what version 0.2 listed. */
+  async function listedOf(binding: string): Promise<Found<TaskOfPerson>[]> {
+    const former = formerBinding(binding);
+    const lists = await Promise.all(
+      [binding, ...former ? [former] : []].map((list) =>
+        database.list<TaskOfPerson>(tasksOfKey(list))
+      ),
+    );
+    return lists.flat();
   }
 
   function lease(): Expiring {
@@ -271,20 +309,17 @@ export function taskStore(
     end,
     find,
 
-    /**
-     * Stores a new task; it can be found anywhere before this resolves.
-     *
-     * @param list the list that counts it; by default its person's tasks
-     */
+    /** Stores a new task; it can be found anywhere before this resolves. */
     async create(
       taskId: string,
       { binding, grantId }: TaskOwner,
-      scopes: readonly string[] = [],
-      list = binding,
+      { tool, scopes = [], list = binding }: NewTask = {},
     ): Promise<Task> {
       const time = database.clock();
       const record: TaskRecord = {
         binding,
+        tool,
+        grantId,
         ...scopes.length > 0 && { scopes },
         status: "working",
         createdMilliseconds: time,
@@ -298,6 +333,7 @@ export function taskStore(
           .set(taskLeaseKey(taskId), lease())
           .set<TaskOfPerson>(tasksOfKey(list, taskId), {
             grantId,
+            createdMilliseconds: time,
             expiresAt: record.expiresAt,
           })
       );
@@ -314,10 +350,12 @@ export function taskStore(
     ): Promise<{ task: Task; hold: Hold }> {
       const prepared = await runs.prepare(taskId, run, beginning);
       const { expiresAt } = prepared;
-      const { caller: { binding, grantId }, scopes, keep } = run;
+      const { caller: { binding, grantId }, tool, scopes, keep } = run;
       const time = database.clock();
       const record: TaskRecord = {
         binding,
+        tool,
+        grantId,
         ...scopes.length > 0 && { scopes },
         status: "working",
         createdMilliseconds: time,
@@ -330,7 +368,12 @@ export function taskStore(
         unlessErased(transaction, { grantId })
           .create(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
-          .set<TaskOfPerson>(tasksOfKey(list, taskId), { grantId, expiresAt });
+          .set<TaskOfPerson>(tasksOfKey(list, taskId), {
+            grantId,
+            createdMilliseconds: time,
+            isOpen: true,
+            expiresAt,
+          });
         prepared.create(transaction);
       });
       if (version === undefined) {
@@ -395,7 +438,7 @@ export function taskStore(
       binding: string,
       grantIds: ReadonlySet<string | undefined>,
     ): Promise<() => void> {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       const used = listed.filter(({ value }) => grantIds.has(value.grantId));
       return () => {
         for (const { key } of used) {
@@ -411,13 +454,14 @@ export function taskStore(
 
     /** Lists the tasks of a person, without their results. */
     async listOf(binding: string) {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       const found = await database.getMany<TaskRecord[]>(
         listed.map(({ key }) => taskKey(key[2] as string)),
       );
       return found.flatMap(({ value }) =>
         value
           ? [{
+            tool: value.tool,
             status: value.status,
             createdMilliseconds: value.createdMilliseconds,
           }]
@@ -427,7 +471,7 @@ export function taskStore(
 
     /** Ends the tasks of a person, and deletes them with their results. */
     async forgetAllOf(binding: string): Promise<void> {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const listed = await listedOf(binding);
       for (const { key } of listed) {
         const taskId = key[2] as string;
         const open = await database.find<TaskRecord>(taskKey(taskId));

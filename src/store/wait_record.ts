@@ -25,7 +25,7 @@ export interface Waiting {
   clientId?: string;
   /** The wait ends with it, or with the grant that uses its task by then. */
   grantId?: string;
-  /** The task that waits: it goes on with the answer. */
+  /** The task that waits. */
   taskId?: string;
 }
 
@@ -57,6 +57,7 @@ export interface Wait extends
     | "clientId"
     | "clientName"
     | "grantId"
+    | "taskId"
     | "createdAt"
     | "expiresAt"
     | "state"
@@ -119,11 +120,13 @@ export function waitSeals(database: Database) {
     try {
       const { id, payload } = await opened(found, "payload") ?? {};
       const answer = await opened(found, "answer");
-      const { subject, kind, tool, clientId, clientName, grantId } = value;
+      const { subject, kind, tool, clientId, clientName, grantId, taskId } =
+        value;
       const { createdAt, expiresAt, state } = value;
       const whose = { subject, kind, tool, clientId, clientName, grantId };
       return {
         ...whose,
+        ...taskId !== undefined && { taskId },
         ...{ key, createdAt, expiresAt, state, answer },
         id: id as string | undefined,
         payload: payload as JsonObject | undefined,

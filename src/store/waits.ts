@@ -85,13 +85,6 @@ export function waitStore(database: Database) {
     return await isLive(found) ? found : undefined;
   }
 
-  /** True unless its task has ended, or the grants that it may go on with. */
-  async function isLive({ value }: Found<WaitRecord>): Promise<boolean> {
-    const { grantId, taskId } = value;
-    if (taskId !== undefined && !(await runOf(taskId)).value) return false;
-    return grantId === undefined || await liveGrantOf(value) !== undefined;
-  }
-
   /** Finds the live grant of a call, or the one that uses its task by now. */
   async function liveGrantOf(
     { grantId, taskId }: Pick<Waiting, "grantId" | "taskId">,
@@ -106,6 +99,17 @@ export function waitStore(database: Database) {
   ): Promise<Found<Grant> | undefined> {
     const grant = id && await database.find<Grant>(grantKey(id));
     return grant && grant.value.status === "active" ? grant : undefined;
+  }
+
+  /** True unless its task, or the grant of its call, has ended. */
+  async function isLive(
+    { value: { grantId, taskId } }: Found<WaitRecord>,
+  ): Promise<boolean> {
+    // It may go on with another grant of the same person.
+    if (taskId !== undefined) return (await runOf(taskId)).value !== null;
+    if (grantId === undefined) return true;
+    const { value } = await database.get<Grant>(grantKey(grantId));
+    return value?.status === "active";
   }
 
   function runOf(taskId: string): Promise<Entry<Expiring>> {
@@ -181,7 +185,8 @@ export function waitStore(database: Database) {
       }
       const versionstamp = await database.commit((transaction) => {
         put(transaction.check(found), key, record);
-        if (record.taskId !== undefined) wake(transaction, record);
+        // Work whose page is open is at work, and sees the answer itself.
+        if (record.kind === "moment") wake(transaction, record);
         also(transaction);
       });
       if (versionstamp) return await view({ key, value: record, versionstamp });
@@ -198,9 +203,10 @@ export function waitStore(database: Database) {
     transaction: Transaction,
     { taskId, expiresAt }: WaitRecord,
   ): void {
+    if (taskId === undefined) return;
     for (const seconds of [0, SECOND_LOOK_SECONDS]) {
       const dueSeconds = database.now() + seconds;
-      setWake(transaction, { taskId: taskId!, dueSeconds, expiresAt });
+      setWake(transaction, { taskId, dueSeconds, expiresAt });
     }
   }
 

@@ -54,7 +54,13 @@ import {
   WaitPage,
   WaitSignInPage,
 } from "../../src/pages/wait_page.tsx";
+import { OperatorWork } from "../../src/pages/operator_work.tsx";
 import { WaitingSection } from "../../src/pages/waiting_section.tsx";
+import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
+import {
+  type WorkInWords,
+  WorkSection,
+} from "../../src/pages/work_section.tsx";
 
 const serverTitle = "Tool Server";
 
@@ -135,6 +141,7 @@ const PARTS: readonly PartLink[] = [
   { name: "", label: "Connections" },
   { name: "tokens", label: "Access tokens" },
   { name: "calls", label: "Calls" },
+  { name: "work", label: "Work" },
   { name: "data", label: "Your data" },
 ];
 
@@ -143,6 +150,7 @@ const OPERATOR_PARTS: readonly PartLink[] = [
   { name: "people", label: "People", isForOperators: true },
   { name: "clients", label: "Clients", isForOperators: true },
   { name: "attempts", label: "Attempts", isForOperators: true },
+  { name: "durable", label: "Durable work", isForOperators: true },
 ];
 
 const ACCOUNT: AccountProps = {
@@ -276,6 +284,91 @@ const WAIT = {
   url: "https://pay.example.com/checkout/1",
   csrf: "c",
 };
+
+const TASK_ID = "hYx0q2cE8v1mZrJ5hYx0q2cE8v1mZrJ5";
+
+const WORK: readonly WorkInWords[] = [
+  {
+    tool: "publish_article",
+    client: "Claude",
+    createdAt: NOW - 4000,
+    state: "waiting" as const,
+  },
+  {
+    tool: "a_tool_with_a_name_that_is_longer_than_anybody_would_wish",
+    client: LONG_NAME,
+    createdAt: NOW - 90_000,
+    state: "sleeping" as const,
+    until: NOW + 4 * 86_400,
+  },
+  {
+    tool: "import_calendar",
+    client: "Backup (access token)",
+    createdAt: NOW - 30,
+    state: "running" as const,
+  },
+  {
+    tool: "search_mail",
+    client: RTL_NAME,
+    createdAt: NOW - 8000,
+    state: "done" as const,
+  },
+  { tool: "health", createdAt: NOW - 9000, state: "failed" as const },
+  { createdAt: NOW - 80_000, state: "cancelled" as const },
+].map((work) => ({ ...work, taskId: TASK_ID }));
+
+const ONE_WORK: WorkPageProps = {
+  ...WORK[0],
+  csrf: "c",
+  back: "work",
+  updatedAt: NOW - 60,
+  expiresAt: NOW + 89 * 86_400,
+  isOpen: true,
+  statusMessage: "Three of four chapters are there.\nhttps://example.com/",
+  questions: [
+    { message: "Publish it now?" },
+    { waitId: "w1", message: `Pay 5 € for the pictures. ${LONG_NAME}` },
+  ],
+  steps: [
+    { name: "draft", state: "kept", at: NOW - 3900, tries: 1 },
+    { name: "pictures", state: "kept", at: NOW - 3800, tries: 3, most: 5 },
+    { name: "until morning", state: "slept", at: NOW - 3000 },
+    { name: "sure", state: "answered", at: NOW - 2900 },
+    {
+      name: "upload",
+      state: "tried",
+      at: NOW + 60,
+      tries: 2,
+      most: 5,
+      said: "The printer is on fire.",
+    },
+    { name: LONG_NAME, state: "running", at: NOW - 40 },
+    { name: "the payment", state: "awaiting", at: NOW + 7 * 86_400 },
+  ],
+  now: NOW,
+};
+
+const DURABLE = [
+  { createdAt: NOW - 90_000, dueSeconds: NOW - 300, isParked: true, deaths: 0 },
+  { createdAt: NOW - 40, dueSeconds: NOW + 18, isParked: false, deaths: 2 },
+  {
+    createdAt: NOW - 80_000,
+    dueSeconds: NOW + 20,
+    isParked: true,
+    deaths: 0,
+    missingSince: NOW - 3000,
+  },
+  {
+    createdAt: NOW - 900_000,
+    dueSeconds: NOW + 900,
+    isParked: true,
+    deaths: 0,
+  },
+].map((work, n) => ({
+  ...work,
+  taskId: `${TASK_ID.slice(0, -1)}${n}`,
+  tool: n === 0 ? WORK[1].tool! : "publish_article",
+}));
 
 const TOOLS = [
   {
@@ -604,6 +697,73 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
           client: "Claude",
         }))}
         filter={{}}
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-work": (
+    <AccountPage {...ACCOUNT} part="work" title="Your work">
+      <WorkSection work={WORK} count={120} now={NOW} />
+    </AccountPage>
+  ),
+  "account-work-empty": (
+    <AccountPage {...operator("work", "Your work")}>
+      <WorkSection work={[]} count={0} now={NOW} />
+    </AccountPage>
+  ),
+  "account-work-one": (
+    <AccountPage {...ACCOUNT} part="work" title="Your work">
+      <WorkPage {...ONE_WORK} />
+    </AccountPage>
+  ),
+  "account-work-done": (
+    <AccountPage {...ACCOUNT} part="work" title="Your work" changed="over">
+      <WorkPage
+        {...ONE_WORK}
+        state="done"
+        isOpen={false}
+        questions={[]}
+        steps={[{ name: "draft", state: "uncertain", at: NOW - 3900 }]}
+        result={{
+          text: `A report.\n\n${LONG_NAME} ${RTL_NAME}\n`.repeat(4),
+          isCut: true,
+        }}
+      />
+    </AccountPage>
+  ),
+  "account-durable": (
+    <AccountPage {...operator("durable", "Everyone’s durable work")}>
+      <OperatorWork
+        work={DURABLE}
+        isCut
+        wakes={200}
+        failures={[
+          {
+            tool: "publish_article",
+            step: "upload",
+            count: 57,
+            since: NOW - 90_000,
+            at: NOW - 40,
+          },
+          {
+            tool: WORK[1].tool!,
+            step: LONG_NAME,
+            count: 1,
+            since: NOW - 400,
+            at: NOW - 400,
+          },
+        ]}
+        now={NOW}
+      />
+    </AccountPage>
+  ),
+  "account-durable-empty": (
+    <AccountPage {...operator("durable", "Everyone’s durable work")}>
+      <OperatorWork
+        work={[]}
+        isCut={false}
+        wakes={200}
+        failures={[]}
         now={NOW}
       />
     </AccountPage>

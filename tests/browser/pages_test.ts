@@ -271,7 +271,7 @@ Deno.test("the parts of the account are one list of links away, by keyboard and 
     const page = await context.newPage();
     await page.goto(`${origin}/account-people`);
     const nav = page.getByRole("navigation", { name: "Your account" });
-    assert.equal(await nav.getByRole("link").count(), 7);
+    assert.equal(await nav.getByRole("link").count(), 9);
     assert.equal(
       await nav.locator("[aria-current=page]").textContent(),
       "People",
@@ -281,7 +281,7 @@ Deno.test("the parts of the account are one list of links away, by keyboard and 
     await page.goto(`${origin}/account-people#calls`);
     assert.equal(await nav.locator(":target").textContent(), "Calls");
     await nav.getByRole("link", { name: "Connections" }).focus();
-    for (const name of ["Access tokens", "Calls", "Your data"]) {
+    for (const name of ["Access tokens", "Calls", "Work", "Your data"]) {
       await page.keyboard.press("Tab");
       assert.equal(await page.locator(":focus").textContent(), name);
     }

@@ -28,6 +28,7 @@ const NOT_OF_A_PERSON = [
   "probe",
   "secret",
   "spent",
+  "step-failures",
   "task-lease",
 ];
 

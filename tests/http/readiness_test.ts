@@ -11,9 +11,11 @@ import { upstreamFetch } from "../../src/auth/provider/upstream_fetch.ts";
 import { Client } from "../kit/client.ts";
 import { FakeProvider } from "../kit/fake_provider.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
+import { freePort } from "../kit/port.ts";
 import { startServer } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { SILENT } from "../kit/log.ts";
+import { recordLog, SILENT } from "../kit/log.ts";
 
 /** Makes a database that can be away or full. */
 function failing(kv: Deno.Kv) {
@@ -206,4 +208,23 @@ Deno.test("GET /ready is answered anew each time, and says why it refuses", asyn
     isStopping = true;
   }
   assert.deepEqual(refusals, [undefined, "stopping"]);
+});
+
+Deno.test("the log says of one provider among several that no one can sign in there", async () => {
+  const { log, events } = recordLog("warning");
+  await using server = await startServer({
+    log,
+    env: {
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "dev,partner",
+      OAUTH_PARTNER_ISSUER: `http://127.0.0.1:${freePort()}`,
+      OAUTH_PARTNER_CLIENT_ID: "c",
+      OAUTH_PARTNER_CLIENT_SECRET: "a-secret-of-ours",
+    },
+  });
+  await server.fetch("/ready");
+  await until(() => events.length > 0);
+  const { message, properties } = events[0];
+  assert.match(message, /^No one can sign in at one provider: /);
+  assert.equal(properties.provider, "partner");
 });

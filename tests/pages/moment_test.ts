@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { timeAgo } from "../../src/pages/moment.tsx";
+import { timeAgo, Upcoming } from "../../src/pages/moment.tsx";
 
 Deno.test("timeAgo() tells whole units, the largest that fits", () => {
   const now = 1_790_000_000;
@@ -14,4 +14,12 @@ Deno.test("timeAgo() tells whole units, the largest that fits", () => {
   assert.equal(told(40 * 86_400), "40 days ago");
   // Clocks of two processes may differ by a moment.
   assert.equal(told(-3), "just now");
+});
+
+Deno.test("Upcoming() tells the time of the clock, and the date of what is further than a day away", () => {
+  const now = Date.UTC(2026, 10, 23, 14, 0) / 1000;
+  const told = (seconds: number) =>
+    `${Upcoming({ at: now + seconds, now })}`.replaceAll(/<[^>]*>/g, "");
+  assert.equal(told(20 * 60), "14:20 UTC");
+  assert.equal(told(3 * 86_400), "2026-11-26, 14:00 UTC");
 });

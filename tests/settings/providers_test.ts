@@ -126,6 +126,14 @@ Deno.test("parseProviders() refuses two that are one, and names that tell no one
     /^OAUTH_PARTNER_ISSUER another place than that of work/,
   );
   assertComplains(
+    {
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "dev,partner",
+      OAUTH_PARTNER_PROVIDER: "dev",
+    },
+    /^OAUTH_PARTNER_PROVIDER another provider than dev: .*dev can be there once/,
+  );
+  assertComplains(
     { ...NAMED, ...second, OAUTH_PARTNER_ISSUER: tenant },
     /^OAUTH_PARTNER_PROVIDER_NAME a name by which people tell it from work/,
   );

@@ -39,7 +39,7 @@ Deno.test("hasMany() tells whether there are so many", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
     for (const id of ["1", "2"]) {
-      await tasks.create(id, { binding: "someone" }, [], "network");
+      await tasks.create(id, { binding: "someone" }, { list: "network" });
     }
     assert.equal(await tasks.hasMany("network", 2), true);
     assert.equal(await tasks.hasMany("network", 3), false);

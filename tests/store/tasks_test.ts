@@ -109,9 +109,9 @@ testOnDatabases(
   "discard() leaves nothing of a task, and others as they are",
   async (kv, other) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" }, [], "a list");
+    await tasks.create("t", { binding: "someone" }, { list: "a list" });
     const before = await keysOf(kv);
-    await tasks.create("u", { binding: "someone" }, [], "a list");
+    await tasks.create("u", { binding: "someone" }, { list: "a list" });
     await taskStore(new Database(other)).discard("t", "a list");
     assert.equal(await tasks.find("t", "someone"), undefined);
     assert.equal((await tasks.find("u", "someone"))?.status, "working");

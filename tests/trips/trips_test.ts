@@ -18,6 +18,7 @@ import { walkAccount } from "./walk_account.ts";
 import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
 import { walkSteps } from "./walk_steps.ts";
 import { walkTasks } from "./walk_tasks.ts";
+import { walkWork } from "./walk_work.ts";
 
 /**
  * The budgets by step, in a process that has just started, and in one that goes
@@ -118,6 +119,13 @@ testBudgets("the account page", walkAccount, {
   narrow: ["8 (8)", "8 (8)"],
   "make a token": ["6 (6)", "6 (6)"],
   end: ["4 (6)", "4 (6)"],
+});
+
+testBudgets("work on the account page", walkWork, {
+  work: ["5 (6)", "5 (6)"],
+  "one task": ["3 (3)", "3 (3)"],
+  "cancel it": ["4 (4)", "4 (4)"],
+  "durable work": ["2 (3)", "2 (3)"],
 });
 
 testBudgets("tasks", walkTasks, {

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { base64, fromBase64 } from "../../src/crypto/crypto.ts";
+import { canonicalJson } from "../../src/mcp/wire/request_state.ts";
+import {
+  base64,
+  fingerprint,
+  fingerprintOfLong,
+  fromBase64,
+} from "../../src/crypto/crypto.ts";
+import { seal, unseal } from "../../src/crypto/seal.ts";
 
 /** An open session with an open question of its server. */
 export interface OpenSession {
@@ -60,6 +67,51 @@ export async function openLeftover(
   const kv = await Deno.openKv(":memory:");
   for (const { key, value } of entries) await kv.set(key, parse(value));
   return kv;
+}
+
+/** The person of the leftovers, as the release wrote them. */
+const SUBJECT = "github:42";
+
+/**
+ * Gives the leftovers of a person with another subject: what the release would
+ * have written, had they signed in elsewhere.
+ */
+export async function leftoverOf(
+  left: Leftover,
+  subject: string,
+): Promise<Leftover> {
+  const place = ["http://127.0.0.1:3000", "http://127.0.0.1:3000/mcp"];
+  const renamed = new Map([SUBJECT, JSON.stringify([...place, SUBJECT])].map(
+    (name) => [name, name.replace(SUBJECT, subject)],
+  ));
+  const printed = new Map(
+    [...renamed].map(([one, other]) => [fingerprint(one), fingerprint(other)]),
+  );
+  const rename = (value: unknown) =>
+    typeof value === "string" ? renamed.get(value) ?? value : value;
+  const entries = left.entries.map(({ key, value }) => ({
+    key: key.map((part) => printed.get(String(part)) ?? part),
+    value: JSON.parse(JSON.stringify(value), (_, member) => rename(member)),
+  }));
+
+  const secret = entries.find(({ key }) => key[1] === "request-state")!;
+  const key = parse(secret.value) as Uint8Array<ArrayBuffer>;
+  const state = JSON.parse(await unseal(key, left.waiting.requestState));
+  const boundTo = (caller: string) =>
+    fingerprintOfLong(canonicalJson([
+      caller,
+      "tools/call",
+      { name: "confirm", arguments: {} },
+    ]));
+  const [, [before, after]] = [...renamed];
+  if (state.boundTo !== await boundTo(before)) {
+    throw new Error("The request state is bound to something else");
+  }
+  const requestState = await seal(
+    key,
+    JSON.stringify({ ...state, boundTo: await boundTo(after) }),
+  );
+  return { ...left, waiting: { ...left.waiting, requestState }, entries };
 }
 
 function parse(value: unknown): unknown {

@@ -16,7 +16,8 @@ import { messagesOf, resultOf } from "../kit/answer.ts";
 import { rpc } from "../kit/message.ts";
 import { startServer, TestSession } from "../kit/server.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { type Leftover, openLeftover } from "./leftover.ts";
+import { type Leftover, leftoverOf, openLeftover } from "./leftover.ts";
+import { FORMER_PEOPLE } from "./people.ts";
 import { LONG, toolsOf } from "./tools.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -32,10 +33,14 @@ interface Upgraded {
   time: FakeTime;
 }
 
-for (const release of ["0.2.0"]) {
+for (const { former, subject, environment } of FORMER_PEOPLE) {
+  const release = "0.2.0";
   const read = async (): Promise<Leftover> =>
-    JSON.parse(
-      await Deno.readTextFile(new URL(`${release}.json`, import.meta.url)),
+    await leftoverOf(
+      JSON.parse(
+        await Deno.readTextFile(new URL(`${release}.json`, import.meta.url)),
+      ),
+      former,
     );
 
   /** Tests on a new database, at the moment when the release stopped. */
@@ -43,12 +48,12 @@ for (const release of ["0.2.0"]) {
     name: string,
     run: (upgraded: Upgraded) => Promise<void>,
   ) =>
-    Deno.test(`after ${release}, ${name}`, async () => {
+    Deno.test(`after ${release}, ${name}: ${subject}`, async () => {
       const left = await read();
       using time = new FakeTime();
       time.tick(left.madeAt - Date.now() / 1000);
       using kv = await openLeftover(left);
-      await using server = await startOAuthServer({ kv, tools });
+      await using server = await startOAuthServer({ kv, tools, environment });
       const client = new Client(server, left.clientId);
       Object.assign(client, { verifier: left.verifier, state: left.state });
       const headers = { authorization: `Bearer ${left.accessToken}` };

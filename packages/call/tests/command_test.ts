@@ -217,6 +217,40 @@ Deno.test("Ctrl+C cancels the task that a call became", async () => {
   await until(() => cancelled.includes("hold-task"));
 });
 
+Deno.test("--task gives the result of a call that another command began", async () => {
+  await using server = await serve({ tools });
+  const begun = new Running(["brew", "--url", server.url], { stdin: "true\n" });
+  const [, id] = await begun.told(/call --task (\S+) has its result too/);
+  const { out } = await begun.ended;
+  const later = await call(["--task", id, "--url", server.url]);
+  assert.deepEqual(later, { code: 0, out, err: "" });
+});
+
+Deno.test("Ctrl+C at --task leaves the task alone", async () => {
+  await using server = await serve({ tools });
+  cancelled.length = 0;
+  const at = ["--url", server.url];
+  const begun = new Running(["hold-task", ...at]);
+  const [, id] = await begun.told(/--task (\S+)/);
+  const watching = new Running(["--task", id, ...at]);
+  await watching.told(/Holding/);
+  watching.interrupt();
+  assert.equal((await watching.ended).code, 130);
+  assert.deepEqual(cancelled, []);
+  begun.interrupt();
+  await begun.ended;
+});
+
+Deno.test("--task refuses an unknown ID, other words, and a server of 2025", async () => {
+  const nothing = await at(["--task", "nothing"]);
+  assert.equal(nothing.code, 3);
+  assert.match(nothing.err, /task/i);
+  assert.equal((await at(["--task", "a", "b"])).code, 2);
+  const old = await at(["--task", "a", "--revision", "2025-11-25"]);
+  assert.equal(old.code, 2);
+  assert.match(old.err, /--task wants a server of 2026-07-28/);
+});
+
 Deno.test("call prints structured content as JSON", async () => {
   const { out } = await at(["sum", "numbers=1,2", "--json"]);
   assert.deepEqual(JSON.parse(out), { sum: 3 });

@@ -37,6 +37,22 @@ Deno.test("doctor exits 1 and says how to fix what is not", async () => {
   assert.match(text, /1 thing to fix\b/);
 });
 
+Deno.test("doctor examines the server of HOST and PORT, or of BASE_URL", async () => {
+  for (
+    const [env, examined] of [
+      [{ HOST: "0.0.0.0", PORT: "1" }, "http://127.0.0.1:1/"],
+      [{ BASE_URL: "http://localhost:1", PORT: "2" }, "http://localhost:1/"],
+    ] as const
+  ) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--allow-all", "packages/doctor/mod.ts"],
+      env,
+    }).output();
+    const [line] = new TextDecoder().decode(stdout).split("\n");
+    assert.equal(line, `Examining ${examined}`);
+  }
+});
+
 Deno.test("doctor adds http:// on this machine", async () => {
   const { text } = await runDoctor("localhost:1");
   assert.match(text, /Examining http:\/\/localhost:1\//);

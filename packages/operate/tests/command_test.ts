@@ -12,7 +12,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../../../tests/kit/sign_in.ts";
-import { runCommand, UsageError } from "../command.ts";
+import { RefusalError, runCommand, UsageError } from "../command.ts";
 import { openRegister } from "../register.ts";
 
 /** A command line on a database, with what it told the log. */
@@ -220,6 +220,22 @@ Deno.test("a command that names no one, or a part of a name, is refused and does
   assert.deepEqual(it.events, []);
 });
 
+Deno.test("the command line says how to find someone whom it does not know", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using it = operator(kv);
+  await assert.rejects(
+    it.run("people show jo"),
+    (error) =>
+      error instanceof RefusalError &&
+      /No one is called jo: find them with "deno task people list"/
+        .test(error.message),
+  );
+  await assert.rejects(
+    it.run("people destroy github:42"),
+    (error) => !(error instanceof RefusalError),
+  );
+});
+
 Deno.test("the command line wants a database that is there", async () => {
   for (
     const [path, words] of [
@@ -241,6 +257,9 @@ Deno.test("the command line wants a database that is there", async () => {
       env: { KV_PATH: path },
     }).output();
     assert.equal(code, 2);
-    assert.match(new TextDecoder().decode(stderr), words);
+    const said = new TextDecoder().decode(stderr);
+    assert.match(said, words);
+    // The command is well formed: its usage would only hide the words.
+    assert.doesNotMatch(said, /deno task clients/);
   }
 });

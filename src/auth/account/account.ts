@@ -17,6 +17,7 @@ import { accountParts, type PartOptions } from "./parts.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
 import { accountPlaces } from "./places.ts";
 import { waitEndpoints } from "./waits.ts";
+import { workCancellation } from "./work_changes.ts";
 
 /** The parts of the pages and of their forms. */
 type AccountOptions =
@@ -25,6 +26,7 @@ type AccountOptions =
   & Parameters<typeof personConfirmation>[0]
   & Parameters<typeof accountPages>[0]
   & Omit<Parameters<typeof connectionChanges>[0], "places">
+  & Omit<Parameters<typeof workCancellation>[0], "places">
   & Parameters<typeof ownDataEndpoints>[0]
   & Parameters<typeof waitEndpoints>[0]
   & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
@@ -60,6 +62,8 @@ export function accountRoutes(options: AccountOptions) {
   app.post("/account/pause", rated, change.pause);
   app.post("/account/resume", rated, change.resume);
   app.post("/account/narrow", rated, change.narrow);
+  const cancelWork = workCancellation({ ...options, places });
+  app.post("/account/work/cancel", rated, cancelWork);
   const confirmPerson = personConfirmation(options);
   const makeToken = personalTokenEndpoint({ ...options, confirmPerson });
   app.post("/account/tokens", rated, makeToken);

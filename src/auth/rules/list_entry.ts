@@ -322,7 +322,8 @@ function parseOwnName(text: string, known: Known): ListEntry {
     );
   }
   const namedAt = (those: typeof known.providers) =>
-    those.map(({ id }) => subjectOf(id, { subject: text })).join(" or ");
+    [...new Set(those.map(({ id }) => subjectOf(id, { subject: text })))]
+      .join(" or ");
   if (LIKE_A_DOMAIN.test(text)) {
     const domain = text.replace(/^\*\./, "");
     const named = namedAt(

@@ -29,6 +29,10 @@ import { grantStore } from "../../store/grants.ts";
 import { peopleStore } from "../../store/people.ts";
 import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
+import { stepFailureStore } from "../../store/step_failures.ts";
+import { stepStore } from "../../store/steps.ts";
+import { taskListStore } from "../../store/task_list.ts";
+import { taskRunStore } from "../../store/task_runs.ts";
 import { taskStore } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
@@ -155,6 +159,11 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     refreshTokens: refreshTokenStore(database, lifetimes),
     lifetimes,
     waits,
+    tasks,
+    taskList: taskListStore(database),
+    taskRuns: taskRunStore(database),
+    steps: stepStore(database),
+    stepFailures: stepFailureStore(database, log),
     accountSessions,
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({

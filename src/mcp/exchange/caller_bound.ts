@@ -23,12 +23,17 @@ export class CallerBound {
     private readonly many: number = MANY,
   ) {}
 
-  /** @throws {LimitError} when the caller has reached the bound */
-  check(caller: CountedAs | undefined): void {
-    if (caller === undefined) return;
+  /** True unless the caller has reached the bound. */
+  hasRoom(caller: CountedAs | undefined): boolean {
+    if (caller === undefined) return true;
     const { name, isMany } = caller;
     const count = this.#counts.get(name) ?? 0;
-    if (count < this.most * (isMany ? this.many : 1)) return;
+    return count < this.most * (isMany ? this.many : 1);
+  }
+
+  /** @throws {LimitError} when the caller has reached the bound */
+  check(caller: CountedAs | undefined): void {
+    if (this.hasRoom(caller)) return;
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 

@@ -81,17 +81,19 @@ export class Visits {
   /**
    * @param place the call with its arguments, or the task: another one never
    * meets its questions
+   * @param taskId the task, if it is one
    */
   constructor(
     private readonly pages: WaitPages,
     private readonly caller: Caller,
     private readonly tool: string,
     private readonly place: unknown,
+    private readonly taskId?: string,
   ) {}
 
   /** The questions of the task that the call becomes. */
   within(taskId: string): Visits {
-    return new Visits(this.pages, this.caller, this.tool, { taskId });
+    return new Visits(this.pages, this.caller, this.tool, { taskId }, taskId);
   }
 
   /**
@@ -111,7 +113,7 @@ export class Visits {
   }
 
   async #open({ message, url }: PageQuestion, key: string): Promise<Visit> {
-    const { pages, caller, tool } = this;
+    const { pages, caller, tool, taskId } = this;
     const { subject, binding, clientId, grantId } = caller;
     const { origin } = checkedUrl(url);
     const waiting = {
@@ -120,6 +122,7 @@ export class Visits {
       tool,
       clientId,
       grantId,
+      taskId,
       place: await fingerprintOfLong(
         // Another client of the same person is another asker.
         canonicalJson([binding, clientId ?? grantId, tool, this.place, key]),

@@ -4,9 +4,8 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
-import { isStranger } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import type { Session } from "../../store/sessions.ts";
+import { mayAdopt, type Session } from "../../store/sessions.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import { shown } from "../wire/messages.ts";
 import { isRevision, REVISIONS } from "../wire/revisions.ts";
@@ -40,7 +39,7 @@ export async function findSession(
   if (!session) throw sessionNotFound();
   if (session.binding !== caller.binding) {
     // A stranger's session goes to its holder, who has signed in since.
-    if (!isStranger(session)) throw sessionNotFound();
+    if (!mayAdopt(session, caller.binding)) throw sessionNotFound();
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();
   } else if (session.grantId !== caller.grantId) {

@@ -173,7 +173,7 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   const { taskRunner } = call.engine;
   const task = await taskRunner.start(
     call,
-    tool.scopes ?? [],
+    tool,
     async (context) => {
       const run = async () => await runAround(toolCall, context);
       try {

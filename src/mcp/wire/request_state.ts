@@ -6,6 +6,7 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements
  */
+import { formerBinding } from "../../auth/rules/former_subject.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
 import { seal, unseal } from "../../crypto/seal.ts";
 import type { RpcError } from "../../errors.ts";
@@ -78,7 +79,11 @@ export async function openRequestState(
   const [caller, request] = state.boundTo.includes(".")
     ? state.boundTo.split(".")
     : [undefined, state.boundTo];
-  if (request === await bindingOf(binding)) {
+  const former = caller === undefined && formerBinding(binding.caller);
+  if (
+    request === await bindingOf(binding) ||
+    former && request === await bindingOf({ ...binding, caller: former })
+  ) {
     if (state.expiresAt > now) return state;
     throw invalid("has expired: a person has an hour for an answer");
   }

@@ -237,6 +237,7 @@ export class DurableRun implements Durable {
       const step: Step = {
         ...this.#stepOf(call),
         ...attempts > 0 && { attempts },
+        ...retries > 0 && { most: retries + 1 },
         ...known?.usesOnce && { usesOnce: true },
       };
       // What must not be repeated is noted before it happens.
@@ -415,7 +416,14 @@ export class DurableRun implements Durable {
         this.#lookWhetherQuiet();
       },
       // The database is away: the run goes on, and leaves later.
-      () => this.#isOver || this.#lookWhetherQuiet(),
+      () => {
+        if (this.#isOver) return;
+        clearTimeout(this.#quiet);
+        this.#quiet = setTimeout(
+          () => this.#lookWhetherQuiet(),
+          QUIET_MILLISECONDS,
+        );
+      },
     );
   }
 

@@ -11,6 +11,7 @@ import { HttpError, LimitError, RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
+import { stepFailureStore } from "../../store/step_failures.ts";
 import { type Step, stepStore } from "../../store/steps.ts";
 import {
   type Hold,
@@ -25,8 +26,9 @@ import { detached } from "../../telemetry/current.ts";
 import { fire } from "../exchange/abort.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
+import type { CountedAs } from "../exchange/counted_as.ts";
 import { DurableRun, Expelled, Left } from "./durable_run.ts";
-import { DivergenceError } from "./step_order.ts";
+import { DivergenceError, nameOf } from "./step_order.ts";
 import {
   type Beginning,
   KEPT_RETRY_SECONDS,
@@ -51,6 +53,10 @@ import { WorkOfTask } from "./work_of_task.ts";
 const RUNS_PER_LOOK = 32;
 /** The most runs that are taken over as long as they are at work. */
 const MOST_TAKEN = 200;
+/** The most of them that are one caller's; of many people's, twice as many. */
+export const TAKEN_PER_CALLER = 50;
+/** The time until another look at work whose caller has so many. */
+const BUSY_SECONDS = 60;
 /** The time for which a call of `wake` waits for what it has begun. */
 const WAKE_MILLISECONDS = 50_000;
 /** The time until another look at work whose tool is not known here. */
@@ -97,8 +103,11 @@ interface AtWork {
 export class DurableRunner {
   readonly #atWork = new Map<string, AtWork>();
   readonly #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
+  readonly #takenBound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
+  #taken = 0;
   readonly #runs;
   readonly #steps;
+  readonly #failures;
   readonly #wakes;
   readonly #waits;
   readonly #stopping = new AbortController();
@@ -124,6 +133,7 @@ export class DurableRunner {
   ) {
     this.#runs = taskRunStore(database);
     this.#steps = stepStore(database);
+    this.#failures = stepFailureStore(database, log);
     this.#wakes = wakeStore(database);
     this.#waits = waitStore(database);
   }
@@ -230,10 +240,11 @@ export class DurableRunner {
       this.#fire(abort, STOPPING);
       await done;
     }));
+    await this.#failures.close();
   }
 
   async #look(): Promise<void> {
-    if (this.#isRefusing || this.#atWork.size >= MOST_TAKEN) return;
+    if (this.#isRefusing || this.#taken >= MOST_TAKEN) return;
     const room = Math.min(this.#watched.size, MOST_TAKEN);
     const due = await this.#wakes.due(RUNS_PER_LOOK + room);
     this.#watched.clear();
@@ -258,7 +269,17 @@ export class DurableRunner {
       return;
     }
     const { hold } = taken;
+    const { countedAs } = hold.run;
+    let isCounted = false;
     try {
+      if (!this.#takenBound.hasRoom(countedAs)) {
+        // Others' work must not wait for one caller's.
+        await this.#runs.park(hold, this.database.now() + BUSY_SECONDS, []);
+        return;
+      }
+      this.#takenBound.count(countedAs);
+      this.#taken++;
+      isCounted = true;
       const { steps, beginning, resumed } = await persist(
         () => this.#read(hold),
         {
@@ -274,13 +295,17 @@ export class DurableRunner {
       const { request, work } = resumed;
       if (!request) return void await this.#end(hold, EXPELLED);
       this.#bound.count(request.countedAs);
-      this.#begin(hold, steps, { work, request }, beginning);
+      const done = this.#begin(hold, steps, { work, request }, beginning);
+      isCounted = false;
+      done.finally(() => this.#release(countedAs));
     } catch (error) {
       // Its lease lapses, and someone looks again.
       this.log.warning("Durable work could not be taken over", {
         reference: taskId,
         error,
       });
+    } finally {
+      if (isCounted) this.#release(countedAs);
     }
   }
 
@@ -290,6 +315,11 @@ export class DurableRunner {
     const steps = await this.#steps.list(hold.taskId);
     const beginning = await this.#runs.beginningOf(hold);
     return { steps, beginning, resumed: await this.resume(hold, beginning) };
+  }
+
+  #release(countedAs: CountedAs | undefined): void {
+    this.#takenBound.release(countedAs);
+    this.#taken--;
   }
 
   /** Leaves work to those who know its tool, as long as there may be any. */
@@ -313,7 +343,7 @@ export class DurableRunner {
     steps: readonly Step[],
     { work, request }: Required<Resumed>,
     beginning: RunBeginning,
-  ): void {
+  ): Promise<void> {
     const { database, tasks, log } = this;
     const { taskId } = hold;
     const abort = new TaskAbort(taskId);
@@ -324,7 +354,7 @@ export class DurableRunner {
       version: work.version,
       signal,
       now: () => database.now(),
-      save: (step) => this.#steps.save(hold, step),
+      save: (step) => this.#save(hold, step),
       park: (dueSeconds, questions) =>
         this.#runs.park(hold, dueSeconds, questions),
       isAllowed: () => this.#isAllowed(taskId, request),
@@ -353,6 +383,17 @@ export class DurableRunner {
     });
     this.#atWork.set(taskId, { run, hold, abort, done });
     if (this.#isRefusing) run.release();
+    return done;
+  }
+
+  /** Keeps a step, and counts its failure beside that. */
+  async #save(hold: Hold, step: Step): Promise<boolean> {
+    const isSaved = await this.#steps.save(hold, step);
+    const { id, state, error } = step;
+    if (isSaved && error && (state === "failed" || state === "waiting")) {
+      this.#failures.note({ tool: hold.run.tool, step: nameOf(id) });
+    }
+    return isSaved;
   }
 
   async #work(

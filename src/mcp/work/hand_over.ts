@@ -76,5 +76,5 @@ async function handOver(
       settle(call, { task });
       return true;
     },
-  }, tool.scopes ?? []);
+  }, tool);
 }

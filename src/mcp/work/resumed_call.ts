@@ -50,7 +50,8 @@ export class ResumedCall implements Beginning {
     const { waitPages } = engine;
     const { caller } = authenticated;
     if (waitPages && hasPage(caller, waitPages)) {
-      this.visits = new Visits(waitPages, caller, run.tool, { taskId });
+      const place = { taskId };
+      this.visits = new Visits(waitPages, caller, run.tool, place, taskId);
     }
     this.#reported = {
       engine,

@@ -160,9 +160,12 @@ const ADVICE = "Put it back, or raise the version of the tool's task";
 
 /** Names a step for its author. */
 export function named(id: string): string {
-  const colon = id.indexOf(":");
-  const name = id.slice(colon + 1);
-  return `${KINDS[id.slice(0, colon)]} "${name}"`;
+  return `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOf(id)}"`;
+}
+
+/** Gives the name that the author chose, without its kind. */
+export function nameOf(id: string): string {
+  return id.slice(id.indexOf(":") + 1);
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -63,6 +63,12 @@ export function listOf({ binding }: Caller, countedAs?: CountedAs): string {
   return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
 }
 
+/** The tool that works in a task. */
+interface WorkingTool {
+  name: string;
+  scopes?: readonly string[];
+}
+
 /** The work of a task: it gives its result, or throws. */
 export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
@@ -126,10 +132,10 @@ export class TaskRunner {
    */
   async start(
     request: Beginning,
-    scopes: readonly string[],
+    tool: WorkingTool,
     work: TaskWork,
   ): Promise<Task> {
-    return await this.#begin(request, scopes, (abort) => {
+    return await this.#begin(request, tool, (abort) => {
       const own = this.#workOf(abort, request);
       return this.#work(own, abort, request, () => work(new CallContext(own)));
     });
@@ -141,9 +147,9 @@ export class TaskRunner {
    *
    * @throws as {@linkcode start}; the call then goes on as it was
    */
-  async adopt(begun: Begun, scopes: readonly string[]): Promise<void> {
+  async adopt(begun: Begun, tool: WorkingTool): Promise<void> {
     const { request } = begun;
-    await this.#begin(request, scopes, async (abort, task, list) => {
+    await this.#begin(request, tool, async (abort, task, list) => {
       const { signal, taskId } = abort;
       const { statusMessage } = begun;
       const own = this.#workOf(abort, request, begun);
@@ -163,7 +169,7 @@ export class TaskRunner {
   /** Creates a task, and gives it to `work` in the same turn. */
   async #begin(
     request: Beginning,
-    scopes: readonly string[],
+    tool: WorkingTool,
     work: (abort: TaskAbort, task: Task, list: string) => Promise<void>,
   ): Promise<Task> {
     if (this.#isRefusing) {
@@ -175,7 +181,7 @@ export class TaskRunner {
     this.#bound.take(countedAs);
     const abort = new TaskAbort(randomId(24));
     const list = listOf(caller, countedAs);
-    const created = this.#create(abort, request, scopes, list);
+    const created = this.#create(abort, request, tool, list);
     const done = created.then(
       (task) =>
         work(abort, task, list).catch((error) =>
@@ -198,13 +204,13 @@ export class TaskRunner {
   async #create(
     { taskId }: TaskAbort,
     { caller, countedAs }: Beginning,
-    scopes: readonly string[],
+    { name: tool, scopes }: WorkingTool,
     list: string,
   ): Promise<Task> {
     if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
       throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
     }
-    return await this.tasks.create(taskId, caller, scopes, list);
+    return await this.tasks.create(taskId, caller, { tool, scopes, list });
   }
 
   /** Refuses new tasks from now on. */

@@ -45,7 +45,7 @@ export function stillWorking(task: Task): CallToolResult {
 /** Makes the answer about a task that is none of the caller's. */
 export function unknownTask(): CallToolResult {
   return errorResult(
-    "You have no task with this ID. Results are kept for a day: if it was one, call the tool again.",
+    "You have no task with this ID, or its result is no longer kept. Call the tool again.",
   );
 }
 

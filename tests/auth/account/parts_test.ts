@@ -17,8 +17,8 @@ function start(): Promise<OAuthServer> {
   });
 }
 
-const PARTS = ["", "/tokens", "/calls", "/data"];
-const OPERATORS_PARTS = ["/people", "/clients", "/attempts"];
+const PARTS = ["", "/tokens", "/calls", "/work", "/data"];
+const OPERATORS_PARTS = ["/people", "/clients", "/attempts", "/durable"];
 
 /** Lists the addresses of the navigation, the one of this page first. */
 function navigationOf({ page }: AccountVisitor): string[] {
@@ -41,7 +41,7 @@ Deno.test("each part has an address, and its navigation says which one it is", a
     assert.equal(operator.page.status, 200, part);
     const [current, ...others] = navigationOf(operator);
     assert.equal(current, `/account${part}`);
-    assert.equal(others.length, 7);
+    assert.equal(others.length, 9);
   }
 });
 

@@ -20,6 +20,9 @@ class Task {
   now = 1_000_000;
   isAllowed = true;
   isLost = false;
+  /** The times that the database refuses to leave a run to others. */
+  refusals = 0;
+  onPark = () => {};
   parking: "parked" | "answered" | "lost" = "parked";
 
   /** Runs code until it ends, or is cut. */
@@ -47,6 +50,8 @@ class Task {
       },
       park: (...due) => {
         this.parked.push(due);
+        this.onPark();
+        if (this.refusals-- > 0) return Promise.reject(new StorageError());
         return Promise.resolve(this.parking);
       },
       isAllowed: () => Promise.resolve(this.isAllowed),
@@ -474,4 +479,25 @@ Deno.test("isReplay is true until every step of earlier runs was asked for", asy
     return seen;
   });
   assert.deepEqual(seen, [true, true, false]);
+});
+
+Deno.test("release() pauses before it leaves again while the database is away", async () => {
+  const task = new Task();
+  task.refusals = 2;
+  // Others have a turn of the event loop in between.
+  let turn = 0;
+  const turns: number[] = [];
+  task.onPark = () => {
+    turns.push(turn);
+    setTimeout(() => turn++, 0);
+  };
+  const run = task.run(async (run) => {
+    const sleeping = run.sleep("long", 3600);
+    await settled();
+    run.release();
+    await sleeping;
+  });
+  await assert.rejects(run, Left);
+  assert.deepEqual(turns, [0, 1, 2]);
+  await until(() => turn === turns.length);
 });

@@ -46,8 +46,7 @@ class Runner {
       create: (
         taskId: string,
         _caller: unknown,
-        _scopes: unknown,
-        list: string,
+        { list }: { list: string },
       ) => {
         if (this.createFails) return Promise.reject(new Error("broken"));
         this.lists.push(list);
@@ -116,7 +115,7 @@ class Runner {
         endTask: (_taskId: string, outcome: string) =>
           this.outcomes.push(outcome),
       } as unknown as Request,
-      [],
+      { name: "work" },
       work,
     );
   }

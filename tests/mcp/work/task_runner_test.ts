@@ -18,6 +18,7 @@ import { withKv } from "../../kit/databases.ts";
 type Request = Parameters<TaskRunner["start"]>[0];
 
 const BINDING = "ada";
+const TOOL = { name: "work" };
 
 /**
  * Makes a request whose grant may end; the end of its task is recorded in
@@ -61,7 +62,7 @@ Deno.test("a task whose grant ends fails and says so, whatever its tool does", (
     let isLive = true;
     const ended: string[] = [];
     const request = requestOf(() => isLive, ended);
-    const { taskId } = await runner.start(request, [], never);
+    const { taskId } = await runner.start(request, TOOL, never);
     isLive = false;
     await until(() => runner.size === 0);
     assert.deepEqual(ended, ["stopped"]);
@@ -83,7 +84,7 @@ Deno.test("a task goes on with the grant that used it last, and ends with that",
       asked++;
       return isLive;
     });
-    const { taskId } = await runner.start(request, [], never);
+    const { taskId } = await runner.start(request, TOOL, never);
     await tasks.use(taskId, { binding: BINDING, grantId: "second" });
     await until(() => asked > 1);
     assert.equal((await tasks.find(taskId, BINDING))?.status, "working");
@@ -109,7 +110,7 @@ Deno.test("a task neither fails nor is lost because the database is away for a m
     };
     const { taskId } = await runner.start(
       requestOf(() => true),
-      [],
+      TOOL,
       async ({ progress }) => {
         await progress(1, 2, "Half of it");
         return { content: [] };
@@ -143,7 +144,7 @@ for (
       const request = requestOf(() => true, ended);
       const { taskId } = await runner.start(
         request,
-        [],
+        TOOL,
         () => Promise.reject(error),
       );
       await until(() => runner.size === 0);
@@ -170,14 +171,14 @@ Deno.test("stop() waits for no tool that ignores its signal", () =>
     const { database, tasks, runner } = runnerOn(kv);
     const ended: string[] = [];
     const request = requestOf(() => true, ended);
-    const { taskId } = await runner.start(request, [], never);
+    const { taskId } = await runner.start(request, TOOL, never);
     await runner.stop();
     assert.deepEqual(ended, ["stopped"]);
     assert.equal(runner.size, 0);
     const task = await tasks.find(taskId, BINDING);
     assert.equal(task?.status, "failed");
     await assert.rejects(
-      runner.start(requestOf(() => true), [], never),
+      runner.start(requestOf(() => true), TOOL, never),
       { status: 503 },
     );
     await database.idle();
@@ -214,7 +215,7 @@ Deno.test("adopt() makes a task of what runs, with its progress, its answers and
       context = new CallContext(work);
       return true;
     });
-    await runner.adopt(begun, ["mail"]);
+    await runner.adopt(begun, { ...TOOL, scopes: ["mail"] });
     const { taskId } = taken!;
     assert.equal(taken?.statusMessage, "3 of 9");
     const find = async () => (await tasks.find(taskId, BINDING))!;
@@ -237,19 +238,19 @@ Deno.test("adopt() keeps no task of a call that ended meanwhile, or that the ser
       seen = task.taskId;
       return false;
     });
-    await runner.adopt(refused, []);
+    await runner.adopt(refused, TOOL);
     await until(() => runner.size === 0);
     assert.equal(await tasks.find(seen!, BINDING), undefined);
     assert.equal(await tasks.hasMany(BINDING, 1), false);
 
     let wasTaken = false;
     const late = begunOf(never(), () => wasTaken = true);
-    const adopting = runner.adopt(late, []);
+    const adopting = runner.adopt(late, TOOL);
     await runner.stop();
     await adopting;
     assert.equal(wasTaken, false);
     assert.equal(await tasks.hasMany(BINDING, 1), false);
-    await assert.rejects(runner.adopt(late, []), HttpError);
+    await assert.rejects(runner.adopt(late, TOOL), HttpError);
     await database.idle();
   }));
 
@@ -262,7 +263,7 @@ Deno.test("adopt() stops what runs when its task is cancelled anywhere", () =>
       taskId = task.taskId;
       return true;
     }, stopped);
-    await runner.adopt(begun, []);
+    await runner.adopt(begun, TOOL);
     await tasks.end(taskId!, { status: "cancelled" });
     await until(() => runner.size === 0);
     assert.deepEqual(stopped, ["The task has ended"]);

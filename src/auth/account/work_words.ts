@@ -1,0 +1,155 @@
+/**
+ * Tasks and their steps in the form that the account page shows.
+ *
+ * @module
+ */
+import { isTerminal, type TaskStatus } from "../../store/task_record.ts";
+import type { RunState } from "../../store/task_list.ts";
+import type { Step } from "../../store/steps.ts";
+import type { Task } from "../../store/tasks.ts";
+import type { StepInWords } from "../../pages/work_steps.tsx";
+import type { WorkStateInWords } from "../../pages/work_state.tsx";
+
+/** The most characters of a result on its page. */
+const RESULT_CHARACTERS = 20_000;
+
+/** The state of a task, as far as its record tells. */
+interface KnownState {
+  status: TaskStatus;
+  isError?: true;
+  run?: RunState;
+}
+
+/**
+ * Tells the state of a task.
+ *
+ * @param isAsking true if a question of it waits on a page of ours
+ */
+export function stateInWords(
+  { status, isError, run }: KnownState,
+  isAsking: boolean,
+  now: number,
+): WorkStateInWords {
+  switch (status) {
+    case "completed":
+      return { state: isError ? "failed" : "done" };
+    case "failed":
+    case "cancelled":
+      return { state: status };
+    case "input_required":
+      return { state: "waiting" };
+  }
+  if (isAsking) return { state: "waiting" };
+  const { isParked, dueSeconds } = run ?? {};
+  return isParked && dueSeconds !== undefined && dueSeconds > now
+    ? { state: "sleeping", until: dueSeconds }
+    : { state: "running" };
+}
+
+/** A step without its result. */
+type OutlinedStep = Omit<Step, "text">;
+
+/** The steps of which a wait for a word from outside is made. */
+const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
+
+/** Tells how the steps of a task stand. */
+export function stepsInWords(
+  steps: readonly OutlinedStep[],
+  { status }: Pick<Task, "status">,
+  now: number,
+): StepInWords[] {
+  const known = new Map(steps.map((step) => [step.id, step]));
+  const isOver = isTerminal(status);
+  return steps.flatMap((step) => {
+    const [, , wait, part] = WAIT.exec(step.id) ?? [];
+    if (wait !== undefined && known.has(`sleep:wait ${wait}: time`)) {
+      const end = known.get(`step:wait ${wait}: end`);
+      return part === "time" ? waitInWords(wait, step, end, isOver, now) : [];
+    }
+    return stepInWords(step, isOver, now);
+  });
+}
+
+/** Tells how a wait for a word from outside stands. */
+function waitInWords(
+  name: string,
+  { until = 0, startedAt }: OutlinedStep,
+  end: OutlinedStep | undefined,
+  isOver: boolean,
+  now: number,
+): StepInWords {
+  if (end) return { name, state: "waited", at: end.startedAt };
+  if (isOver) return { name, state: "left", at: startedAt };
+  return { name, state: "awaiting", at: Math.max(until, now) };
+}
+
+function stepInWords(
+  step: OutlinedStep,
+  isOver: boolean,
+  now: number,
+): StepInWords {
+  const { id, state, startedAt, until = now, attempts = 0, most } = step;
+  const colon = id.indexOf(":");
+  const words = { name: id.slice(colon + 1), most, at: startedAt };
+  switch (id.slice(0, colon)) {
+    case "ask":
+      return { ...words, state: "answered" };
+    case "sleep":
+      if (until <= now) return { ...words, state: "slept", at: until };
+      if (isOver) return { ...words, state: "left" };
+      return { ...words, state: "sleeping", at: until };
+  }
+  // The words of other errors are for the log.
+  const said = step.error?.name === "ToolError"
+    ? step.error.message
+    : undefined;
+  const at = step.endedAt ?? startedAt;
+  switch (state) {
+    case "kept":
+      return { ...words, state, at, tries: attempts + 1 };
+    case "failed":
+      return { ...words, state, at, tries: attempts, said };
+    case "waiting":
+      return isOver
+        ? { ...words, state: "failed", tries: attempts, said }
+        : { ...words, state: "tried", at: until, tries: attempts, said };
+    case "begun":
+      return { ...words, state: isOver ? "uncertain" : "running" };
+  }
+}
+
+/** The text of a task's result, and whether it is cut. */
+export interface ResultInWords {
+  text: string;
+  isCut: boolean;
+}
+
+/** Prints the result of a task for its person; undefined if it has none yet. */
+export function resultInWords(
+  { status, outcome }: Pick<Task, "status" | "outcome">,
+): ResultInWords | undefined {
+  if (outcome === undefined) return undefined;
+  const text = status === "failed" ? textOf(outcome.message) : printed(outcome);
+  return {
+    text: text.slice(0, RESULT_CHARACTERS).toWellFormed(),
+    isCut: text.length > RESULT_CHARACTERS,
+  };
+}
+
+/** Prints what a tool gave: its texts, and names for the rest. */
+function printed(
+  { content, structuredContent }: NonNullable<Task["outcome"]>,
+): string {
+  const parts = Array.isArray(content) ? content : [];
+  const texts = parts.map((part) =>
+    part?.type === "text" ? textOf(part.text) : `[${textOf(part?.type)}]`
+  );
+  if (texts.length > 0) return texts.join("\n\n");
+  return structuredContent === undefined
+    ? ""
+    : JSON.stringify(structuredContent, null, 2);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

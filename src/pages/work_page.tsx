@@ -1,0 +1,168 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * One task of a person: how far it is, what it asks, and what it gave.
+ *
+ * @module
+ */
+import { visible } from "../log/log_line.ts";
+import type { FormPage } from "./connection_forms.tsx";
+import { Moment, Upcoming } from "./moment.tsx";
+import { shownMessage } from "./wait_page.tsx";
+import { ClientName, type WorkInWords } from "./work_section.tsx";
+import { WorkStateBadge } from "./work_state.tsx";
+import { type StepInWords, WorkSteps } from "./work_steps.tsx";
+
+/** An open question of a task. */
+export interface QuestionInWords {
+  /** The page that has it; absent: the client asks it. */
+  waitId?: string;
+  /** The author's words. */
+  message: string;
+}
+
+/** The contents of the page. Times are epoch seconds. */
+export interface WorkPageProps extends FormPage, WorkInWords {
+  updatedAt: number;
+  expiresAt: number;
+  /** True if it goes on. */
+  isOpen: boolean;
+  statusMessage?: string;
+  /** Empty for work without steps. */
+  steps: readonly StepInWords[];
+  questions: readonly QuestionInWords[];
+  /** The result, or the error; absent before the end. */
+  result?: { text: string; isCut: boolean };
+  now: number;
+}
+
+/** The most characters of a question. */
+const MESSAGE_CHARACTERS = 500;
+
+/** One task. */
+export function WorkPage(props: WorkPageProps) {
+  const { base = "", tool, client, statusMessage, steps, result, now } = props;
+  return (
+    <>
+      <p>
+        <a href={`${base}/account/work`}>All your work</a>
+      </p>
+      <section class="card" aria-label="This task">
+        <div class="row-head">
+          <h2 class="row-title">
+            {tool === undefined ? "A tool" : visible(tool)}
+          </h2>
+          <span>
+            <WorkStateBadge
+              state={props.state}
+              until={props.until}
+              now={now}
+            />
+          </span>
+        </div>
+        <p class="small soft">
+          Asked by <ClientName client={client} />{" "}
+          <Moment at={props.createdAt} now={now} />, last change{" "}
+          <Moment at={props.updatedAt} now={now} />. Kept until{" "}
+          <Upcoming at={props.expiresAt} now={now} />.
+        </p>
+        {statusMessage && (
+          <p class="said">
+            <bdi>{shownMessage(statusMessage)}</bdi>
+          </p>
+        )}
+        {props.isOpen && <CancelForm {...props} />}
+      </section>
+      <Questions base={base} questions={props.questions} />
+      {result && <Result of={result} hasFailed={props.state === "failed"} />}
+      {steps.length > 0 && (
+        <section>
+          <h2>Steps</h2>
+          <div class="card">
+            <WorkSteps steps={steps} now={now} />
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** The button that ends the task. */
+function CancelForm(
+  { base = "", csrf, back, taskId }: Pick<
+    WorkPageProps,
+    "base" | "csrf" | "back" | "taskId"
+  >,
+) {
+  return (
+    <form method="post" action={`${base}/account/work/cancel`}>
+      <input type="hidden" name="csrf" value={csrf} />
+      <input type="hidden" name="task" value={taskId} />
+      {back && <input type="hidden" name="back" value={back} />}
+      <div class="actions">
+        <button class="quiet danger" type="submit">Cancel this task</button>
+      </div>
+    </form>
+  );
+}
+
+/** The open questions, with the way to answer each. */
+function Questions(
+  { base, questions }: Required<Pick<WorkPageProps, "base" | "questions">>,
+) {
+  if (questions.length === 0) return null;
+  return (
+    <section>
+      <h2>Waiting for your answer</h2>
+      <div class="card">
+        <ul class="rows">
+          {questions.map(({ waitId, message }) => (
+            <li>
+              <p class="said">
+                <bdi>{shownMessage(message, MESSAGE_CHARACTERS)}</bdi>
+              </p>
+              {waitId === undefined
+                ? (
+                  <p class="small soft">
+                    Answer it in the app that asked for this work.
+                  </p>
+                )
+                : (
+                  <p>
+                    <a class="button quiet" href={`${base}/wait/${waitId}`}>
+                      Answer
+                    </a>
+                  </p>
+                )}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** The result as text, or the words for why there is none. */
+function Result(
+  { of: { text, isCut }, hasFailed }: {
+    of: NonNullable<WorkPageProps["result"]>;
+    hasFailed: boolean;
+  },
+) {
+  return (
+    <section>
+      <h2>{hasFailed ? "Why it failed" : "Result"}</h2>
+      <div class="card">
+        {text === "" ? <p class="soft">It gave no words.</p> : (
+          <p class="said">
+            <bdi>{text}</bdi>
+          </p>
+        )}
+        {isCut && (
+          <p class="small soft">
+            Cut here: the app that asked has all of it.
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

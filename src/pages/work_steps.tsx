@@ -1,0 +1,131 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The steps of durable work, in the order in which they were begun.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+import { visible } from "../log/log_line.ts";
+import { Moment, Upcoming } from "./moment.tsx";
+import { shownMessage } from "./wait_page.tsx";
+
+/** A step. */
+export interface StepInWords {
+  name: string;
+  /**
+   * `tried`: it is tried again later; `uncertain`: the task ended while it ran;
+   * `left`: the task ended before it; `awaiting` and `waited`: for a word from
+   * outside.
+   */
+  state:
+    | "kept"
+    | "running"
+    | "tried"
+    | "failed"
+    | "uncertain"
+    | "sleeping"
+    | "slept"
+    | "awaiting"
+    | "waited"
+    | "left"
+    | "answered";
+  /** The time of the state; for what is to come, its end. Epoch seconds. */
+  at: number;
+  /** The tries so far, and the most that there may be. */
+  tries?: number;
+  most?: number;
+  /** The words of the tool for its last failure. */
+  said?: string;
+}
+
+/** The most steps of a page. */
+const MOST_STEPS = 200;
+/** The most characters of the words for a failure. */
+const SAID_CHARACTERS = 300;
+
+const TONES: Readonly<Record<StepInWords["state"], [string, string]>> = {
+  kept: ["Kept", "good"],
+  running: ["Running", ""],
+  tried: ["To be tried again", "warn"],
+  failed: ["Failed", "bad"],
+  uncertain: ["May have happened", "warn"],
+  sleeping: ["Sleeping", ""],
+  slept: ["Slept", "good"],
+  awaiting: ["Waiting for word", ""],
+  waited: ["Over", "good"],
+  left: ["Cut off", ""],
+  answered: ["Answered", "good"],
+};
+
+/** The steps of a task. */
+export function WorkSteps(
+  { steps, now }: { steps: readonly StepInWords[]; now: number },
+) {
+  const shown = steps.slice(-MOST_STEPS);
+  return (
+    <>
+      {shown.length < steps.length && (
+        <p class="small soft">
+          The last {shown.length} of {steps.length}.
+        </p>
+      )}
+      <ol class="rows steps">
+        {shown.map((step) => (
+          <li>
+            <div class="row-head">
+              <h3 class="row-title">
+                <bdi>{visible(step.name)}</bdi>
+              </h3>
+              <span class={`badge ${TONES[step.state][1]}`}>
+                {TONES[step.state][0]}
+              </span>
+            </div>
+            <p class="small soft">{timesOf(step, now)}</p>
+            {step.said !== undefined && (
+              <p class="small said">
+                <bdi>{shownMessage(step.said, SAID_CHARACTERS)}</bdi>
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** Tells when, and at which try. */
+function timesOf(
+  { state, at, tries = 0, most }: StepInWords,
+  now: number,
+): Child {
+  const of = most === undefined ? "" : ` of ${most}`;
+  const count = most === undefined && tries < 2 ? "" : `Tried ${tries}${of}`;
+  switch (state) {
+    case "running":
+      return (
+        <>
+          Since <Moment at={at} now={now} />
+        </>
+      );
+    case "sleeping":
+    case "awaiting":
+      return (
+        <>
+          Until <Upcoming at={at} now={now} />
+        </>
+      );
+    case "tried":
+      return (
+        <>
+          {count}, next try <Upcoming at={at} now={now} />
+        </>
+      );
+    default:
+      return (
+        <>
+          {count && `${count}, `}
+          <Moment at={at} now={now} />
+        </>
+      );
+  }
+}

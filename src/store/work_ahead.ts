@@ -1,0 +1,54 @@
+/**
+ * The durable work that is looked at next, of everyone, for operators: without
+ * what it was given, and without what it gave.
+ *
+ * @module
+ */
+import type { Database } from "./database.ts";
+import { taskRunKey } from "./keys.ts";
+import type { RunRecord } from "./task_runs.ts";
+import { wakeStore } from "./wakes.ts";
+
+/** Durable work that goes on. Times are epoch seconds. */
+export interface WorkAhead {
+  taskId: string;
+  tool: string;
+  createdAt: number;
+  /** The time at which a process looks at it. */
+  dueSeconds: number;
+  isParked: boolean;
+  /** The processes that died in a row without having kept a step. */
+  deaths: number;
+  /** The time since which no process that looked knows its tool. */
+  missingSince?: number;
+}
+
+/**
+ * Lists the work of the next wakes: that which is most overdue comes first.
+ *
+ * @param most the most wakes that are read, with a run each
+ * @returns `isCut` when there may be more
+ */
+export async function workAhead(
+  database: Database,
+  most: number,
+): Promise<{ work: WorkAhead[]; isCut: boolean }> {
+  const wakes = await wakeStore(database).next(most);
+  const first = new Map(
+    wakes.toReversed().map(({ taskId, dueSeconds }) => [taskId, dueSeconds]),
+  );
+  const due = [...first].sort(([, one], [, other]) => one - other);
+  const runs = await database.getMany<RunRecord[]>(
+    due.map(([taskId]) => taskRunKey(taskId)),
+  );
+  const work = due.flatMap(([taskId, dueSeconds], index) => {
+    const { value: run } = runs[index];
+    // A wake of work that has ended is there for nothing.
+    if (!run) return [];
+    const { tool, createdMilliseconds, isParked, deaths, missingSince } = run;
+    const createdAt = Math.floor(createdMilliseconds / 1000);
+    const state = { isParked, deaths, missingSince };
+    return [{ taskId, tool, createdAt, dueSeconds, ...state }];
+  });
+  return { work, isCut: wakes.length >= most };
+}
