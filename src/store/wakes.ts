@@ -58,17 +58,5 @@ export function wakeStore(database: Database) {
         transaction.check(wake).delete(wake.key)
       );
     },
-
-    /** Moves a wake of work that cannot be done here. */
-    async postpone(
-      wake: Wake,
-      { dueSeconds, expiresAt }: Expiring & { dueSeconds: number },
-    ): Promise<void> {
-      const { taskId } = wake;
-      await database.commit((transaction) => {
-        transaction.check(wake).delete(wake.key);
-        setWake(transaction, { taskId, dueSeconds, expiresAt });
-      });
-    },
   };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { within } from "../../clock.ts";
+import { pause, within } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
 import { HttpError, LimitError, RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
@@ -49,8 +49,8 @@ import {
 import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 
-/** The most runs that one look takes. */
-const RUNS_PER_LOOK = 32;
+/** The most runs that one round of a look takes. */
+const RUNS_PER_ROUND = 32;
 /** The most runs that are taken over as long as they are at work. */
 const MOST_TAKEN = 200;
 /** The most of them that are one caller's; of many people's, twice as many. */
@@ -277,15 +277,26 @@ export class DurableRunner {
     await this.#failures.close();
   }
 
+  /** Takes what is due, in rounds, and leaves half of the time to calls. */
   async #look(): Promise<void> {
-    if (this.#isRefusing || this.#taken >= MOST_TAKEN) return;
-    const room = Math.min(this.#watched.size, MOST_TAKEN);
-    const due = await this.#wakes.due(RUNS_PER_LOOK + room);
+    const { signal } = this.#stopping;
+    while (!this.#isRefusing && this.#taken < MOST_TAKEN) {
+      const began = performance.now();
+      if (!await this.#takeSome()) return;
+      await pause(performance.now() - began, signal);
+    }
+  }
+
+  /** Takes a round of the work that is due; true if there is more of it. */
+  async #takeSome(): Promise<boolean> {
+    const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MOST_TAKEN);
+    const due = await this.#wakes.due(most);
     this.#watched.clear();
-    for (let start = 0; start < due.length; start += RUNS_PER_LOOK) {
-      const some = due.slice(start, start + RUNS_PER_LOOK);
+    for (let start = 0; start < due.length; start += RUNS_PER_ROUND) {
+      const some = due.slice(start, start + RUNS_PER_ROUND);
       await Promise.all(some.map((wake) => this.#take(wake)));
     }
+    return due.length === most && this.#watched.size < due.length;
   }
 
   async #take(wake: Wake): Promise<void> {
