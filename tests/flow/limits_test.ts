@@ -345,7 +345,7 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
   for (const server of [first, second]) {
     assert.match(
       await new From(server, "192.0.2.1").begin(),
-      /^Too many tasks a day: try again in/,
+      /^Too many stored tasks: try again in/,
     );
     assert.equal(await new From(server, "192.0.2.2").begin(), "task");
   }
@@ -618,7 +618,7 @@ Deno.test("so many tasks of a person are kept for a day, and no more begin", asy
   assert.equal(kept.length, TASKS_KEPT);
   const { content, isError } = await call();
   assert(isError);
-  assert.match(content[0].text, /^Too many tasks a day: try again in/);
+  assert.match(content[0].text, /^Too many stored tasks: try again in/);
 });
 
 Deno.test("a caller leaves no more wishes to cancel than they may make calls", async () => {

@@ -199,7 +199,7 @@ export class DurableRunner {
     try {
       const list = listOf(caller, countedAs);
       if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
-        throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
+        throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
       }
       const { task, hold } = await this.tasks.createDurable(
         randomId(24),

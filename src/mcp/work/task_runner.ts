@@ -208,7 +208,7 @@ export class TaskRunner {
     list: string,
   ): Promise<Task> {
     if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
-      throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
+      throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
     }
     return await this.tasks.create(taskId, caller, { tool, scopes, list });
   }

@@ -72,6 +72,6 @@ Deno.test("a person has a thousand pieces of durable work in all, asleep or over
   await using own = setUp();
   const owner = { binding: "ada" };
   for (let n = 0; n < TASKS_KEPT; n++) await own.tasks.create(`t${n}`, owner);
-  await assert.rejects(own.start("ada"), limit(/tasks a day/));
+  await assert.rejects(own.start("ada"), limit(/stored tasks/));
   await own.start("bob");
 });

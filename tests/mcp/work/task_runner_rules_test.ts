@@ -156,7 +156,7 @@ Deno.test("a list of tasks has room for a thousand, until some of a day before a
   runner.hasMany = true;
   await assert.rejects(runner.start(never), {
     status: 429,
-    message: /tasks a day: try again in 600 seconds/,
+    message: /stored tasks: try again in 600 seconds/,
   });
   assert.equal(runner.lists.length, 1);
 });
