@@ -9,7 +9,6 @@ import type { Durable } from "../../authoring/context.ts";
 import type { StepContext, StepOptions } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { RpcCode, RpcError } from "../../errors.ts";
 import { persist } from "../../store/persist.ts";
 import type { Step } from "../../store/steps.ts";
 import type { Hold } from "../../store/task_runs.ts";
@@ -20,12 +19,16 @@ import {
   printThrown,
   thrownAgain,
 } from "./kept_value.ts";
+import {
+  checkName,
+  hasDied,
+  mayHaveHappened,
+  MOST_STEPS,
+  tooLong,
+  tooMany,
+} from "./step_faults.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
 
-/** The most steps, sleeps and questions of one task. */
-export const MOST_STEPS = 1000;
-/** The most characters of an ID. */
-const ID_CHARACTERS = 200;
 /** A wait that is not much longer is waited for in the process. */
 const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
@@ -341,12 +344,9 @@ export class DurableRun implements Durable {
   }
 
   /** @throws {RangeError} when the results of the task have no room for one more */
-  #checkRoom({ id }: StepCall, text = ""): void {
+  #checkRoom(call: StepCall, text = ""): void {
     if (this.#characters + text.length <= MOST_CHARACTERS) return;
-    throw new RangeError(
-      `The result of ${named(id)} cannot be kept: those of one task have at ` +
-        `most ${MOST_CHARACTERS} characters together`,
-    );
+    throw tooLong(call);
   }
 
   /** Looks before something is done: is it still wanted here? */
@@ -479,40 +479,4 @@ export class DurableRun implements Durable {
     this.#lookWhetherQuiet();
     return await new Promise(() => {});
   }
-}
-
-function tooMany({ id }: StepCall): RangeError {
-  return new RangeError(
-    `${titled(id)} is one too many: a task has at most ${MOST_STEPS}`,
-  );
-}
-
-function checkName(name: unknown): asserts name is string {
-  if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
-    return;
-  }
-  throw new TypeError(
-    `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
-  );
-}
-
-function mayHaveHappened({ id }: StepCall): RpcError {
-  return new RpcError(
-    RpcCode.internalError,
-    `${
-      titled(id)
-    } may have happened: its process has stopped in it, and it is not repeated`,
-  );
-}
-
-function hasDied({ id }: StepCall, attempts: number): RpcError {
-  return new RpcError(
-    RpcCode.internalError,
-    `${titled(id)} was tried ${attempts} times, and its process died in it`,
-  );
-}
-
-function titled(id: string): string {
-  const name = named(id);
-  return name[0].toUpperCase() + name.slice(1);
 }

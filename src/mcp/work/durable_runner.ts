@@ -46,6 +46,7 @@ import {
   stateOf,
   STOPPED,
 } from "./task_state.ts";
+import { isTaskAllowed } from "./task_permission.ts";
 import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 
@@ -405,7 +406,7 @@ export class DurableRunner {
         await own.status.write();
         return await this.#runs.park(hold, dueSeconds, questions);
       },
-      isAllowed: () => this.#isAllowed(taskId, request),
+      isAllowed: () => isTaskAllowed(this.tasks, taskId, request),
       cut: (reason) => own.authored.cut(reason),
     });
     const own: WorkOfTask = new WorkOfTask(taskId, request, {
@@ -464,7 +465,7 @@ export class DurableRunner {
         },
         log,
       },
-      () => this.#isAllowed(taskId, request),
+      () => isTaskAllowed(this.tasks, taskId, request),
       (ending) => {
         if (signal.aborted) return;
         // A turn that is lost is no end.
@@ -532,16 +533,6 @@ export class DurableRunner {
       .catch(() => undefined);
     // Otherwise another process reports it.
     if (found?.status === "cancelled") request?.endTask(taskId, "cancelled");
-  }
-
-  async #isAllowed(
-    taskId: string,
-    { caller, authenticated }: Beginning,
-  ): Promise<boolean> {
-    if (await authenticated.isLive?.() ?? true) return true;
-    const grantId = await this.tasks.userOf(taskId, caller.binding);
-    return grantId !== undefined &&
-      await authenticated.isLive?.(grantId) === true;
   }
 
   #fire(abort: TaskAbort, reason: string): void {

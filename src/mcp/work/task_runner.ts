@@ -26,6 +26,7 @@ import {
   stateOf,
   STOPPED,
 } from "./task_state.ts";
+import { isTaskAllowed } from "./task_permission.ts";
 import { watchTask } from "./task_watch.ts";
 import { type Recalled, WorkOfTask } from "./work_of_task.ts";
 
@@ -270,7 +271,7 @@ export class TaskRunner {
     const stopWatching = watchTask(
       taskId,
       { tasks, log },
-      () => this.#isAllowed(taskId, request),
+      () => isTaskAllowed(this.tasks, taskId, request),
       (ending) => {
         if (signal.aborted) return;
         onAbort = ending;
@@ -319,19 +320,6 @@ export class TaskRunner {
       : await this.tasks.find(taskId, request.caller.binding).catch(() => {});
     const wasCancelled = found?.status === "cancelled";
     request.endTask(taskId, wasCancelled ? "cancelled" : ending.outcome);
-  }
-
-  /**
-   * True if the grant it began with, or the one that uses it now, is still
-   * valid.
-   */
-  async #isAllowed(taskId: string, request: Beginning): Promise<boolean> {
-    const { caller, authenticated } = request;
-    // Not the session of a 2025 client, which its task outlives.
-    if (await authenticated.isLive?.() ?? true) return true;
-    const grantId = await this.tasks.userOf(taskId, caller.binding);
-    return grantId !== undefined &&
-      await authenticated.isLive?.(grantId) === true;
   }
 }
 

@@ -5,8 +5,8 @@ import {
   DurableRun,
   Expelled,
   Left,
-  MOST_STEPS,
 } from "../../../src/mcp/work/durable_run.ts";
+import { MOST_STEPS } from "../../../src/mcp/work/step_faults.ts";
 import { MOST_CHARACTERS } from "../../../src/mcp/work/kept_value.ts";
 import { DivergenceError } from "../../../src/mcp/work/step_order.ts";
 import type { Step } from "../../../src/store/steps.ts";
