@@ -25,6 +25,18 @@ type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {
   calls: NotedCall[];
 };
 
+/** Prints what is copied as JSON, with times that people can read (ISO 8601). */
+function printCopied(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (key, value) =>
+      typeof value === "number" && /^at$|At$/.test(key)
+        ? new Date(value * 1000).toISOString()
+        : value,
+    2,
+  );
+}
+
 /** The stores in which something is kept about a person. */
 interface PersonStores {
   database: Database;
@@ -75,7 +87,12 @@ export function personData(stores: PersonStores) {
         (sum, { of }) => sum + [...of.values()].reduce((a, b) => a + b, 0),
         0,
       ),
-      tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat(),
+      tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat().map(
+        ({ createdMilliseconds, ...task }) => ({
+          ...task,
+          createdAt: Math.floor(createdMilliseconds / 1000),
+        }),
+      ),
       accountSessions: await accountSessions.listOf(subject),
       waits: (await waits.listKept(subject)).map((
         { key: _key, id: _id, ...wait },
@@ -104,18 +121,18 @@ export function personData(stores: PersonStores) {
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = new Set(await stores.bindingsOf(subject));
       const block = await blocks.find(subject) ?? null;
-      const head = JSON.stringify({ subject, block }, null, 2);
+      const head = printCopied({ subject, block });
       yield head.slice(0, -"\n}".length) + `,\n  "connections": [`;
       let isFirst = true;
       for await (const some of grantsOf(subject)) {
         for (const grant of some) {
           bindings.add(bindingOf(grant));
-          yield `${isFirst ? "" : ","}\n${JSON.stringify(grant, null, 2)}`;
+          yield `${isFirst ? "" : ","}\n${printCopied(grant)}`;
           isFirst = false;
         }
       }
       const rest = await restOf(subject, bindings);
-      yield `\n  ],${JSON.stringify(rest, null, 2).slice(1)}\n`;
+      yield `\n  ],${printCopied(rest).slice(1)}\n`;
     },
 
     /**

@@ -87,6 +87,11 @@ Deno.test("POST /account/export sends everything that is kept about a person, an
   const helper = data.connections.find((it: { kind?: string }) => !it.kind);
   assert.equal(helper.identity.email, "jo@example.com");
   assert.equal(helper.calls[0].tool, "read");
+  // Every time is one that people can read.
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/;
+  assert.match(helper.createdAt, time);
+  assert.match(helper.calls[0].at, time);
+  assert.doesNotMatch(file.text, /"(at|\w*At|\w*Milliseconds)": \d/);
   assert.deepEqual(data.changedConnections[0].withheld, ["write"]);
   assert.equal(data.sessions, 1);
   assert.equal(data.accountSessions.length, 1);
