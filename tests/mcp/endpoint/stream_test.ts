@@ -388,7 +388,7 @@ Deno.test("DELETE of a session ends its calls, through whatever process", async 
 Deno.test("a tool that ignores the end of its session is cut off from it", async () => {
   using time = new FakeTime();
   const slow = new Slow();
-  await using server = await startServer({ tools: [slow.tool] });
+  await using server = await startServer({ tools: [slow.tool], handOver: 0 });
   const session = await server.openSession();
   const answer = session.request("tools/call", SLOW);
   await slow.started.promise;
