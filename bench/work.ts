@@ -1,7 +1,7 @@
 /**
  * `deno task bench:work`: the cost of sleeping tasks. The processor time of a
- * server without requests, and the time of calls beside tasks that sleep, and
- * beside tasks that all wake in one second.
+ * server without requests, and the time of calls while tasks sleep, and
+ * while all of them wake in one second.
  *
  *     --tasks=10000     sleeping tasks
  *     --seconds=15      of each measurement

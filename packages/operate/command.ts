@@ -110,7 +110,7 @@ export async function runCommand(
       grants.some((grant) => isCalled(grant, named))
     );
     if (meant.length === 1 && !next) return meant[0].subject;
-    // Who comes after so many may be called the same.
+    // Someone after so many may be called the same.
     if (meant.length > 0) {
       throw new RefusalError(
         `Several people may be called ${shown(named)}: name a subject`,

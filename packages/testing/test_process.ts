@@ -47,7 +47,7 @@ export class TestProcess implements AsyncDisposable {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
-      // Whom a test has killed is dead: no one has to look twice.
+      // A process that a test has killed is dead: no one has to look twice.
       ...!isFirst && { runs: { confirmSeconds: 0 } },
     });
   }

@@ -119,7 +119,7 @@ export const PEOPLE = settingsOf({
 });
 
 const NO_GROUPS_OF_OPERATORS =
-  "Name each operator: whoever may change a group at the provider would see " +
+  "Name each operator: anyone who may change a group at the provider would see " +
   "and end everyone's connections here";
 
 const NO_GROUPS_BLOCKED =

@@ -1,14 +1,12 @@
 /**
  * The steps of durable work that fail, counted by tool and step for operators.
- * All are in one value, so that their number is bounded in any case, and a
- * process writes them at most once a second.
  *
  * @module
  */
 import type { Logger } from "../log/log.ts";
-import { detached } from "../telemetry/current.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database } from "./database.ts";
 import { stepFailuresKey } from "./keys.ts";
+import { sharedList } from "./shared_list.ts";
 
 /** The time for which a failure is remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
@@ -16,8 +14,6 @@ export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 export const STEPS_COUNTED = 100;
 /** The most characters of a name. */
 const NAME_CHARACTERS = 100;
-const TRIES = 5;
-const WRITE_MILLISECONDS = 1000;
 
 /** The failed tries of a step, in any task of its tool. */
 export interface StepFailure {
@@ -28,10 +24,6 @@ export interface StepFailure {
   /** The times of the first and of the last, in epoch seconds. */
   since: number;
   at: number;
-}
-
-interface StepFailuresRecord extends Expiring {
-  failures: readonly StepFailure[];
 }
 
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
@@ -64,77 +56,31 @@ function shortened(name: string): string {
 
 /** Opens the counts of a database. */
 export function stepFailureStore(database: Database, log: Logger) {
-  const key = stepFailuresKey();
-  let noted: StepFailure[] = [];
-  let isClosed = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let writing = Promise.resolve();
-
-  async function tryWrite(added: readonly StepFailure[]): Promise<boolean> {
-    const entry = await database.get<StepFailuresRecord>(key);
-    const now = database.now();
-    const failures = addStepFailures(entry.value?.failures ?? [], added, now);
-    return await database.commit((transaction) =>
-      transaction.check(entry).set<StepFailuresRecord>(key, {
-        failures,
-        expiresAt: now + STEP_FAILURES_SECONDS,
-      })
-    ) !== undefined;
-  }
-
-  async function write(): Promise<void> {
-    const added = noted;
-    noted = [];
-    try {
-      for (let tries = 0; tries < TRIES; tries++) {
-        if (await tryWrite(added)) return;
-      }
-      noted = addStepFailures(added, noted, database.now());
-      startTimer();
-    } catch (error) {
-      // It may have been counted: a report is rather lost than told twice.
-      log.warning("Failures of steps could not be counted", { error });
-    }
-  }
-
-  function startTimer(): void {
-    if (isClosed) return;
-    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
-  }
-
-  /** Writes what is noted, one write at a time. */
-  function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    if (noted.length === 0) return writing;
-    return writing = writing.then(write);
-  }
-
+  const failures = sharedList<StepFailure>(database, log, {
+    key: stepFailuresKey(),
+    member: "failures",
+    keepSeconds: STEP_FAILURES_SECONDS,
+    complaint: "Failures of steps could not be counted",
+    add: (known, added) => addStepFailures(known, added, database.now()),
+  });
   return {
     /** Counts a failed try, and writes it within a second. */
     note({ tool, step }: Pick<StepFailure, "tool" | "step">): void {
       const at = database.now();
-      const failure = {
+      failures.note({
         tool: tool.slice(0, NAME_CHARACTERS),
         step: shortened(step),
         count: 1,
         since: at,
         at,
-      };
-      noted = addStepFailures(noted, [failure], at);
-      startTimer();
+      });
     },
 
     /** Lists the steps that failed most, the worst first: one read. */
     async list(): Promise<readonly StepFailure[]> {
-      const entry = await database.get<StepFailuresRecord>(key);
-      return addStepFailures(entry.value?.failures ?? [], [], database.now());
+      return addStepFailures(await failures.read(), [], database.now());
     },
 
-    /** Writes what is noted; what cannot be written is lost. */
-    async close(): Promise<void> {
-      isClosed = true;
-      await flush();
-    },
+    close: failures.close,
   };
 }

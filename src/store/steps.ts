@@ -118,7 +118,7 @@ export function stepStore(database: Database) {
       for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
         const some = listed.slice(i, i + STEPS_PER_COMMIT);
         await database.commit((transaction) => {
-          // What is being deleted does not come back.
+          // A step that is being deleted does not come back.
           transaction.check(...some);
           for (const { key, value: { result: _, ...step } } of some) {
             transaction.set<StepRecord>(key, { ...step, expiresAt });

@@ -274,7 +274,7 @@ export function taskRunStore(
     },
 
     /**
-     * Leaves a run to whoever looks at it when its time has come.
+     * Leaves a run to the process that looks at it when its time has come.
      *
      * @param dueSeconds undefined: it waits for answers alone
      * @param questions the open questions that it waits for

@@ -35,6 +35,7 @@ import {
   type TaskStatus,
 } from "./task_record.ts";
 import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
 import { waitStore } from "./waits.ts";
 
 /** The time after which a task whose lease is not renewed may have died. */
@@ -51,6 +52,10 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most characters of a status message in a record. */
 const MESSAGE_CHARACTERS = 1000;
+
+function connectionEnded(): HttpError {
+  return new HttpError(403, "The connection has ended");
+}
 
 function cut(message: string | undefined): string | undefined {
   return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
@@ -304,6 +309,41 @@ export function taskStore(
     return { expiresAt: database.now() + LEASE_SECONDS };
   }
 
+  /** Makes the record of a new task, and its way into a transaction. */
+  function newTask(
+    taskId: string,
+    { binding, grantId }: TaskOwner,
+    { tool, scopes = [], list = binding, expiresAt, durable }:
+      & NewTask
+      & Pick<TaskRecord, "expiresAt" | "durable">,
+  ) {
+    const time = database.clock();
+    const record: TaskRecord = {
+      binding,
+      tool,
+      grantId,
+      ...scopes.length > 0 && { scopes },
+      status: "working",
+      createdMilliseconds: time,
+      updatedMilliseconds: time,
+      questions: {},
+      ...durable && { durable },
+      expiresAt,
+    };
+    function create(transaction: Transaction): void {
+      unlessErased(transaction, { grantId })
+        .create(taskKey(taskId), record)
+        .set(taskLeaseKey(taskId), lease())
+        .set<TaskOfPerson>(tasksOfKey(list, taskId), {
+          grantId,
+          createdMilliseconds: time,
+          ...durable && { isOpen: true },
+          expiresAt,
+        });
+    }
+    return { record, create };
+  }
+
   return {
     ...taskQuestions(database),
     end,
@@ -312,32 +352,12 @@ export function taskStore(
     /** Stores a new task; it can be found anywhere before this resolves. */
     async create(
       taskId: string,
-      { binding, grantId }: TaskOwner,
-      { tool, scopes = [], list = binding }: NewTask = {},
+      owner: TaskOwner,
+      task: NewTask = {},
     ): Promise<Task> {
-      const time = database.clock();
-      const record: TaskRecord = {
-        binding,
-        tool,
-        grantId,
-        ...scopes.length > 0 && { scopes },
-        status: "working",
-        createdMilliseconds: time,
-        updatedMilliseconds: time,
-        questions: {},
-        expiresAt: database.now() + TASK_SECONDS,
-      };
-      const isMade = await database.commit((transaction) =>
-        unlessErased(transaction, { grantId })
-          .create(taskKey(taskId), record)
-          .set(taskLeaseKey(taskId), lease())
-          .set<TaskOfPerson>(tasksOfKey(list, taskId), {
-            grantId,
-            createdMilliseconds: time,
-            expiresAt: record.expiresAt,
-          })
-      );
-      if (!isMade) throw new HttpError(403, "The connection has ended");
+      const expiresAt = database.now() + TASK_SECONDS;
+      const { record, create } = newTask(taskId, owner, { ...task, expiresAt });
+      if (!await database.commit(create)) throw connectionEnded();
       return await view(taskId, record);
     },
 
@@ -350,35 +370,21 @@ export function taskStore(
     ): Promise<{ task: Task; hold: Hold }> {
       const prepared = await runs.prepare(taskId, run, beginning);
       const { expiresAt } = prepared;
-      const { caller: { binding, grantId }, tool, scopes, keep } = run;
-      const time = database.clock();
-      const record: TaskRecord = {
-        binding,
+      const { caller, tool, scopes, keep } = run;
+      const { record, create } = newTask(taskId, caller, {
         tool,
-        grantId,
-        ...scopes.length > 0 && { scopes },
-        status: "working",
-        createdMilliseconds: time,
-        updatedMilliseconds: time,
-        questions: {},
-        durable: { keep, list },
+        scopes,
+        list,
         expiresAt,
-      };
+        durable: { keep, list },
+      });
       const version = await database.commit((transaction) => {
-        unlessErased(transaction, { grantId })
-          .create(taskKey(taskId), record)
-          .set(taskLeaseKey(taskId), lease())
-          .set<TaskOfPerson>(tasksOfKey(list, taskId), {
-            grantId,
-            createdMilliseconds: time,
-            isOpen: true,
-            expiresAt,
-          });
+        create(transaction);
         prepared.create(transaction);
       });
       if (version === undefined) {
         await prepared.discard();
-        throw new HttpError(403, "The connection has ended");
+        throw connectionEnded();
       }
       return {
         task: await view(taskId, record),

@@ -10,7 +10,7 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { secretStore } from "./secrets.ts";
 
-/** A `page` is answered by its person, a `moment` by whoever has the id. */
+/** A `page` is answered by its person, a `moment` by anyone who has the id. */
 export type WaitKind = "page" | "moment";
 
 /** The origin of a wait: whose it is, and which call or task waits. */

@@ -1,6 +1,6 @@
 /**
  * Waits: each stands for one answer of one person, or one moment, and is used
- * once. A person answers on a page, a moment is told by whoever has its id.
+ * once. A person answers on a page, a moment is told by anyone who has its id.
  *
  * @module
  */
@@ -360,7 +360,7 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Accepts the word of whoever has the id; false if nothing waits for it.
+     * Accepts the word of anyone who has the id; false if nothing waits for it.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long

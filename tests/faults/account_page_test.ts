@@ -167,7 +167,7 @@ testFaults("erasing oneself on the account page", OPTIONS, async (line) => {
   const browser = browserOf(line);
   const address = `${BASE_URL}/account/data`;
   let page = await browser.open(address);
-  // Whatever fails: they sign in, and press it again.
+  // After any failure they sign in, and press it again.
   for (let tries = 0; !page.text.includes("Erased. You are"); tries++) {
     assert(tries < 15, page.text);
     const erase = formOf(page, "/account/erase");

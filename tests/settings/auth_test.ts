@@ -159,7 +159,7 @@ Deno.test("parseAuth() says why a list takes no groups, and what to do", () => {
   for (
     const [setting, advice] of [
       ["OAUTH_ALLOWED_USERS", /Say it in OAUTH_PERMISSIONS/],
-      ["OAUTH_ADMINS", /Name each operator: whoever may change a group/],
+      ["OAUTH_ADMINS", /Name each operator: anyone who may change a group/],
       ["OAUTH_BLOCKED", /Name each person: who leaves a group/],
     ] as const
   ) {

@@ -227,7 +227,7 @@ test("operators find, block and unblock them under the subject of today", async 
 
 test("an export has everything of them, and an erasure leaves nothing", async (updated) => {
   const { left, client, personal, kv, subject, former, operate } = updated;
-  // What has changed since is there once, too.
+  // A grant that has changed since is there once, too.
   assert.equal((await client.refresh(left.refreshToken)).status, 200);
   const exported = await operate(`people export ${subject}`);
   const { connections, sessions, tasks } = JSON.parse(exported);

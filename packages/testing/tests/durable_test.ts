@@ -57,7 +57,7 @@ Deno.test("advance() passes a sleep without waiting, and the task asks what come
   assert.equal(text, "Posted tea");
   assert.deepEqual(progress.map(({ progress }) => progress), [1, 2, 3]);
   assert.equal(questions[0].message, "Post tea?");
-  // What is outside of the steps has run again.
+  // The code outside of the steps has run again.
   assert.deepEqual(done.filter((what) => what !== "run"), ["draft", "post"]);
   assert(done.filter((what) => what === "run").length > 1);
 });

@@ -50,7 +50,8 @@ export function connectionsPart(
     async show(visit) {
       const { session: { subject }, providerName, form, now } = visit;
       const counts = sessionCounts(options);
-      // They are most likely here, and are then read beside the grants.
+      // Sessions are most likely under this binding: they are read at the same
+      // time as the grants.
       counts.begin(
         bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
       );

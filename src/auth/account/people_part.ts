@@ -88,7 +88,7 @@ async function personInWords(
   { subject, grants }: Person,
   sources: WordSources,
 ) {
-  // The newest sign-in of each connection stands for all of them.
+  // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
     grants,
     ({ id, kind, clientId }) => kind === undefined ? clientId : id,

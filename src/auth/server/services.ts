@@ -141,7 +141,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       connections,
       endGrants,
       grants,
-      // Where none is kept now, some may have been before.
+      // Some may have been kept before, even if none is now.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
       tasks,
       waits,

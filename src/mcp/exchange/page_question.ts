@@ -52,7 +52,7 @@ export async function askOnPage(
   const { key, address: url, wait } = visit;
   const elicitationId = stateless ? {} : { elicitationId: wait.id };
   while (request) {
-    // What a client accepts is that the page is opened, no more.
+    // A client only accepts that the page is opened.
     const { action } = await request(
       { mode: "url", message, url, ...elicitationId },
       key,

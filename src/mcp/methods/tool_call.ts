@@ -154,7 +154,7 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
     });
   } catch (error) {
     if (!call.signal.aborted) throw error;
-    // Where the server stops, the task may go on elsewhere.
+    // If the server stops, the task may go on elsewhere.
     if (call.hasEnded) await call.engine.tasks.end(taskId, CANCELLED);
   }
   if (seen === undefined) return print(call, unknownTask());

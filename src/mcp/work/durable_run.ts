@@ -269,13 +269,13 @@ export class DurableRun implements Durable {
         ...retries > 0 && { most: retries + 1 },
         ...known?.usesOnce && { usesOnce: true },
       };
-      // What must not be repeated is noted before it happens.
+      // A step that must not be repeated is noted before it happens.
       if (!isRepeatable) await this.#save(step);
       let value: T;
       try {
         value = await this.#do(step, run, attempts + 1, isRepeatable);
       } catch (thrown) {
-        // What it throws after its end is of no interest.
+        // An error after the end is of no interest.
         if (signal.aborted || this.#isOver) return await new Promise(() => {});
         const error = printThrown(thrown);
         const failed: Step = { ...step, attempts: ++attempts, error };

@@ -7,7 +7,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { pause, within } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import { HttpError, LimitError, RpcCode } from "../../errors.ts";
+import { RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
@@ -31,11 +31,11 @@ import { DurableRun, Expelled, Left } from "./durable_run.ts";
 import { DivergenceError, nameOf } from "./step_order.ts";
 import {
   type Beginning,
-  KEPT_RETRY_SECONDS,
+  checkRoom,
   listOf,
   orAborted,
+  serverStopping,
   TaskAbort,
-  TASKS_KEPT,
   TASKS_PER_CALLER,
 } from "./task_runner.ts";
 import {
@@ -43,9 +43,9 @@ import {
   EXPELLED,
   failedEnding,
   type SettledTask,
-  stateOf,
   STOPPED,
 } from "./task_state.ts";
+import { storeEnding } from "./task_ending.ts";
 import { isTaskAllowed } from "./task_permission.ts";
 import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
@@ -189,19 +189,13 @@ export class DurableRunner {
     work: DurableWork,
     beginning: RunBeginning,
   ): Promise<Task> {
-    if (this.#isRefusing) {
-      throw new HttpError(503, "The server is stopping", {
-        "retry-after": "5",
-      });
-    }
+    if (this.#isRefusing) throw serverStopping();
     const { caller, countedAs } = request;
     const { tool, scopes, keep } = work;
     this.#bound.take(countedAs);
     try {
       const list = listOf(caller, countedAs);
-      if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
-        throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
-      }
+      if (countedAs) await checkRoom(this.tasks, list);
       const { task, hold } = await this.tasks.createDurable(
         randomId(24),
         { tool, scopes, keep, caller, countedAs },
@@ -487,7 +481,7 @@ export class DurableRunner {
       if (ending) await this.#end(hold, ending, request, statusMessage);
     } finally {
       await stopWatching();
-      // What runs beside it ends too.
+      // Parallel work of the tool ends too.
       if (!signal.aborted) this.#fire(abort, "The run has ended");
     }
   }
@@ -511,23 +505,16 @@ export class DurableRunner {
   /** Stores the end of a task, if its work is still this process's. */
   async #end(
     hold: Hold,
-    ending: SettledTask,
+    settled: SettledTask,
     request?: Beginning,
     statusMessage?: string,
   ): Promise<void> {
     const { taskId, run: { caller } } = hold;
-    const save = () =>
-      persist(
-        () =>
-          this.tasks.end(taskId, { ...stateOf(ending), statusMessage }, hold),
-        { signal: this.#stopping.signal },
-      );
-    const isSaved = await save().catch((error) => {
-      if (error instanceof HttpError) throw error;
-      // JSON cannot hold the value that the author gave or threw.
-      ending = failedEnding(error, taskId, this.log);
-      return save();
-    });
+    const { ending, isSaved } = await storeEnding(
+      settled,
+      { taskId, statusMessage, signal: this.#stopping.signal, log: this.log },
+      (end) => this.tasks.end(taskId, end, hold),
+    );
     if (isSaved) return request?.endTask(taskId, ending.outcome);
     const found = await this.tasks.find(taskId, caller.binding)
       .catch(() => undefined);

@@ -18,14 +18,14 @@ import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
 import type { Running } from "../exchange/running.ts";
-import { persist, tidy } from "../../store/persist.ts";
+import { tidy } from "../../store/persist.ts";
 import {
   endingOf,
   failedEnding,
   type SettledTask,
-  stateOf,
   STOPPED,
 } from "./task_state.ts";
+import { storeEnding } from "./task_ending.ts";
 import { isTaskAllowed } from "./task_permission.ts";
 import { watchTask } from "./task_watch.ts";
 import { type Recalled, WorkOfTask } from "./work_of_task.ts";
@@ -52,7 +52,7 @@ export const TASKS_KEPT = 1000;
  * The seconds after which to try again: stored tasks expire one by one, in the
  * order of their calls.
  */
-export const KEPT_RETRY_SECONDS = 600;
+const KEPT_RETRY_SECONDS = 600;
 
 /**
  * Chooses the list that counts a new task. A caller that may be many people has
@@ -62,6 +62,20 @@ export const KEPT_RETRY_SECONDS = 600;
 export function listOf({ binding }: Caller, countedAs?: CountedAs): string {
   if (!countedAs?.isMany) return binding;
   return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
+}
+
+/** The refusal of a new task while the server stops. */
+export function serverStopping(): HttpError {
+  return new HttpError(503, "The server is stopping", { "retry-after": "5" });
+}
+
+/** @throws {LimitError} when a list has as many tasks as are stored */
+export async function checkRoom(
+  tasks: Pick<TaskStore, "hasMany">,
+  list: string,
+): Promise<void> {
+  if (!await tasks.hasMany(list, TASKS_KEPT)) return;
+  throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
 }
 
 /** The tool that works in a task. */
@@ -173,11 +187,7 @@ export class TaskRunner {
     tool: WorkingTool,
     work: (abort: TaskAbort, task: Task, list: string) => Promise<void>,
   ): Promise<Task> {
-    if (this.#isRefusing) {
-      throw new HttpError(503, "The server is stopping", {
-        "retry-after": "5",
-      });
-    }
+    if (this.#isRefusing) throw serverStopping();
     const { caller, countedAs } = request;
     this.#bound.take(countedAs);
     const abort = new TaskAbort(randomId(24));
@@ -208,9 +218,7 @@ export class TaskRunner {
     { name: tool, scopes }: WorkingTool,
     list: string,
   ): Promise<Task> {
-    if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
-      throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
-    }
+    if (countedAs) await checkRoom(this.tasks, list);
     return await this.tasks.create(taskId, caller, { tool, scopes, list });
   }
 
@@ -299,21 +307,14 @@ export class TaskRunner {
   async #save(
     taskId: string,
     request: Beginning,
-    ending: SettledTask,
+    settled: SettledTask,
     statusMessage: string | undefined,
   ): Promise<void> {
-    // The work is done: a database that is away for a while must not lose it.
-    const save = () =>
-      persist(
-        () => this.tasks.end(taskId, { ...stateOf(ending), statusMessage }),
-        { signal: this.#stopping.signal },
-      );
-    const isSaved = await save().catch((error) => {
-      if (error instanceof HttpError) throw error;
-      // JSON cannot hold the value that the author gave or threw.
-      ending = failedEnding(error, taskId, this.log);
-      return save();
-    });
+    const { ending, isSaved } = await storeEnding(
+      settled,
+      { taskId, statusMessage, signal: this.#stopping.signal, log: this.log },
+      (end) => this.tasks.end(taskId, end),
+    );
     // One that had ended already was ended by its client.
     const found = isSaved
       ? undefined

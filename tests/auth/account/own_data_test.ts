@@ -235,7 +235,7 @@ testOnDatabases(
     const strangers = await sessions.save({ ...begun, binding: "stranger" });
     assert.equal(await sessions.adopt(strangers, caller), undefined);
     assert.deepEqual(await tracesOf(kv, /github:42/), []);
-    // Who signs in again begins anew.
+    // A person who signs in again begins anew.
     server.provider.subject = "42";
     assert.ok(await client.connect());
     assert.notEqual(tokens.access_token, "");

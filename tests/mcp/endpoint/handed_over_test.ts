@@ -297,7 +297,7 @@ Deno.test("a call that was handed over is its person's, and noted once, with its
     } finally {
       await server[Symbol.asyncDispose]();
     }
-    // What closes has written everything down.
+    // A server that has closed has written everything down.
     const ledgers = kv.list<Json>({ prefix: ["ledger"] });
     const noted = (await Array.fromAsync(ledgers)).map(({ value }) =>
       JSON.stringify(value)

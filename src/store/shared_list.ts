@@ -1,0 +1,99 @@
+/**
+ * A list that all processes share, in one value, so that its length is bounded
+ * in any case. Each gathers what it notes, and writes it at most once a second.
+ *
+ * @module
+ */
+import type { Logger } from "../log/log.ts";
+import { detached } from "../telemetry/current.ts";
+import type { Database, Expiring } from "./database.ts";
+
+const TRIES = 5;
+const WRITE_MILLISECONDS = 1000;
+
+/** The ways of one list. */
+interface ListOptions<T> {
+  key: Deno.KvKey;
+  /** The member of the value that has the list. */
+  member: string;
+  /** The time for which the list is kept after it was written last. */
+  keepSeconds: number;
+  /** The warning in the log when it cannot be written. */
+  complaint: string;
+  /** Adds items to a list, which it keeps within its bounds. */
+  add(known: readonly T[], added: readonly T[]): T[];
+}
+
+/** Opens a list of a database. */
+export function sharedList<T>(
+  database: Database,
+  log: Logger,
+  { key, member, keepSeconds, complaint, add }: ListOptions<T>,
+) {
+  type ListRecord = Expiring & Record<string, readonly T[]>;
+  let noted: T[] = [];
+  let isClosed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing = Promise.resolve();
+
+  async function tryWrite(added: readonly T[]): Promise<boolean> {
+    const entry = await database.get<ListRecord>(key);
+    const record = {
+      [member]: add(entry.value?.[member] ?? [], added),
+      expiresAt: database.now() + keepSeconds,
+    };
+    return await database.commit((transaction) =>
+      transaction.check(entry).set<Expiring>(key, record)
+    ) !== undefined;
+  }
+
+  async function write(): Promise<void> {
+    // Items that come meanwhile are written the next time, and counted once.
+    const added = noted;
+    noted = [];
+    try {
+      for (let tries = 0; tries < TRIES; tries++) {
+        if (await tryWrite(added)) return;
+      }
+      noted = add(added, noted);
+      startTimer();
+    } catch (error) {
+      // They may have been written: a report is rather lost than told twice.
+      log.warning(complaint, { error });
+    }
+  }
+
+  function startTimer(): void {
+    if (isClosed) return;
+    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+  }
+
+  /** Writes the noted items, one write at a time. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (noted.length === 0) return writing;
+    return writing = writing.then(write);
+  }
+
+  return {
+    flush,
+
+    /** Notes an item, and writes it within a second. */
+    note(item: T): void {
+      noted = add(noted, [item]);
+      startTimer();
+    },
+
+    /** Reads the items that are written: one read. */
+    async read(): Promise<readonly T[]> {
+      return (await database.get<ListRecord>(key)).value?.[member] ?? [];
+    },
+
+    /** Writes the noted items; those that cannot be written are lost. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await flush();
+    },
+  };
+}
