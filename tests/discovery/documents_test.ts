@@ -93,10 +93,7 @@ Deno.test("a document that has not changed is not sent again", () =>
       const first = await get(path);
       await first.body?.cancel();
       const etag = first.headers.get("etag")!;
-      assert.equal(
-        first.headers.get("access-control-expose-headers"),
-        "ETag",
-      );
+      assert.equal(first.headers.get("access-control-expose-headers"), "ETag");
       assert.match(first.headers.get("cache-control")!, /max-age=3600/);
       const again = await get(path, { "if-none-match": `"x", W/${etag}` });
       assert.equal(again.status, 304, path);

@@ -79,10 +79,7 @@ testFaults("a session", { tools: [greet] }, async (line) => {
     }
   };
   const level = rpc("logging/setLevel", { level: "debug" });
-  assert.equal(
-    (await persistent(() => line.post(level, session))).status,
-    200,
-  );
+  assert.equal((await persistent(() => line.post(level, session))).status, 200);
   const call = rpc("tools/call", { name: "greet", arguments: {} });
   const { result } = await persistent(() => line.post(call, session));
   assert.equal(result.content[0].text, "hello");

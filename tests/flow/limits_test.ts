@@ -169,26 +169,23 @@ Deno.test("a person has one limit, whichever clients they use, and shares it wit
 
 Deno.test("a caller has one limit in all processes, minute after minute", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start(6, { kv });
-    await using twin = await start(6, { kv });
-    const headers = await signIn(server);
-    const servedBy = async (at: TestServer, count: number) => {
-      const calls = Array.from(
-        { length: count },
-        async () =>
-          (await wordsOf(at.call("tools/call", run("echo"), { headers })))[1],
-      );
-      return (await Promise.all(calls)).filter(Boolean).length;
-    };
-    for (let minute = 0; minute < 3; minute++) {
-      assert.equal(await servedBy(server, 5), 5);
-      assert.equal(await servedBy(twin, 6), 1);
-      time.tick(60);
-    }
-  } finally {
-    kv.close();
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start(6, { kv });
+  await using twin = await start(6, { kv });
+  const headers = await signIn(server);
+  const servedBy = async (at: TestServer, count: number) => {
+    const calls = Array.from(
+      { length: count },
+      async () =>
+        (await wordsOf(at.call("tools/call", run("echo"), { headers })))[1],
+    );
+    return (await Promise.all(calls)).filter(Boolean).length;
+  };
+  for (let minute = 0; minute < 3; minute++) {
+    assert.equal(await servedBy(server, 5), 5);
+    assert.equal(await servedBy(twin, 6), 1);
+    time.tick(60);
   }
 });
 
@@ -573,9 +570,7 @@ Deno.test("a caller has so many tasks under way, and a task that ends makes room
   await using server = await start(0, { tools: [long] });
   const headers = await signIn(server);
   const call = () =>
-    resultOf(
-      server.call("tools/call", run("long"), { headers, capabilities }),
-    );
+    resultOf(server.call("tools/call", run("long"), { headers, capabilities }));
   const tasks = await Promise.all(
     Array.from({ length: TASKS_PER_CALLER }, call),
   );

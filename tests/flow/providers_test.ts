@@ -156,10 +156,7 @@ Deno.test("another provider keeps out everyone of the old one, whatever they had
   assert(second.asked.every((path) => path.startsWith("/.well-known/")));
 
   // Another person may have the same name there.
-  const { client: other, tokens: theirs } = await connect(
-    after,
-    second.issuer,
-  );
+  const { client: other, tokens: theirs } = await connect(after, second.issuer);
   assert.equal(await statusOf(other.call(theirs.access_token, "theirs")), 200);
   const foreign = after.post(rpc("ping"), {
     authorization: `Bearer ${theirs.access_token}`,

@@ -82,10 +82,7 @@ const WAYS: Record<string, [string, (name: string) => Json]> = {
     (name) => ({ name: `${name}-task`, arguments: {} }),
   ],
   "reads a resource": ["resources/read", (name) => ({ uri: `one://${name}` })],
-  "reads by a template": [
-    "resources/read",
-    (name) => ({ uri: `${name}://1` }),
-  ],
+  "reads by a template": ["resources/read", (name) => ({ uri: `${name}://1` })],
   "reads a file of a skill": [
     "resources/read",
     (name) => ({ uri: `skill://${name}/more.md` }),

@@ -22,10 +22,7 @@ const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 /** Every way to ask for a task. */
 const WAYS: Record<string, (taskId: string) => [string, Json]> = {
   "tasks/get": (taskId) => ["tasks/get", { taskId }],
-  "tasks/update": (taskId) => [
-    "tasks/update",
-    { taskId, inputResponses: {} },
-  ],
+  "tasks/update": (taskId) => ["tasks/update", { taskId, inputResponses: {} }],
   "tasks/cancel": (taskId) => ["tasks/cancel", { taskId }],
   "subscriptions/listen": (taskId) => [
     "subscriptions/listen",
@@ -67,34 +64,31 @@ for (const [name, way] of Object.entries(WAYS)) {
   });
 
   Deno.test(`${name} finds no task of a tool that its person may not use any more`, async () => {
-    const kv = await Deno.openKv(":memory:");
-    try {
-      await using before = await startOAuthServer({ tools, kv });
-      const taskId = await finishedTask(before);
-      await using server = await startOAuthServer({
-        tools,
-        kv,
-        environment: { OAUTH_PERMISSIONS: "*=look" },
-      });
-      const call = await callerOf(server, "look");
-      const [theirs, unknown] = await Promise.all([
-        call(way(taskId)),
-        call(way("x".repeat(taskId.length))),
-      ]);
-      if (name === "subscriptions/listen") {
-        for (const response of [theirs, unknown]) {
-          assert(isStream(response));
-          const events = new Events(response);
-          const { params } = await events.read();
-          assert.deepEqual(params.notifications.taskIds, []);
-          await events.close();
-        }
-        return;
+    using kv = await Deno.openKv(":memory:");
+
+    await using before = await startOAuthServer({ tools, kv });
+    const taskId = await finishedTask(before);
+    await using server = await startOAuthServer({
+      tools,
+      kv,
+      environment: { OAUTH_PERMISSIONS: "*=look" },
+    });
+    const call = await callerOf(server, "look");
+    const [theirs, unknown] = await Promise.all([
+      call(way(taskId)),
+      call(way("x".repeat(taskId.length))),
+    ]);
+    if (name === "subscriptions/listen") {
+      for (const response of [theirs, unknown]) {
+        assert(isStream(response));
+        const events = new Events(response);
+        const { params } = await events.read();
+        assert.deepEqual(params.notifications.taskIds, []);
+        await events.close();
       }
-      assert.equal(theirs.status, unknown.status);
-      assert.equal(await theirs.text(), await unknown.text());
-    } finally {
-      kv.close();
+      return;
     }
+    assert.equal(theirs.status, unknown.status);
+    assert.equal(await theirs.text(), await unknown.text());
   });
 }

@@ -56,68 +56,62 @@ Deno.test("upstream.token() gives the provider's token to the tool, and never ou
 });
 
 Deno.test("upstream.token() refreshes once however many ask, on two servers", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    using time = new FakeTime();
-    await using one = await startOAuthServer({ kv, tools: [token] });
-    const { provider } = one;
-    await using other = await startOAuthServer({
-      kv,
-      provider,
-      tools: [token],
-    });
-    const client = await Client.register(one);
-    const { access_token } = await client.connect();
-    // Our token lives as long as the provider's here, so ours is renewed first.
-    time.tick(3500);
-    provider.ttlSeconds = 7200;
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => {
-        client.server = n % 2 ? one : other;
-        return text(client.call(access_token, "token"));
-      }),
-    );
-    assert.equal(new Set(answers).size, 1);
-    time.tick(60);
-    const late = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => {
-        client.server = n % 2 ? one : other;
-        return text(client.call(access_token, "token"));
-      }),
-    );
-    assert.equal(new Set(late).size, 1);
-    assert.notEqual(late[0], answers[0]);
-    assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  using time = new FakeTime();
+  await using one = await startOAuthServer({ kv, tools: [token] });
+  const { provider } = one;
+  await using other = await startOAuthServer({
+    kv,
+    provider,
+    tools: [token],
+  });
+  const client = await Client.register(one);
+  const { access_token } = await client.connect();
+  // Our token lives as long as the provider's here, so ours is renewed first.
+  time.tick(3500);
+  provider.ttlSeconds = 7200;
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => {
+      client.server = n % 2 ? one : other;
+      return text(client.call(access_token, "token"));
+    }),
+  );
+  assert.equal(new Set(answers).size, 1);
+  time.tick(60);
+  const late = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => {
+      client.server = n % 2 ? one : other;
+      return text(client.call(access_token, "token"));
+    }),
+  );
+  assert.equal(new Set(late).size, 1);
+  assert.notEqual(late[0], answers[0]);
+  assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
 });
 
 Deno.test("a refresh that was overtaken takes the other's tokens, and does not end the grant", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    using time = new FakeTime();
-    await using slow = await startOAuthServer({ kv, tools: [token] });
-    await using quick = await startOAuthServer({ kv, tools: [token] });
-    slow.provider.ttlSeconds = 30;
-    const client = await Client.register(slow);
-    const { access_token } = await client.connect();
-    const callAt = (server: typeof slow) => {
-      client.server = server;
-      return text(client.call(access_token, "token"));
-    };
-    let renewed = "";
-    slow.provider.refresh = async () => {
-      // Longer than its lease: meanwhile the other process has refreshed.
-      time.tick(61);
-      renewed = await callAt(quick);
-      throw new UpstreamError("dead", "It was used by the other one");
-    };
-    assert.equal(await callAt(slow), renewed);
-    assert.match(renewed, /^provider-access-/);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  using time = new FakeTime();
+  await using slow = await startOAuthServer({ kv, tools: [token] });
+  await using quick = await startOAuthServer({ kv, tools: [token] });
+  slow.provider.ttlSeconds = 30;
+  const client = await Client.register(slow);
+  const { access_token } = await client.connect();
+  const callAt = (server: typeof slow) => {
+    client.server = server;
+    return text(client.call(access_token, "token"));
+  };
+  let renewed = "";
+  slow.provider.refresh = async () => {
+    // Longer than its lease: meanwhile the other process has refreshed.
+    time.tick(61);
+    renewed = await callAt(quick);
+    throw new UpstreamError("dead", "It was used by the other one");
+  };
+  assert.equal(await callAt(slow), renewed);
+  assert.match(renewed, /^provider-access-/);
 });
 
 Deno.test("a refresh whose grant was changed meanwhile keeps what the provider gave, and goes on", async () => {

@@ -10,7 +10,7 @@ import { WAIT_SECONDS, waitStore } from "../../src/store/waits.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
-import { withKv } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { type Answering, BASE_URL, startServer } from "../kit/server.ts";
@@ -414,10 +414,7 @@ Deno.test("a caller without a page to sign in to is refused in plain words, as b
     server.call("tools/call", params, { headers, capabilities: FORMS }),
   );
   assert.deepEqual([status, error.code], [400, -32021]);
-  const session = await server.post(
-    initialize("2025-11-25", FORMS),
-    headers,
-  );
+  const session = await server.post(initialize("2025-11-25", FORMS), headers);
   await session.body?.cancel();
   const { isError, content } = await resultOf(
     server.post(rpc("tools/call", params), {
@@ -459,35 +456,32 @@ Deno.test("a person who opens another's link sees that it is not theirs, and not
   linkOf(await resultOf(call("pay")));
 });
 
-Deno.test("a client that signed in elsewhere is verified by no ID of there", () =>
-  withKv(async (kv) => {
-    const ours = {
-      client_id: "ours",
-      client_name: "Ours",
-      redirect_uris: ["https://ours.example.com/callback"],
-      token_endpoint_auth_method: "none",
-    };
-    await using server = await start({
-      kv,
-      environment: { OAUTH_CLIENTS: JSON.stringify([ours]) },
-    });
-    const waits = waitStore(new Database(kv));
-    for (
-      const clientId of ["https://bank.example.com/app", "ours", undefined]
-    ) {
-      const { id } = await waits.open({
-        subject: "github:42",
-        kind: "page",
-        place: `${clientId}`,
-        question: "pay",
-        tool: "pay",
-        clientId,
-      }, { message: "Pay", url: "https://pay.example.com/" });
-      const visitor = await open(server, `${BASE_URL}/wait/${id}`);
-      assert.match(visitor.words, /Unverified/, clientId);
-      assert.doesNotMatch(visitor.page.text, /badge good/, clientId);
-    }
-  }));
+test.inMemory("a client that signed in elsewhere is verified by no ID of there", async ({ kv }) => {
+  const ours = {
+    client_id: "ours",
+    client_name: "Ours",
+    redirect_uris: ["https://ours.example.com/callback"],
+    token_endpoint_auth_method: "none",
+  };
+  await using server = await start({
+    kv,
+    environment: { OAUTH_CLIENTS: JSON.stringify([ours]) },
+  });
+  const waits = waitStore(new Database(kv));
+  for (const clientId of ["https://bank.example.com/app", "ours", undefined]) {
+    const { id } = await waits.open({
+      subject: "github:42",
+      kind: "page",
+      place: `${clientId}`,
+      question: "pay",
+      tool: "pay",
+      clientId,
+    }, { message: "Pay", url: "https://pay.example.com/" });
+    const visitor = await open(server, `${BASE_URL}/wait/${id}`);
+    assert.match(visitor.words, /Unverified/, clientId);
+    assert.doesNotMatch(visitor.page.text, /badge good/, clientId);
+  }
+});
 
 Deno.test("a stranger who opens a link sees a sign-in and nothing else, and comes back to the page", async () => {
   await using server = await start();
@@ -498,11 +492,7 @@ Deno.test("a stranger who opens a link sees a sign-in and nothing else, and come
   assert.equal(page.status, 200);
   assert.doesNotMatch(page.text, /pay\.example|App”|€/);
   server.provider.subject = "42";
-  const back = await browser.press(
-    formOf(page, "/account/sign-in"),
-    "",
-    "",
-  );
+  const back = await browser.press(formOf(page, "/account/sign-in"), "", "");
   assert.equal(back.url, link);
   assert.match(back.text, /pay\.example\.com/);
   // The next sign-in is not led there.

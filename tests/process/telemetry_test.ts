@@ -543,10 +543,7 @@ Deno.test("a collector of telemetry", async (t) => {
     const below = collector.beneath(called).map(({ name }) => name);
     assert.deepEqual(below.toSorted(), ["GET", "POST"]);
     const metric = "tool_server.provider.call.duration";
-    assert.equal(
-      countOf(metric, { "tool_server.provider.call": "redeem" }),
-      1,
-    );
+    assert.equal(countOf(metric, { "tool_server.provider.call": "redeem" }), 1);
     const refreshes = collector.named("provider refresh").length;
     assert(refreshes > 1);
     assert.equal(
@@ -625,10 +622,7 @@ Deno.test("a collector of telemetry", async (t) => {
         );
         assert.equal(severity, { INFO: 9, ERROR: 17 }[line.level as "INFO"]);
       }
-      assert.equal(
-        own.at(-1)!.line.outcome,
-        attributes["tool_server.outcome"],
-      );
+      assert.equal(own.at(-1)!.line.outcome, attributes["tool_server.outcome"]);
     }
     assert.equal(lines.filter(({ severity }) => severity === 17).length, 1);
   });

@@ -322,9 +322,7 @@ Deno.test("oauthDoor() refuses what is no live access token", async () => {
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const { access_token, refresh_token } = await client.connect();
-  for (
-    const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]
-  ) {
+  for (const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]) {
     const { status, challenge } = await call(server, {
       authorization: `Bearer ${token}`,
     });
@@ -369,22 +367,19 @@ Deno.test("oauthDoor() checks DELETE and notifications too", async () => {
 });
 
 Deno.test("oauthDoor() refuses tokens of a server with another address on the same database", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await startOAuthServer({ kv, tools });
-    const client = await Client.register(server);
-    const { access_token } = await client.connect();
-    const authorization = `Bearer ${access_token}`;
-    assert.equal((await call(server, { authorization })).status, 200);
-    await using other = await startOAuthServer({
-      kv,
-      tools,
-      baseUrl: "https://other.example.com",
-    });
-    assert.equal((await call(other, { authorization })).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await startOAuthServer({ kv, tools });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  assert.equal((await call(server, { authorization })).status, 200);
+  await using other = await startOAuthServer({
+    kv,
+    tools,
+    baseUrl: "https://other.example.com",
+  });
+  assert.equal((await call(other, { authorization })).status, 401);
 });
 
 Deno.test("oauthDoor() answers 503 while the database does not, and not 401", async () => {

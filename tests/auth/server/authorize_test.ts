@@ -152,10 +152,7 @@ Deno.test("GET /authorize knows what a browser approved for a loopback address, 
       "https://127.0.0.1/cb",
     ],
   });
-  assert.equal(
-    await shows("http://127.0.0.1:4001/cb", second.clientId),
-    false,
-  );
+  assert.equal(await shows("http://127.0.0.1:4001/cb", second.clientId), false);
   await new Client(server, second.clientId, "http://localhost:5/cb")
     .connect({ browser, scope: "mail:read" });
   for (const elsewhere of ["http://127.0.0.1:5/cb", "https://127.0.0.1/cb"]) {
@@ -273,27 +270,24 @@ Deno.test("GET /authorize adds the scopes approved before to those asked for now
 });
 
 Deno.test("GET /authorize forgets approved scopes that no tool needs any more", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using before = await startOAuthServer({ kv, tools: [mail, send] });
-    await using after = await startOAuthServer({ kv, tools: [mail] });
-    const client = await Client.register(before);
-    const browser = before.browser();
-    const { scope } = await client.connect({ browser });
-    assert.equal(scope, "mail:read mail:send");
-    const later = after.browser();
-    for (const [name, value] of browser.cookies) later.cookies.set(name, value);
-    client.server = after;
-    const page = await later.open(client.authorizationUrl());
-    assert.doesNotMatch(page.text, /mail:send/);
-    const tokens = await client.connect({
-      browser: later,
-      scope: "mail:read",
-    });
-    assert.equal(tokens.scope, "mail:read");
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using before = await startOAuthServer({ kv, tools: [mail, send] });
+  await using after = await startOAuthServer({ kv, tools: [mail] });
+  const client = await Client.register(before);
+  const browser = before.browser();
+  const { scope } = await client.connect({ browser });
+  assert.equal(scope, "mail:read mail:send");
+  const later = after.browser();
+  for (const [name, value] of browser.cookies) later.cookies.set(name, value);
+  client.server = after;
+  const page = await later.open(client.authorizationUrl());
+  assert.doesNotMatch(page.text, /mail:send/);
+  const tokens = await client.connect({
+    browser: later,
+    scope: "mail:read",
+  });
+  assert.equal(tokens.scope, "mail:read");
 });
 
 Deno.test("GET /authorize refuses scopes of which it knows none", async () => {

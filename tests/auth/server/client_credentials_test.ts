@@ -182,34 +182,28 @@ Deno.test("POST /token gives no machine's token to a client that registered itse
 
 Deno.test("a machine's token is good at another process, and ends with its hour", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    await using other = await start({ kv });
-    const { body } = await ask(server);
-    assert.equal((await call(other, body.access_token)).status, 200);
-    time.tick(3600);
-    assert.equal((await call(other, body.access_token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  await using other = await start({ kv });
+  const { body } = await ask(server);
+  assert.equal((await call(other, body.access_token)).status, 200);
+  time.tick(3600);
+  assert.equal((await call(other, body.access_token)).status, 401);
 });
 
 Deno.test("a machine's token ends where the operator no longer lists the machine", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    const { body } = await ask(server);
-    await using without = await start({ kv, clients: CLIENTS.slice(1) });
-    assert.equal((await call(without, body.access_token)).status, 401);
-    await using demoted = await start({
-      kv,
-      clients: [{ ...CLIENTS[2], client_id: "ci" }],
-    });
-    assert.equal((await call(demoted, body.access_token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  const { body } = await ask(server);
+  await using without = await start({ kv, clients: CLIENTS.slice(1) });
+  assert.equal((await call(without, body.access_token)).status, 401);
+  await using demoted = await start({
+    kv,
+    clients: [{ ...CLIENTS[2], client_id: "ci" }],
+  });
+  assert.equal((await call(demoted, body.access_token)).status, 401);
 });
 
 Deno.test("the list of people who may sign in says nothing about machines", async () => {

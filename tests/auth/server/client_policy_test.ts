@@ -66,55 +66,48 @@ Deno.test("OAUTH_REGISTRATION=false registers no one, and the metadata names no 
 });
 
 Deno.test("OAUTH_REGISTRATION=false keeps the promise to those who registered before", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using before = await start({}, { kv });
-    const client = await Client.register(before);
-    await using after = await start({ OAUTH_REGISTRATION: "false" }, { kv });
-    client.server = after;
-    assert((await client.connect()).access_token);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using before = await start({}, { kv });
+  const client = await Client.register(before);
+  await using after = await start({ OAUTH_REGISTRATION: "false" }, { kv });
+  client.server = after;
+  assert((await client.connect()).access_token);
 });
 
 Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who registered before or has a document", async () => {
-  const kv = await Deno.openKv(":memory:");
+  using kv = await Deno.openKv(":memory:");
   const hosts = { OAUTH_REDIRECT_HOSTS: "claude.ai,localhost" };
-  try {
-    await using before = await start({}, { kv });
-    const old = await Client.register(before);
-    await using server = await start(hosts, { kv });
-    const refused = await server.json("/register", {
-      redirect_uris: ["https://claude.ai/cb", REDIRECT_URI],
-    });
-    assert.equal(refused.status, 400);
-    assert.equal((await refused.json()).error, "invalid_redirect_uri");
-    await Client.register(server, {
-      redirect_uris: ["https://claude.ai/cb", "http://localhost:1/cb"],
-    });
-    const shown = await authorize(server, old);
-    assert.equal(shown.status, 400);
-    assert.equal(shown.headers.get("location"), null);
-    await shown.body?.cancel();
-    // A document of any domain would get round it.
-    const documented = new Client(server, DOCUMENT_URL);
-    const elsewhere = await authorize(server, documented);
-    assert.equal(elsewhere.status, 400);
-    await elsewhere.body?.cancel();
-    // The operator's own clients are on no other list.
-    for (
-      const client of [
-        new Client(server, DOCUMENT_URL, "http://localhost:1/callback"),
-        new Client(server, "intranet", REDIRECT_URI, SECRET),
-      ]
-    ) {
-      const vouched = await authorize(server, client);
-      assert.equal(vouched.status, 200);
-      await vouched.body?.cancel();
-    }
-  } finally {
-    kv.close();
+  await using before = await start({}, { kv });
+  const old = await Client.register(before);
+  await using server = await start(hosts, { kv });
+  const refused = await server.json("/register", {
+    redirect_uris: ["https://claude.ai/cb", REDIRECT_URI],
+  });
+  assert.equal(refused.status, 400);
+  assert.equal((await refused.json()).error, "invalid_redirect_uri");
+  await Client.register(server, {
+    redirect_uris: ["https://claude.ai/cb", "http://localhost:1/cb"],
+  });
+  const shown = await authorize(server, old);
+  assert.equal(shown.status, 400);
+  assert.equal(shown.headers.get("location"), null);
+  await shown.body?.cancel();
+  // A document of any domain would get round it.
+  const documented = new Client(server, DOCUMENT_URL);
+  const elsewhere = await authorize(server, documented);
+  assert.equal(elsewhere.status, 400);
+  await elsewhere.body?.cancel();
+  // The operator's own clients are on no other list.
+  for (
+    const client of [
+      new Client(server, DOCUMENT_URL, "http://localhost:1/callback"),
+      new Client(server, "intranet", REDIRECT_URI, SECRET),
+    ]
+  ) {
+    const vouched = await authorize(server, client);
+    assert.equal(vouched.status, 200);
+    await vouched.body?.cancel();
   }
 });
 

@@ -55,19 +55,16 @@ Deno.test("POST /register stores nothing, and nothing makes its client unknown",
 });
 
 Deno.test("POST /register knows its clients on every server of a database", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using first = await startOAuthServer({ kv });
-    await using second = await startOAuthServer({ kv });
-    const client = await Client.register(first);
-    client.server = second;
-    assert((await client.connect()).access_token);
-    await using elsewhere = await startOAuthServer();
-    const page = await elsewhere.browser().open(client.authorizationUrl());
-    assert.equal(page.status, 400);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using first = await startOAuthServer({ kv });
+  await using second = await startOAuthServer({ kv });
+  const client = await Client.register(first);
+  client.server = second;
+  assert((await client.connect()).access_token);
+  await using elsewhere = await startOAuthServer();
+  const page = await elsewhere.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 400);
 });
 
 Deno.test("POST /register refuses what its client ID cannot carry", async () => {

@@ -247,11 +247,7 @@ async function revokeWith(stores: Record<string, unknown>, token: string) {
 for (
   const [what, answering, answer] of [
     ["has ended meanwhile", () => Promise.resolve(undefined), 200],
-    [
-      "cannot be read on",
-      () => Promise.reject(new Error("no database")),
-      500,
-    ],
+    ["cannot be read on", () => Promise.reject(new Error("no database")), 500],
   ] as const
 ) {
   Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {

@@ -487,29 +487,26 @@ Deno.test("POST /token lets a grant outlive a provider token that cannot be refr
 });
 
 Deno.test("POST /token refuses people who were taken off the list since", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    const tools = [greet];
-    await using before = await startOAuthServer({ kv, tools });
-    // So that the provider's token has to be refreshed, too.
-    before.provider.ttlSeconds = 30;
-    const client = await Client.register(before);
-    const { access_token, refresh_token } = await client.connect();
-    await using after = await startOAuthServer({
-      kv,
-      tools,
-      environment: { OAUTH_ALLOWED_USERS: "43" },
-    });
-    client.server = after;
-    assert.equal(
-      (await client.refresh(refresh_token)).body.error,
-      "invalid_grant",
-    );
-    assert.deepEqual(after.provider.log, []);
-    assert.equal(await status(client.call(access_token, "greet")), 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  const tools = [greet];
+  await using before = await startOAuthServer({ kv, tools });
+  // So that the provider's token has to be refreshed, too.
+  before.provider.ttlSeconds = 30;
+  const client = await Client.register(before);
+  const { access_token, refresh_token } = await client.connect();
+  await using after = await startOAuthServer({
+    kv,
+    tools,
+    environment: { OAUTH_ALLOWED_USERS: "43" },
+  });
+  client.server = after;
+  assert.equal(
+    (await client.refresh(refresh_token)).body.error,
+    "invalid_grant",
+  );
+  assert.deepEqual(after.provider.log, []);
+  assert.equal(await status(client.call(access_token, "greet")), 401);
 });
 
 for (const method of ["client_secret_basic", "client_secret_post"]) {

@@ -82,12 +82,7 @@ Deno.test("a request's event names the person, the client, the grant and the doo
       door,
     ]),
     [
-      [
-        "github:42",
-        shortClientId(client.clientId),
-        grant.value.id,
-        "oauth",
-      ],
+      ["github:42", shortClientId(client.clientId), grant.value.id, "oauth"],
       ["operator", undefined, undefined, "bearer"],
     ],
   );
