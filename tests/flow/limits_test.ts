@@ -83,12 +83,7 @@ async function signIn(server: OAuthServer, as = "42"): Promise<HeadersOf> {
 type Call = (method: string, params?: Json) => Promise<Response>;
 
 async function callersOf(server: TestServer, headers: HeadersOf) {
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
+  const { headers: session } = await server.openSession({ headers });
   const calls: Record<string, Call> = {
     "2025": (method, params = {}) => server.post(rpc(method, params), session),
     "2026": (method, params = {}) =>
@@ -620,12 +615,7 @@ Deno.test("a caller leaves no more wishes to cancel than they may make calls", a
   using _time = new FakeTime();
   await using server = await start(3);
   const headers = await signIn(server);
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
+  const { headers: session } = await server.openSession({ headers });
   const statuses = [];
   for (let requestId = 0; requestId < 5; requestId++) {
     const response = await server.post({

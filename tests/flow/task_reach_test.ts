@@ -4,7 +4,6 @@ import { tool } from "../../src/authoring/tool.ts";
 import { Events, isStream, resultOf } from "../kit/answer.ts";
 import type { Json } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
-import { Client } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 const tools = [
@@ -31,9 +30,7 @@ const WAYS: Record<string, (taskId: string) => [string, Json]> = {
 };
 
 async function callerOf(server: OAuthServer, scope: string) {
-  const client = await Client.register(server);
-  const { access_token } = await client.connect({ scope });
-  const headers = { authorization: `Bearer ${access_token}` };
+  const { headers } = await server.person({ scope });
   return ([method, params]: [string, Json]) =>
     server.call(method, params, { headers, capabilities });
 }

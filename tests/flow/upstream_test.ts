@@ -5,6 +5,7 @@ import { pauseGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
+import { statusOf } from "../kit/answer.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
@@ -37,12 +38,6 @@ function api() {
 async function text(response: Response | Promise<Response>): Promise<string> {
   const { result } = await (await response).json();
   return result.content[0].text;
-}
-
-async function status(response: Response | Promise<Response>) {
-  const { status, body } = await response;
-  await body?.cancel();
-  return status;
 }
 
 Deno.test("upstream.token() gives the provider's token to the tool, and never ours", async () => {
@@ -167,7 +162,7 @@ Deno.test("a provider that does not answer becomes a 503, and nothing ends", asy
   assert.equal(response.headers.get("retry-after"), "5");
   await response.body?.cancel();
   server.provider.failure = undefined;
-  assert.equal(await status(client.call(access_token, "token")), 200);
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
 });
 
 Deno.test("a provider token without a refresh token serves until it expires", async () => {
@@ -178,9 +173,9 @@ Deno.test("a provider token without a refresh token serves until it expires", as
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   time.tick(595);
-  assert.equal(await status(client.call(access_token, "token")), 200);
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
   time.tick(5);
-  assert.equal(await status(client.call(access_token, "token")), 401);
+  assert.equal(await statusOf(client.call(access_token, "token")), 401);
 });
 
 const fetches = tool({
@@ -245,7 +240,7 @@ for (const givesRefreshTokens of [true, false]) {
   Deno.test(`upstream.fetch() ends nothing while the provider cannot be asked, with ${what} refresh token`, async () => {
     await using flow = await refused(givesRefreshTokens);
     flow.provider.failure = "unavailable";
-    assert.equal(await status(flow.call()), 503);
+    assert.equal(await statusOf(flow.call()), 503);
     flow.provider.failure = undefined;
     assert.equal(await flow.refresh(), 200);
   });
@@ -254,7 +249,7 @@ for (const givesRefreshTokens of [true, false]) {
 Deno.test("upstream.fetch() ends a connection whose token the provider says is dead", async () => {
   await using flow = await refused(false);
   flow.provider.alive = false;
-  assert.equal(await status(flow.call()), 401);
+  assert.equal(await statusOf(flow.call()), 401);
   assert.equal(await flow.refresh(), 400);
 });
 
@@ -263,7 +258,7 @@ Deno.test("upstream.fetch() ends a connection whose refresh token died with the 
   flow.provider.alive = false;
   flow.provider.refresh = () =>
     Promise.reject(new UpstreamError("dead", "As told"));
-  assert.equal(await status(flow.call()), 401);
+  assert.equal(await statusOf(flow.call()), 401);
   assert.equal(await flow.refresh(), 400);
 });
 

@@ -5,6 +5,7 @@ import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
@@ -28,9 +29,7 @@ const BINDING = bindingOf({
 });
 
 async function call(client: Client, token: string, name = "read") {
-  const response = await client.call(token, name);
-  await response.body?.cancel();
-  return response.status;
+  return await statusOf(client.call(token, name));
 }
 
 /** Gives someone everything that can be kept about them. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
+import { statusOf } from "../../kit/answer.ts";
 import { clientAssertion } from "../../kit/client_assertion.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -106,12 +107,13 @@ Deno.test("POST /token gives a machine an access token of its own, and no refres
 
 Deno.test("POST /token takes Basic and a signature of a machine, each once", async () => {
   await using server = await start();
-  const basic = await server.form("/token", {
-    grant_type: "client_credentials",
-    resource: `${BASE_URL}/mcp`,
-  }, { authorization: `Basic ${btoa(`ci:${SECRET}`)}` });
-  assert.equal(basic.status, 200);
-  await basic.body?.cancel();
+  assert.equal(
+    await statusOf(server.form("/token", {
+      grant_type: "client_credentials",
+      resource: `${BASE_URL}/mcp`,
+    }, { authorization: `Basic ${btoa(`ci:${SECRET}`)}` })),
+    200,
+  );
   const assertion = await clientAssertion("signs", privateKey);
   const signed = await ask(server, {}, assertion);
   assert.equal(signed.status, 200);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { refusal, resultOf } from "../../kit/answer.ts";
+import { refusal, resultOf, textOf } from "../../kit/answer.ts";
 import {
   callerOf,
   GENERATIONS,
@@ -133,8 +133,7 @@ for (const generation of GENERATIONS) {
     await using server = await startServer({ tools, kv });
     const caller = await callerOf(server, generation);
     assert.equal((await caller.list()).includes("led"), true);
-    const { content } = await resultOf(caller.call("quick"));
-    assert.equal(content[0].text, "now");
+    assert.equal(await textOf(caller.call("quick")), "now");
     const { taskId } = await handOver(caller, led, time);
     led.end.resolve(3);
     const told = await resultOf(caller.call("task_status", { taskId }));

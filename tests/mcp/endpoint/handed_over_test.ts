@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Events, messagesOf, resultOf } from "../../kit/answer.ts";
+import { Events, messagesOf, resultOf, textOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -79,13 +79,15 @@ test.inMemory("task_status puts a question of a task to a client of 2026, and it
   assert.equal(resultType, "input_required");
   const [[key, question]] = Object.entries<Json>(inputRequests);
   assert.equal(question.params.message, "Who?");
-  const { content } = await resultOf(
-    caller.call("task_status", { taskId }, {
-      requestState,
-      inputResponses: { [key]: ADA },
-    }),
+  assert.equal(
+    await textOf(
+      caller.call("task_status", { taskId }, {
+        requestState,
+        inputResponses: { [key]: ADA },
+      }),
+    ),
+    "Hello, Ada",
   );
-  assert.equal(content[0].text, "Hello, Ada");
 });
 
 for (const generation of GENERATIONS) {
@@ -102,8 +104,7 @@ for (const generation of GENERATIONS) {
     const telling = mute.call("task_status", { taskId });
     await until(() => server.app.running === 2);
     asking.ask.resolve();
-    const { content } = await resultOf(telling);
-    assert.match(content[0].text, /waits for an answer to “Who\?”/);
+    assert.match(await textOf(telling), /waits for an answer to “Who\?”/);
     await resultOf(mute.call("task_cancel", { taskId }));
     await until(() => server.app.running === 0);
   });
@@ -138,8 +139,7 @@ test.inMemory("a call that waits for a person's answer is not handed over before
   const { result } = await last;
   const taskId = taskIdOf(result);
   end.resolve();
-  const { content } = await resultOf(caller.call("task_status", { taskId }));
-  assert.equal(content[0].text, "done");
+  assert.equal(await textOf(caller.call("task_status", { taskId })), "done");
 });
 
 test.inMemory("a long call of a client with tasks becomes one, whatever was sent before", async ({ kv }) => {
@@ -275,8 +275,7 @@ test.inMemory("a call that was handed over is its person's, and noted once, with
     time.tick(45);
     const taskId = taskIdOf(await resultOf(answer));
     for (const name of ["task_status", "task_cancel"]) {
-      const told = await resultOf(bob(name, { taskId }));
-      assert.match(told.content[0].text, /^You have no task/);
+      assert.match(await textOf(bob(name, { taskId })), /^You have no task/);
     }
     led.end.resolve(8);
     const told = await resultOf(ada("task_status", { taskId }));
