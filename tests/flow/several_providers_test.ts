@@ -711,10 +711,7 @@ Deno.test("the only one of several that stays keeps its people, but for sign-ins
   await using before = await start(kv, two.environment);
   const work = await openAll(before, two, "work");
   const partner = await openAll(before, two, "partner");
-  await using after = await start(kv, {
-    BASE_URL,
-    ...two.work.environment,
-  });
+  await using after = await start(kv, { BASE_URL, ...two.work.environment });
   const now = { two, server: after };
   assert.deepEqual(await stateOf(partner, { ...now, key: "partner" }), OVER);
   assert.deepEqual(await stateOf(work, { ...now, key: "work" }), {

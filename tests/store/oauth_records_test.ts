@@ -247,10 +247,7 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
   const handle = await requests.save(browser, { request, clientName: "A" });
   const found = async () => (await requests.find(handle, browser))!;
   assert.equal(await requests.lease(await found()), undefined);
-  await requests.approve(await found(), {
-    consented: [],
-    provider: "github",
-  });
+  await requests.approve(await found(), { consented: [], provider: "github" });
   const leases = await Promise.all(
     Array.from({ length: 50 }, async () => requests.lease(await found())),
   );
@@ -270,10 +267,7 @@ test.inMemory("listOfSubject() shows active grants, newest first", async ({ kv }
   const ids = [];
   const start = now() - 12;
   for (let n = 0; n < 12; n++) {
-    const { code, grant } = await signIn(kv, {
-      client,
-      time: start + n,
-    });
+    const { code, grant } = await signIn(kv, { client, time: start + n });
     await redeem(new Database(kv), {
       code,
       clientId: client.clientId,

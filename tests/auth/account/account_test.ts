@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
-import { accountSessionKey } from "../../../src/store/keys.ts";
 import { statusOf } from "../../kit/answer.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -87,25 +86,6 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   assert.equal(refreshed.body.error, "invalid_grant");
 });
 
-Deno.test("POST /account/end does nothing to another person's connection", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  server.provider.subject = "victim";
-  const tokens = await client.connect();
-  const grants = await signIn(server, { as: "victim" });
-  const [, grantId] = /name="grants" value="([^"]*)"/.exec(grants.page.text)!;
-
-  await client.connect();
-  const { browser, page } = await signIn(server, { as: "attacker" });
-  await Client.register(server);
-  server.provider.subject = "attacker";
-  await client.connect();
-  const own = await browser.open(page.url);
-  const after = await end(browser, own, { grants: grantId });
-  assert.match(after.text, /had already ended/);
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
-});
-
 Deno.test("POST /account/end says that a connection had already ended, or never was", async () => {
   await using server = await startOAuthServer();
   await (await Client.register(server)).connect();
@@ -153,48 +133,6 @@ Deno.test("GET /account names the domain of a client with a metadata document, a
     "app.example.com",
   ]);
   assert.doesNotMatch(page.text, /Unverified/);
-});
-
-Deno.test("POST /account/end refuses a form that this server did not render for the session", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  const tokens = await client.connect();
-  const mine = await signIn(server);
-  const theirs = await signIn(server, { as: "other" });
-  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(theirs.page.text)!;
-  for (const token of ["", "x.y", csrf]) {
-    const refused = await end(mine.browser, mine.page, { csrf: token });
-    assert.equal(refused.status, 403, token);
-  }
-  const { page } = mine;
-  assert.equal((await end(server.browser(), page)).status, 403);
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
-});
-
-Deno.test("POST /account/sign-out ends the session, not only its cookie", async () => {
-  await using server = await startOAuthServer();
-  const { browser, page } = await signIn(server);
-  const cookies = [...browser.cookies];
-  const out = await browser.press(formOf(page, "/account/sign-out"), "", "");
-  assert.match(out.text, /Sign in with Example ID/);
-  assert.equal(browser.cookies.get(`${new URL(BASE_URL).host} account`), "");
-  for (const [name, value] of cookies) browser.cookies.set(name, value);
-  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
-});
-
-Deno.test("an account session is over when its hour is", async () => {
-  await using server = await startOAuthServer();
-  const { browser } = await signIn(server);
-  const [, id] = [...browser.cookies].find(([name]) =>
-    name.endsWith(" account")
-  )!;
-  const key = accountSessionKey(id);
-  const { value } = await server.kv.get<{ expiresAt: number }>(key);
-  await server.kv.set(key, {
-    ...value,
-    expiresAt: Math.floor(Date.now() / 1000),
-  });
-  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
 });
 
 Deno.test("an operator sees everyone's connections, and ends them", async () => {

@@ -104,10 +104,7 @@ Deno.test("GET /account/calls shows calls in 2025 sessions", async () => {
   await opened.body?.cancel();
   const called = await server.post(
     rpc("tools/call", { name: "fail", arguments: {} }),
-    {
-      authorization,
-      "mcp-session-id": opened.headers.get("mcp-session-id")!,
-    },
+    { authorization, "mcp-session-id": opened.headers.get("mcp-session-id")! },
   );
   await called.body?.cancel();
   const visitor = await AccountVisitor.signIn(server, { at: "/calls" });

@@ -37,21 +37,6 @@ Deno.test("POST /authorize refuses a browser that the request did not begin in",
   assert.deepEqual(server.provider.log, []);
 });
 
-Deno.test("POST /authorize refuses a form that was not rendered here", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  const browser = server.browser();
-  const page = await browser.open(client.authorizationUrl());
-  for (const request of ["", "guess", "a".repeat(43)]) {
-    const refused = await browser.press(page, "decision", "approve", {
-      request,
-    });
-    assert.equal(refused.status, 400);
-  }
-  const odd = await browser.press(page, "decision", "perhaps");
-  assert.equal(odd.status, 400);
-});
-
 Deno.test("POST /authorize keeps two tabs apart", async () => {
   await using server = await startOAuthServer();
   const one = await Client.register(server);

@@ -95,9 +95,7 @@ const REGION = { header: "mcp-param-region", path: ["where", "region"] };
 
 function checkRegion(region: unknown, header?: string): void {
   const headers = new Headers(
-    header === undefined ? {} : {
-      "Mcp-Param-Region": header,
-    },
+    header === undefined ? {} : { "Mcp-Param-Region": header },
   );
   checkParamHeaders(headers, [REGION], { where: { region } });
 }
