@@ -18,12 +18,12 @@ import type { Authenticated } from "../../caller.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import { parseBearer, printChallenge } from "../rules/challenge.ts";
 import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
-import { isTrue } from "../rules/claim.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../rules/resource.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import { addressRuleOf } from "../provider/google.ts";
+import { isTrue } from "../provider/identity.ts";
 import { claimAt } from "../provider/memberships.ts";
 import type { Gate } from "./gate.ts";
 

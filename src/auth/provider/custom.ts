@@ -10,8 +10,8 @@ import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import { oauthClient, type Server } from "./oauth_client.ts";
-import type { Provider } from "./provider.ts";
-import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
+import { asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
 export interface CustomOptions {
@@ -46,7 +46,13 @@ export function customProvider(
     ],
   };
   const client = oauthClient(fetchUpstream, options);
-  const claims = { memberships: options.memberships };
+  const ask = asking(fetchUpstream);
+  const identify = async (
+    { accessToken }: Pick<UpstreamTokens, "accessToken">,
+  ) =>
+    parseIdentity(await requestUserinfo(ask(accessToken), userinfoUrl), {
+      memberships: options.memberships,
+    });
   const authorization = {
     endpoint: options.authorizationUrl,
     clientId,
@@ -65,24 +71,12 @@ export function customProvider(
         // No setting says which one it is.
         issuer: undefined,
       });
-      const { accessToken } = tokens;
-      const user = await afterCode(() =>
-        requestUserinfo(fetchUpstream, userinfoUrl, accessToken)
-      );
-      return { tokens, identity: parseIdentity(user, claims) };
+      return { tokens, identity: await afterCode(() => identify(tokens)) };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
-    async identify({ accessToken }) {
-      const user = await requestUserinfo(
-        fetchUpstream,
-        userinfoUrl,
-        accessToken,
-      );
-      return parseIdentity(user, claims);
-    },
-    isAlive: (accessToken) =>
-      isTokenAlive(fetchUpstream, userinfoUrl, accessToken),
+    identify,
+    isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
     look: () => knock(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined

@@ -22,7 +22,7 @@ import type { Wanted } from "../rules/permissions.ts";
 import { MAX_LENGTH, parseIdentity } from "./identity.ts";
 import { basic, oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
+import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
 export interface GitHubOptions {
@@ -74,16 +74,14 @@ export function gitHubProvider(
     ? [...asked, ORGANIZATION_SCOPES[0]]
     : asked;
 
+  const askAs = asking(fetchUpstream);
+
   async function whoIs(accessToken: string): Promise<Identity> {
+    const ask = askAs(accessToken);
     const [identity, memberships] = await Promise.all([
-      identify(fetchUpstream, apiUrl, accessToken),
+      identify(ask, apiUrl),
       scopes.some(seesOrganizations)
-        ? gitHubMemberships(
-          fetchUpstream,
-          apiUrl,
-          accessToken,
-          wanted.memberships,
-        )
+        ? gitHubMemberships(ask, apiUrl, wanted.memberships)
         : {},
     ]);
     return { ...identity, ...memberships };
@@ -119,7 +117,7 @@ export function gitHubProvider(
       (await client.refresh(server, refreshToken)).tokens,
     identify: ({ accessToken }) => whoIs(accessToken),
     isAlive: (accessToken) =>
-      isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
+      isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
     look: () => knock(fetchUpstream, server.token_endpoint),
     revokesOne: true,
     async revoke({ accessToken }) {
@@ -151,21 +149,9 @@ export function gitHubApiUrl(origin: string): string {
     : `${origin}/api/v3`;
 }
 
-async function identify(
-  fetchUpstream: UpstreamFetch,
-  apiUrl: string,
-  accessToken: string,
-): Promise<Identity> {
-  const user = await requestUserinfo(
-    fetchUpstream,
-    `${apiUrl}/user`,
-    accessToken,
-  );
-  const [email, ...otherEmails] = await verifiedEmails(
-    fetchUpstream,
-    apiUrl,
-    accessToken,
-  );
+async function identify(ask: Ask, apiUrl: string): Promise<Identity> {
+  const user = await requestUserinfo(ask, `${apiUrl}/user`);
+  const [email, ...otherEmails] = await verifiedEmails(ask, apiUrl);
   // The login of an account may pass to another person, its number never does.
   const identity = parseIdentity({
     ...user,
@@ -194,14 +180,8 @@ const MOST_ADDRESSES = 30;
  * Lists the verified addresses, the primary one first; none if we may not read
  * them.
  */
-async function verifiedEmails(
-  fetchUpstream: UpstreamFetch,
-  apiUrl: string,
-  accessToken: string,
-): Promise<string[]> {
-  const response = await fetchUpstream(`${apiUrl}/user/emails`, {
-    headers: { authorization: `Bearer ${accessToken}` },
-  });
+async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
+  const response = await ask(`${apiUrl}/user/emails`);
   if (isTooMuch(response)) {
     const { host } = new URL(apiUrl);
     throw new UpstreamError("unavailable", `${host} answers no more for now`);

@@ -4,7 +4,6 @@
  * @module
  */
 import { GOOGLE_ISSUER, isGoogleAddress } from "./google.ts";
-import { EXACT_ISSUER } from "./issuer.ts";
 import {
   isMicrosoftIssuer,
   isTenantIssuer,
@@ -38,11 +37,8 @@ export const PRESETS: Readonly<
     extra: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
-    issuers: {
-      ...EXACT_ISSUER,
-      isFrom: (named, issuer) =>
-        issuer === named || issuer === "accounts.google.com",
-    },
+    isFrom: (named, issuer) =>
+      issuer === named || issuer === "accounts.google.com",
     // The Workspace domain as a claim; the parameter of that name is only a
     // hint.
     claims: {
@@ -57,7 +53,8 @@ export const PRESETS: Readonly<
     scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
     extra: {},
     apiUrl: "https://graph.microsoft.com/v1.0",
-    issuers: { isNamed: isMicrosoftIssuer, isFrom: isTenantIssuer },
+    isNamed: isMicrosoftIssuer,
+    isFrom: isTenantIssuer,
     // Any tenant's administrator can write any address into `email`; this
     // optional claim says that the tenant owns its domain.
     claims: {

@@ -5,27 +5,10 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
+import type { UpstreamTokens } from "../rules/upstream_tokens.ts";
 
+export type { UpstreamTokens };
 export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
-
-/** The provider's tokens for one person. */
-export interface UpstreamTokens {
-  /** Opens the provider's API. */
-  accessToken: string;
-  /** The token type as the provider spelled it: `Bearer`, `bearer`. */
-  tokenType: string;
-  /** Gets the next access token, if the provider gave one. */
-  refreshToken?: string;
-  /** The granted scope, if the provider told it. */
-  scope?: string;
-  /** Epoch seconds; undefined: the access token does not expire by itself. */
-  expiresAt?: number;
-  /**
-   * The `id_token` of the same response, if it is needed to identify the
-   * person.
-   */
-  idToken?: string;
-}
 
 /** The request that a person is sent to the provider with. */
 export interface UpstreamRequest {
