@@ -6,7 +6,7 @@
  */
 import type { AuthorizationServer } from "oauth4webapi";
 import { isLoopback } from "../../net/loopback.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 

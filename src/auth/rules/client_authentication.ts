@@ -4,10 +4,9 @@
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
  */
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet } from "jose";
 import { fingerprint, isSameSecret } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
-import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
 import type { Client } from "./client.ts";
 import { acceptedAuthMethods } from "./client_metadata.ts";
 import {
@@ -15,6 +14,7 @@ import {
   CLOCK_TOLERANCE_SECONDS,
 } from "./lifetimes.ts";
 import type { Parameters } from "./parameters.ts";
+import { verifySignedJwt } from "./signed_jwt.ts";
 
 /** The credentials of a request, not yet checked. */
 export type ClientCredentials =
@@ -107,10 +107,7 @@ function parseBasic(
 /** Reads the `sub` of an assertion that is verified later. */
 function claimedSubject(assertion: string): string {
   try {
-    const [, payload] = assertion.split(".");
-    const { sub } = JSON.parse(
-      atob(payload.replaceAll("-", "+").replaceAll("_", "/")),
-    );
+    const { sub } = decodeJwt(assertion);
     if (typeof sub === "string") return sub;
   } catch (cause) {
     refuse(cause);
@@ -182,17 +179,15 @@ export async function verifyClientAssertion(
 ): Promise<{ jti: string; expiresAt: number }> {
   checkSignsAssertions(client);
   try {
-    const { payload, protectedHeader } = await jwtVerify(
+    const { payload, protectedHeader } = await verifySignedJwt(
       assertion,
       createLocalJWKSet(keys),
       {
         issuer: client.clientId,
         subject: client.clientId,
         audience: audiences,
-        algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "jti"],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(now * 1000),
+        now,
       },
     );
     const { jti, exp, aud } = payload as {

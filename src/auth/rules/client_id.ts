@@ -1,5 +1,6 @@
 /**
- * The form of our client IDs: a short name, a dot, and the sealed registration.
+ * Client IDs: ours are a short name, a dot, and the sealed registration; others
+ * are addresses of documents, or the operator's choice.
  *
  * @module
  */
@@ -20,4 +21,32 @@ export function isSealedClientId(clientId: string): boolean {
 /** Gives the short name of an ID, for logs and lists. */
 export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;
+}
+
+/** True if the client identifier is meant as the address of a document. */
+export function namesDocument(clientId: string): boolean {
+  return clientId.startsWith("https://");
+}
+
+/**
+ * Returns true if a client may still be one here. A registration is not looked up: no
+ * operator takes those away.
+ */
+export type IsKnownClient = (clientId: string) => boolean;
+
+/** Judges clients by the settings of today. */
+export function knownClients(
+  { configured, metadataDocuments: { enabled, allowedDomains } }: {
+    /** Clients that the operator set up. */
+    configured: readonly { clientId: string }[];
+    metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
+  },
+): IsKnownClient {
+  const ids = new Set(configured.map(({ clientId }) => clientId));
+  const isWelcome = (clientId: string) =>
+    allowedDomains.length === 0 ||
+    allowedDomains.includes(URL.parse(clientId)?.hostname ?? "");
+  return (clientId) =>
+    ids.has(clientId) || isSealedClientId(clientId) ||
+    enabled && namesDocument(clientId) && isWelcome(clientId);
 }

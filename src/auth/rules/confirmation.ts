@@ -5,10 +5,12 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { isAddressEntry, type ListEntry } from "./list_entry.ts";
+import { isAddressEntry } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
-import { type Permissions, withoutMemberships } from "./permissions.ts";
+import { withoutMemberships } from "./membership.ts";
+import type { Permissions } from "./permissions.ts";
 
 /** The questions about people that the rules of a server ask a provider again. */
 export interface Confirmation {

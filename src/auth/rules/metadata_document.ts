@@ -10,11 +10,6 @@ import type { Client } from "./client.ts";
 import { parseClientMetadata } from "./client_metadata.ts";
 import { isDocumentUrl } from "./document_url.ts";
 
-/** True if the client identifier is meant as the address of a document. */
-export function namesDocument(clientId: string): boolean {
-  return clientId.startsWith("https://");
-}
-
 /**
  * Checks the address of a client's document, and its host if only some are
  * allowed.

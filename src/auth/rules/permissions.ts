@@ -5,29 +5,21 @@
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
+import { isAbout, isAddressEntry } from "./allowed_users.ts";
 import {
   EntryError,
-  isAbout,
-  isAddressEntry,
   type Known,
   type ListEntry,
-  membershipName,
   parseListEntry,
 } from "./list_entry.ts";
+import { membershipName, withoutMemberships } from "./membership.ts";
+import type { Person } from "./person.ts";
 
 /** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {
   /** The people that it is for. */
   who: ListEntry;
   scopes: readonly string[] | "all";
-}
-
-/** The person that a rule is asked about. */
-export interface Person {
-  /** The stable subject here, with the provider's name: `github:583231`. */
-  subject: string;
-  /** The provider's claims about them. */
-  identity: Identity;
 }
 
 /** The fault of an entry. */
@@ -86,13 +78,6 @@ export function parsePermissions(
     }
   }
   return { rules, complaints };
-}
-
-/** Copies an identity without its memberships. */
-export function withoutMemberships(identity: Identity): Identity {
-  const rest = { ...identity };
-  for (const kind of MEMBERSHIPS) delete rest[kind];
-  return rest;
 }
 
 /** The memberships that the server needs to know. */

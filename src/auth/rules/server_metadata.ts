@@ -5,7 +5,7 @@
  * @module
  */
 import type { About } from "../../authoring/about.ts";
-import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "./signed_jwt.ts";
 import {
   AUTH_METHODS,
   GRANT_TYPES,

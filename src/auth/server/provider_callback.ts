@@ -32,7 +32,7 @@ import {
   notApproved,
 } from "./own_request.ts";
 import { redirect } from "../../http/redirect.ts";
-import { upstreamSecrets } from "../grants/upstream_secrets.ts";
+import { upstreamSecrets } from "../grants/provider_url.ts";
 import type { LimitedServices } from "./services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 

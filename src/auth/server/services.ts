@@ -9,6 +9,7 @@ import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
 import type { ListedProvider } from "../../settings/providers.ts";
 import type { Logger } from "../../log/log.ts";
 import { confirmation } from "../rules/confirmation.ts";
+import { heldScopes } from "../rules/held_scopes.ts";
 import type { Permissions } from "../rules/permissions.ts";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
@@ -46,7 +47,6 @@ import { grantsEnd } from "../grants/end_grant.ts";
 import { personData } from "../grants/person_data.ts";
 import { bindingOf } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { mayHoldOf } from "./may_hold.ts";
 import { providerChoice } from "../grants/provider_choice.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 
@@ -193,6 +193,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */
-    mayHold: mayHoldOf(options),
+    mayHold: heldScopes({ ...config, baseUrl, permissions }),
   };
 }

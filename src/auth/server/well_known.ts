@@ -11,7 +11,7 @@ import {
   authorizationServerMetadata,
   protectedResourceMetadata,
 } from "../rules/server_metadata.ts";
-import { isSid } from "../doors/sid.ts";
+import { isSid } from "../rules/resource.ts";
 
 /**
  * Lists the paths of the server's metadata: below the issuer's own path and the
