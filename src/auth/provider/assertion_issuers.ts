@@ -26,21 +26,16 @@ import { parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
 
-/** The content of a verified assertion. */
-export interface SignedAssertion {
-  by: TrustedIssuer;
-  claims: JWTPayload;
-  /** The person that it is about. */
-  identity: Identity;
-}
-
 /**
- * Verifies an assertion's signature and issuer.
+ * Verifies an assertion's signature and issuer, and gives its claims and the
+ * person that it is about.
  *
  * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
  * issuer's keys cannot be read
  */
-export type VerifyAssertion = (assertion: string) => Promise<SignedAssertion>;
+export type VerifyAssertion = (
+  assertion: string,
+) => Promise<{ by: TrustedIssuer; claims: JWTPayload; identity: Identity }>;
 
 /** Makes the verifier for the trusted issuers; nothing is fetched yet. */
 export function assertionVerifier(

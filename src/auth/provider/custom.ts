@@ -4,37 +4,22 @@
  * @see RFC 6749
  * @module
  */
+import type { ProviderConfig } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode } from "./upstream_error.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
-import type { MembershipClaims } from "./memberships.ts";
+import { usualClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import { oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import { asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
-/** A provider's endpoints, and our application there. */
-export interface CustomOptions {
-  /** The name for people; the provider's host by default. */
-  name?: string;
-  authorizationUrl: string;
-  tokenUrl: string;
-  userinfoUrl: string;
-  revocationUrl?: string;
-  clientId: string;
-  clientSecret: string;
-  scopes?: readonly string[];
-  extra: Readonly<Record<string, string>>;
-  /** The members of the user object that hold memberships. */
-  memberships?: MembershipClaims;
-}
-
 /** Makes a provider from its endpoints. */
 export function customProvider(
-  options: CustomOptions,
+  options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
   fetchUpstream: UpstreamFetch,
 ): Provider {
-  const { clientId, scopes = [], extra, revocationUrl, userinfoUrl } = options;
+  const { clientId, scopes = [], revocationUrl, userinfoUrl } = options;
   const server: Server = {
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
@@ -51,13 +36,13 @@ export function customProvider(
     { accessToken }: Pick<UpstreamTokens, "accessToken">,
   ) =>
     parseIdentity(await requestUserinfo(ask(accessToken), userinfoUrl), {
-      memberships: options.memberships,
+      memberships: usualClaims(options),
     });
   const authorization = {
     endpoint: options.authorizationUrl,
     clientId,
     scopes,
-    extra,
+    extra: options.extraAuthParams,
   };
 
   return {

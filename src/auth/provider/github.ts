@@ -10,6 +10,7 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
+import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, UpstreamError } from "./upstream_error.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
@@ -24,20 +25,6 @@ import { basic, oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
 import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
-/** GitHub, or an Enterprise instance, and our application there. */
-export interface GitHubOptions {
-  /** The name for people. */
-  name?: string;
-  /** The address of the sign-in; an Enterprise instance has its own. */
-  origin?: string;
-  clientId: string;
-  clientSecret: string;
-  scopes?: readonly string[];
-  extra: Readonly<Record<string, string>>;
-  /** The memberships to find out. */
-  wanted?: Wanted;
-}
-
 const PUBLIC_ORIGIN = "https://github.com";
 
 /** @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints */
@@ -50,15 +37,21 @@ const SCOPES = ["read:user", "user:email"];
 export function gitHubProvider(
   {
     name = "GitHub",
-    origin = PUBLIC_ORIGIN,
+    issuer = PUBLIC_ORIGIN,
     clientId,
     clientSecret,
     scopes: asked = SCOPES,
-    extra,
+    extraAuthParams: extra,
     wanted = { memberships: new Set(), named: new Set() },
-  }: GitHubOptions,
+  }: ProviderApplication & {
+    /** The address of an Enterprise instance. */
+    issuer?: string;
+    /** The memberships to find out. */
+    wanted?: Wanted;
+  },
   fetchUpstream: UpstreamFetch,
 ): Provider {
+  const { origin } = new URL(issuer);
   const apiUrl = gitHubApiUrl(origin);
   const server: Server = {
     issuer: PUBLIC_ISSUER,

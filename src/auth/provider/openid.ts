@@ -29,7 +29,7 @@ export interface OpenIdOptions {
   /** Undefined: the identity, and a refresh token if the provider has them. */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
-  extra: Readonly<Record<string, string>>;
+  extraAuthParams: Readonly<Record<string, string>>;
   /** The `prompt` that these scopes need. */
   prompt?: string;
   apiUrl?: string;
@@ -130,6 +130,7 @@ export function openIdProvider(
       return buildAuthorizationUrl({
         endpoint: metadata.authorization_endpoint,
         clientId,
+        extra: options.extraAuthParams,
         hintName: "login_hint",
         ...askFor(metadata, options),
       }, request);
@@ -182,14 +183,14 @@ function isSame(a: string, b: string): boolean {
   return a === b;
 }
 
-/** Chooses the scopes and parameters to ask the provider for. */
+/** Chooses the scopes to ask the provider for. */
 function askFor(
   metadata: Metadata,
-  { scopes, extra, prompt, claims, named }: OpenIdOptions,
-): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
+  { scopes, prompt, claims, named }: OpenIdOptions,
+): Pick<AuthorizationRequestOptions, "scopes" | "prompt"> {
   if (scopes !== undefined) {
     // Without `openid` it is plain OAuth, without an identity.
-    return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
+    return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
   // Many providers tell groups only where this scope is asked for.
@@ -199,14 +200,10 @@ function askFor(
     metadata.scopes_supported.includes("groups")
   ) usual.push("groups");
   if (!metadata.scopes_supported.includes("offline_access")) {
-    return { scopes: usual, extra };
+    return { scopes: usual };
   }
   // OpenID Connect §11: offline_access is ignored without prompt=consent.
-  return {
-    scopes: [...usual, "offline_access"],
-    extra,
-    prompt: "consent",
-  };
+  return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
 /** Merges claims; `email_verified` stays with the address it came with. */

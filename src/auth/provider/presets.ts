@@ -21,7 +21,7 @@ export type Preset =
   };
 
 /**
- * Presets by `OAUTH_PROVIDER`. `extra` may be replaced by settings; endpoints
+ * Presets by `OAUTH_PROVIDER`. `extraAuthParams` may be replaced by settings; endpoints
  * come from discovery.
  */
 export const PRESETS: Readonly<
@@ -34,7 +34,7 @@ export const PRESETS: Readonly<
     scopes: ["openid", "email", "profile"],
     // Only with both parameters is there a refresh token, also at later
     // sign-ins.
-    extra: { access_type: "offline" },
+    extraAuthParams: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
     isFrom: (named, issuer) =>
@@ -51,7 +51,7 @@ export const PRESETS: Readonly<
     name: "Microsoft",
     issuer: "https://login.microsoftonline.com/common/v2.0",
     scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
-    extra: {},
+    extraAuthParams: {},
     apiUrl: "https://graph.microsoft.com/v1.0",
     isNamed: isMicrosoftIssuer,
     isFrom: isTenantIssuer,
@@ -72,7 +72,7 @@ export const PRESETS: Readonly<
     name: "GitLab",
     issuer: "https://gitlab.com",
     scopes: ["openid", "profile", "email", "read_user"],
-    extra: {},
+    extraAuthParams: {},
     apiUrl: "https://gitlab.com/api/v4",
     claims: { memberships: { groups: ["groups"] } },
   },

@@ -7,7 +7,7 @@
 import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
-import { usualClaims } from "../provider/create_provider.ts";
+import { usualClaims } from "../provider/memberships.ts";
 import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { TrustedIssuer } from "../rules/identity_assertion.ts";
