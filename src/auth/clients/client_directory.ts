@@ -117,10 +117,7 @@ export function clientDirectory(
       : undefined;
   }
 
-  /**
-   * Fetches the keys that a client publishes now; undefined if its keys are
-   * fixed.
-   */
+  /** Fetches the keys that a client publishes now, unless they are fixed. */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
   ): Promise<unknown> {

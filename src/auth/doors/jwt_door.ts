@@ -140,10 +140,7 @@ export function jwtDoor(
   };
 }
 
-/**
- * Normalizes a media type (RFC 7515 §4.1.9: `application/` may be left out).
- * Empty for none.
- */
+/** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
 function mediaType(typ = ""): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }

@@ -20,9 +20,7 @@ export interface TokenSource {
   renew(rejected: string): Promise<UpstreamTokens | undefined>;
 }
 
-/**
- * First labels of API hosts; without them the name is the provider's domain.
- */
+/** First labels of API hosts; what follows is the provider's domain. */
 const API_LABEL = /^(api|graph|www)\./;
 
 /**

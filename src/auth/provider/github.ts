@@ -169,10 +169,7 @@ function isTooMuch({ status, headers }: Response): boolean {
 /** The most addresses of a person that are looked at. */
 const MOST_ADDRESSES = 30;
 
-/**
- * Lists the verified addresses, the primary one first; none if we may not read
- * them.
- */
+/** Lists the verified addresses that we may read, the primary one first. */
 async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
   const response = await ask(`${apiUrl}/user/emails`);
   if (isTooMuch(response)) {

@@ -11,9 +11,7 @@ import type { Membership } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { type Ask, readPages } from "./userinfo.ts";
 
-/**
- * The scopes that each let us see them; the first one gives the least access.
- */
+/** The scopes that each let us see them, that with the least access first. */
 export const ORGANIZATION_SCOPES = [
   "read:org",
   "write:org",

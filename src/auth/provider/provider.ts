@@ -22,9 +22,7 @@ export interface UpstreamRequest {
   redirectUri: string;
   /** The account that the client proposes, usually an e-mail address. */
   loginHint?: string;
-  /**
-   * Steps that the client wants the person to take although they are signed in.
-   */
+  /** Steps that the person is to take there even if they are signed in. */
   prompts?: readonly ("login" | "select_account")[];
 }
 
@@ -61,10 +59,7 @@ export interface Provider {
   redeem(
     response: UpstreamResponse,
   ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
-  /**
-   * Refreshes tokens; the refresh token stays the same if no new one is
-   * returned.
-   */
+  /** Refreshes tokens; without a new refresh token the old one stays. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Identifies the person as of now; undefined if these tokens do not tell.

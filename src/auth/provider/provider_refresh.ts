@@ -177,10 +177,7 @@ export function providerRefresh({
     }
   }
 
-  /**
-   * Waits for a refresh no longer than a client would; the refresh goes on
-   * anyway.
-   */
+  /** Waits no longer than a client would; the refresh goes on anyway. */
   async function wait<T>(
     refresh: Promise<T>,
     { name }: Pick<Provider, "name">,

@@ -11,10 +11,7 @@ import { membershipName } from "./membership.ts";
 import type { Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
-/**
- * Returns true if `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets
- * everyone in.
- */
+/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets all. */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],

@@ -24,10 +24,7 @@ export type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/**
- * RFC 7523 requires no `typ`; if `typ` names another kind of JWT, it is not an
- * assertion.
- */
+/** RFC 7523 requires no `typ`; another one is that of no assertion. */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -152,10 +149,7 @@ export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
-/**
- * True if an assertion was refused because none of the known keys has its key
- * id.
- */
+/** True if an assertion was refused because no known key has its id. */
 export function isUnknownKey(error: unknown): boolean {
   return error instanceof OAuthError &&
     error.cause instanceof errors.JWKSNoMatchingKey;

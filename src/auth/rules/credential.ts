@@ -32,10 +32,7 @@ export function newGrantId(): string {
   return randomId(16);
 }
 
-/**
- * Makes an unguessable credential of a grant, with 256 random bits unless a
- * secret is given.
- */
+/** Makes a credential of a grant, by default with 256 random bits. */
 export function mintCredential(
   kind: MintedKind,
   grantId: string,
@@ -44,10 +41,7 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/**
- * Reads the kind and the grant of a credential; undefined if it is not one of
- * ours.
- */
+/** Reads the kind and the grant of a credential, if it is one of ours. */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {

@@ -23,10 +23,7 @@ export function parseMembership(
     : { kind: "groups", name: text, isPrefixed: false };
 }
 
-/**
- * Lowercases the names of organizations and teams, because GitHub ignores their
- * case.
- */
+/** Lowercases organizations and teams: GitHub ignores their case. */
 export function membershipName(kind: Membership, name: string): string {
   return kind === "organizations" || kind === "teams"
     ? name.toLowerCase()

@@ -8,7 +8,7 @@
 import { OAuthError } from "../../errors.ts";
 import type { Client } from "./client.ts";
 import { parseClientMetadata } from "./client_metadata.ts";
-import { isDocumentUrl } from "./document_url.ts";
+import { isDocumentUrl } from "./client_id.ts";
 
 /**
  * Checks the address of a client's document, and its host if only some are

@@ -23,10 +23,7 @@ export function nameOf({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
-/**
- * A text as people are looked for: without case, accents, and characters that
- * no one sees.
- */
+/** Folds a text for a search: no case, accents, or unseen characters. */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()

@@ -79,10 +79,7 @@ export function authorizationServerMetadata(
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {
     baseUrl: string;
-    /**
-     * The authorization servers that issue tokens for this resource. Many
-     * clients take the first.
-     */
+    /** Its authorization servers; many clients take the first. */
     issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;

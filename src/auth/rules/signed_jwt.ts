@@ -5,8 +5,13 @@
  * @see RFC 8725
  * @module
  */
-import { errors, jwtVerify, type JWTVerifyGetKey } from "jose";
-import type { JWTVerifyOptions, JWTVerifyResult } from "jose";
+import {
+  errors,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from "jose";
 import { CLOCK_TOLERANCE_SECONDS } from "./lifetimes.ts";
 
 /**

@@ -17,9 +17,6 @@ export interface UpstreamTokens {
   scope?: string;
   /** Epoch seconds; undefined: the access token does not expire by itself. */
   expiresAt?: number;
-  /**
-   * The `id_token` of the same response, if it is needed to identify the
-   * person.
-   */
+  /** The `id_token` of the same response, if the person is told by it. */
   idToken?: string;
 }

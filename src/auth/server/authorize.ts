@@ -14,10 +14,10 @@ import { OAuthError } from "../../errors.ts";
 import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
   type AuthorizationRequest,
+  authorizationResponseUrl,
   parseAuthorizationRequest,
   parseRedirectUri,
 } from "../rules/authorization_request.ts";
-import { authorizationResponseUrl } from "../rules/authorization_response.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { isAboutClient } from "../rules/allowed_users.ts";

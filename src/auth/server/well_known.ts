@@ -7,10 +7,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { basePathOf } from "../../net/base_path.ts";
-import {
-  authorizationServerMetadata,
-  protectedResourceMetadata,
-} from "../rules/server_metadata.ts";
+import { protectedResourceMetadata } from "../rules/server_metadata.ts";
 import { isSid } from "../rules/resource.ts";
 
 /**
@@ -20,14 +17,6 @@ import { isSid } from "../rules/resource.ts";
 export function serverMetadataPaths(baseUrl: string): string[] {
   const path = "/.well-known/oauth-authorization-server";
   return [...new Set([path, `${path}/mcp`, path + basePathOf(baseUrl)])];
-}
-
-/** Answers `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
-export function authorizationServerMetadataEndpoint(
-  options: Parameters<typeof authorizationServerMetadata>[0],
-): (c: Context) => Response {
-  const document = authorizationServerMetadata(options);
-  return (c) => c.json(document);
 }
 
 /**
