@@ -416,9 +416,7 @@ Deno.test("docs/architecture.md has a row for every folder, from the ground up",
   assert.deepEqual(folders.toSorted(), [...there].sort());
   // Of the entry points each has a layer of its own.
   const layers = folders.slice(1).map((folder) =>
-    Math.max(
-      ...files.filter((path) => folderOf(path) === folder).map(layerOf),
-    )
+    Math.max(...files.filter((path) => folderOf(path) === folder).map(layerOf))
   );
   assert.deepEqual(layers, layers.toSorted((a, b) => a - b));
 });
@@ -427,10 +425,7 @@ Deno.test("docs/architecture.md has a row for every key", async () => {
   const text = withoutComments(await readText("src/store/keys.ts"));
   const spelled = [...text.matchAll(/\[(?:"([a-z-]+)"|`person-\$\{by\}`)/g)]
     .flatMap(([, word]) => word ?? ["person-name", "person-word"]);
-  assert.deepEqual(
-    firstCells("Keys").toSorted(),
-    [...new Set(spelled)].sort(),
-  );
+  assert.deepEqual(firstCells("Keys").toSorted(), [...new Set(spelled)].sort());
 });
 
 Deno.test("docs/architecture.md has no dead word", async () => {
