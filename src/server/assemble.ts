@@ -14,7 +14,7 @@ import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { isRemote } from "../settings/server.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
-import type { Engine } from "../mcp/exchange/engine.ts";
+import type { TaskEngine } from "../mcp/work/hand_over.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls } from "../mcp/exchange/running.ts";
@@ -230,7 +230,7 @@ export function assemble(plan: Plan, given: ServerParts): Assembled {
   const ledger = ledgerDays > 0
     ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
     : undefined;
-  const engine: Omit<Engine, "gate"> = {
+  const engine: Omit<TaskEngine, "gate"> = {
     ledger,
     limits: new Limits({ database, log }, {
       callsPerMinute: config.callsPerMinute,
