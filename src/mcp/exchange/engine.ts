@@ -26,7 +26,7 @@ import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { WaitPages } from "./visits.ts";
 
-/** The parts of one server, made once in `assemble.ts`. */
+/** The parts of one server, made once in `server_parts.ts`. */
 export interface Engine {
   catalogue: Catalogue;
   gate: Gate;
