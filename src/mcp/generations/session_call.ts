@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import type { Cancellable } from "../../store/cancellations.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import type { JsonObject } from "../../json.ts";
 import { QuestionError } from "../wire/elicitation.ts";
 import type { RpcRequest } from "../wire/messages.ts";

@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import { Inquiry } from "../wire/inquiry.ts";
 import { invalidParams, type RpcRequest } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";

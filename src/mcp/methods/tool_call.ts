@@ -13,7 +13,7 @@ import { argumentsOf } from "../wire/arguments.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
