@@ -16,7 +16,6 @@ import {
 import { REVISIONS } from "../wire/revisions.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import {
-  type CompiledDefinitions,
   compileDefinitions,
   type CompiledTemplate,
   type Definitions,
@@ -96,6 +95,43 @@ export interface Catalogue {
  */
 export function compileCatalogue(
   definitions: Definitions,
+  options: CatalogueOptions,
+): Catalogue {
+  const source = sourceOf(definitions, options);
+  const { scopes } = source.common;
+  const narrowed = new Map<string, Catalogue>();
+
+  function within(ceiling: readonly string[] | undefined): Catalogue {
+    if (ceiling === undefined) return whole;
+    const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
+    if (reachable.length === scopes.size) return whole;
+    const key = reachable.join(" ");
+    const isSeen: Test = ({ scopes = [] }) =>
+      scopes.every((scope) => reachable.includes(scope));
+    const seen = narrowed.get(key) ??
+      { ...select(source, isSeen), within, whole };
+    // The set asked for last is the last one to be dropped.
+    narrowed.delete(key);
+    narrowed.set(key, seen);
+    if (narrowed.size > MOST_NARROWED) {
+      narrowed.delete(narrowed.keys().next().value!);
+    }
+    return seen;
+  }
+
+  const whole = { ...select(source, () => true), within };
+  return whole;
+}
+
+/**
+ * The most sets of scopes whose printed lists are kept; others are printed
+ * again when needed.
+ */
+const MOST_NARROWED = 64;
+
+/** Compiles everything that catalogues are selected from. */
+function sourceOf(
+  definitions: Definitions,
   {
     serverInfo,
     instructions,
@@ -104,7 +140,7 @@ export function compileCatalogue(
     listsVary = false,
     anonymous = false,
   }: CatalogueOptions,
-): Catalogue {
+) {
   const compiled = compileDefinitions(definitions, { anonymous, handOver });
   const capabilities = capabilitiesOf(definitions, {
     hasViews: compiled.views.length > 0,
@@ -116,68 +152,42 @@ export function compileCatalogue(
     cacheScope: listsVary ? "private" : "public",
   };
   const { tools = [], resources = [], prompts = [] } = definitions;
-  const scopes = collectScopes([
-    ...tools,
-    ...resources,
-    ...prompts,
-    ...compiled.skills,
-  ]);
-  const lists = { listCache, pageSize };
-  const source: Source = {
+  const discovery = printer.result({
+    supportedVersions: REVISIONS,
+    capabilities: capabilities.stateless,
+    ...(instructions && { instructions }),
+  }, { ...listCache, cacheScope: "public" });
+  return {
     ...compiled,
     resources: resources.filter(({ uri }) => !isTemplate(uri)),
     prompts,
-    anonymous,
-    session: {
-      ...lists,
-      printer: sessionPrinter,
-      capabilities: capabilities.session,
-    },
-    stateless: { ...lists, printer, capabilities: capabilities.stateless },
+    lists: { listCache, pageSize, anonymous },
+    session: { printer: sessionPrinter, capabilities: capabilities.session },
+    stateless: { printer, capabilities: capabilities.stateless },
+    /** The members that are the same for all callers. */
     common: {
       serverInfo,
       instructions,
-      scopes,
+      scopes: collectScopes([
+        ...tools,
+        ...resources,
+        ...prompts,
+        ...compiled.skills,
+      ]),
       listCache,
-      discovery: printer.result({
-        supportedVersions: REVISIONS,
-        capabilities: capabilities.stateless,
-        ...(instructions && { instructions }),
-      }, { ...listCache, cacheScope: "public" }),
-      within: (ceiling) => within(ceiling),
+      discovery,
     },
   };
-  const whole = select(source, () => true);
-  const within = narrowing(whole, (isSeen) => select(source, isSeen));
-  return whole;
-}
-
-/** Everything that catalogues are selected from. */
-interface Source extends CompiledDefinitions {
-  /** Resources with one URI. */
-  resources: readonly Resource[];
-  prompts: readonly Prompt[];
-  anonymous: boolean;
-  /** The introduction of each generation, without its lists. */
-  session: Parameters<typeof printLists>[1];
-  stateless: Parameters<typeof printLists>[1];
-  /** The members that are the same for all callers. */
-  common: Pick<
-    Catalogue,
-    | "serverInfo"
-    | "instructions"
-    | "scopes"
-    | "listCache"
-    | "discovery"
-    | "within"
-  >;
 }
 
 type Test = (item: Described) => boolean;
 
 /** Makes the catalogue of the items that pass the test. */
-function select(source: Source, isSeen: Test): Catalogue {
-  const { anonymous, listed, common } = source;
+function select(
+  source: ReturnType<typeof sourceOf>,
+  isSeen: Test,
+): Omit<Catalogue, "within"> {
+  const { listed, lists } = source;
   const tools = source.tools.filter(isSeen);
   const prompts = source.prompts.filter(isSeen);
   const skills = source.skills.filter(isSeen);
@@ -197,7 +207,7 @@ function select(source: Source, isSeen: Test): Catalogue {
     items.map((item) => listed.get(item)!);
   const entries = {
     tools: listOf(tools),
-    taskTools: hasTaskTools ? listTaskTools({ anonymous }) : [],
+    taskTools: hasTaskTools ? listTaskTools(lists) : [],
     resources: listOf(resources),
     resourceTemplates: listOf(templates.map(({ resource }) => resource)),
     prompts: listOf(prompts),
@@ -207,7 +217,7 @@ function select(source: Source, isSeen: Test): Catalogue {
   const forAll = (listOf(tools.filter(isForAll)) as ListedTool[])
     .map(withObjectOutput);
   return {
-    ...common,
+    ...source.common,
     tools: byName(tools),
     taskTools: hasTaskTools ? TASK_TOOLS : NONE,
     prompts: byName(prompts),
@@ -220,39 +230,11 @@ function select(source: Source, isSeen: Test): Catalogue {
     directories: new Map(
       skills.flatMap(({ directories }) => [...directories]),
     ),
-    session: printLists({ ...entries, tools: forAll }, source.session),
-    stateless: printLists(entries, source.stateless),
-  };
-}
-
-/**
- * The most sets of scopes whose printed lists are kept; others are printed
- * again when needed.
- */
-const MOST_NARROWED = 64;
-
-/** Makes {@linkcode Catalogue.within} of the catalogue with everything. */
-function narrowing(
-  whole: Catalogue,
-  select: (isSeen: Test) => Catalogue,
-): Catalogue["within"] {
-  const { scopes } = whole;
-  const narrowed = new Map<string, Catalogue>();
-  return (ceiling) => {
-    if (ceiling === undefined) return whole;
-    const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
-    if (reachable.length === scopes.size) return whole;
-    const key = reachable.join(" ");
-    const isSeen: Test = ({ scopes = [] }) =>
-      scopes.every((scope) => reachable.includes(scope));
-    const seen = narrowed.get(key) ?? { ...select(isSeen), whole };
-    // The set asked for last is the last one to be dropped.
-    narrowed.delete(key);
-    narrowed.set(key, seen);
-    if (narrowed.size > MOST_NARROWED) {
-      narrowed.delete(narrowed.keys().next().value!);
-    }
-    return seen;
+    session: printLists(
+      { ...entries, tools: forAll },
+      { ...source.session, ...lists },
+    ),
+    stateless: printLists(entries, { ...source.stateless, ...lists }),
   };
 }
 
