@@ -1,7 +1,7 @@
 /** Durable work that is taken over runs as the person who they are now. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { messageOf } from "../../src/log/thrown.ts";
+import { messageOf } from "../../src/thrown.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
 import { test } from "../kit/databases.ts";

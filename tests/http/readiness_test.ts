@@ -135,11 +135,16 @@ for (
         userinfoUrl: `${origin}/me`,
         clientId: "c",
         clientSecret: "s",
-        extra: {},
+        extraAuthParams: {},
       }, upstreamFetch(fetch))],
     ["GitHub", (origin: string) =>
       gitHubProvider(
-        { origin, clientId: "c", clientSecret: "s", extra: {} },
+        {
+          issuer: origin,
+          clientId: "c",
+          clientSecret: "s",
+          extraAuthParams: {},
+        },
         upstreamFetch(fetch),
       )],
   ] as const

@@ -6,7 +6,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from "jose";
-import { SIGNATURE_ALGORITHMS } from "../../../src/auth/rules/algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "../../../src/auth/rules/signed_jwt.ts";
 import { registerClient } from "../../../src/auth/rules/client.ts";
 import {
   checkClientSecret,

@@ -496,17 +496,24 @@ Deno.test("an issuer that serves several organizations speaks for the one that i
   assert.equal(refusal(await answer()), "400 invalid_grant");
 });
 
-Deno.test("POST /token says 503 while the issuer does not answer, and takes the assertion later", async () => {
-  await using idp = await startAssertionProvider();
-  await using server = await start(idp);
-  const assertion = await idp.assertion(BASE_URL);
-  idp.isUp = false;
-  const { status, retryAfter, body } = await ask(server, assertion);
-  assert.deepEqual([status, body.error], [503, "temporarily_unavailable"]);
-  assert.notEqual(retryAfter, null);
-  idp.isUp = true;
-  assert.equal((await ask(server, assertion)).status, 200);
-});
+for (
+  const [what, missing] of [
+    ["the issuer does not answer", "isUp"],
+    ["the issuer's keys are missing", "hasKeys"],
+  ] as const
+) {
+  Deno.test(`POST /token says 503 while ${what}, and takes the assertion later`, async () => {
+    await using idp = await startAssertionProvider();
+    await using server = await start(idp);
+    const assertion = await idp.assertion(BASE_URL);
+    idp[missing] = false;
+    const { status, retryAfter, body } = await ask(server, assertion);
+    assert.deepEqual([status, body.error], [503, "temporarily_unavailable"]);
+    assert.notEqual(retryAfter, null);
+    idp[missing] = true;
+    assert.equal((await ask(server, assertion)).status, 200);
+  });
+}
 
 Deno.test("POST /token finds the key that an issuer signs with since a while", async () => {
   using time = new FakeTime();

@@ -4,7 +4,7 @@ import type { Hono } from "@hono/hono";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { RoutesContext } from "../../../src/server/server_options.ts";
 import type { Durable } from "../../../src/authoring/context.ts";
-import type { WaitOptions } from "../../../src/authoring/moment.ts";
+import type { WaitOptions } from "../../../src/authoring/durable.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { waitForMoment } from "../../../src/mcp/work/moments.ts";
 import { Database } from "../../../src/store/database.ts";

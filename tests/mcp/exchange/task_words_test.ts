@@ -5,7 +5,7 @@ import {
   handedOver,
   resultOfTask,
   stateOf,
-} from "../../../src/mcp/work/task_words.ts";
+} from "../../../src/mcp/exchange/task_words.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
 const TASK: Task = {

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../catalogue/task_tools.ts";
-import type { Call } from "../exchange/call.ts";
+import type { Call } from "./call.ts";
 import { shortened } from "../wire/messages.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
 
