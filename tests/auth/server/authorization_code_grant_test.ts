@@ -6,16 +6,14 @@ import { closeGrant, type Grant } from "../../../src/auth/rules/grant.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Transaction } from "../../../src/store/transaction.ts";
-import { redeem, signIn, VERIFIER } from "../../kit/records.ts";
+import { redeem, signIn } from "../../kit/records.ts";
 import { test } from "../../kit/databases.ts";
-
-const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 
 test.inMemory("redeem() lets one of fifty simultaneous exchanges through and ends the grant for the others", async ({ kv }) => {
   const { code, client: { clientId }, grant } = await signIn(kv);
   const databases = Array.from({ length: 50 }, () => new Database(kv));
   const outcomes = await Promise.allSettled(
-    databases.map((own) => redeem(own, { ...GOOD, code, clientId })),
+    databases.map((own) => redeem(own, { code, clientId })),
   );
   for (const own of databases) await own.idle();
   const won = outcomes.filter(({ status }) => status === "fulfilled");
@@ -40,10 +38,10 @@ test.inMemory("redeem() still knows a used code hours later", async ({ kv }) => 
   using time = new FakeTime();
   const { code, client: { clientId }, grant } = await signIn(kv);
   const database = new Database(kv);
-  await redeem(database, { ...GOOD, code, clientId });
+  await redeem(database, { code, clientId });
   time.tick(23 * 3600);
   await assert.rejects(
-    redeem(database, { ...GOOD, code, clientId }),
+    redeem(database, { code, clientId }),
     { code: "invalid_grant" },
   );
   await database.idle();
@@ -62,7 +60,7 @@ const WRONG: [string, Record<string, string>][] = [
 for (const [what, changes] of WRONG) {
   test.inMemory(`redeem() refuses ${what} and changes nothing, used or not`, async ({ kv }) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
-    const good = { ...GOOD, code, clientId };
+    const good = { code, clientId };
     const bad = { ...good, ...changes };
     await assert.rejects(redeem(new Database(kv), bad), {
       code: "invalid_grant",
@@ -80,10 +78,10 @@ for (const [what, changes] of WRONG) {
 
 test.inMemory("redeem() refuses what is no code", async ({ kv }) => {
   const { code, client: { clientId } } = await signIn(kv);
-  const tokens = await redeem(new Database(kv), { ...GOOD, code, clientId });
+  const tokens = await redeem(new Database(kv), { code, clientId });
   for (const other of ["", "x", tokens.accessToken, tokens.refreshToken!]) {
     await assert.rejects(
-      redeem(new Database(kv), { ...GOOD, code: other, clientId }),
+      redeem(new Database(kv), { code: other, clientId }),
       { code: "invalid_grant" },
     );
   }
@@ -92,9 +90,9 @@ test.inMemory("redeem() refuses what is no code", async ({ kv }) => {
 test.inMemory("redeem() says of a code that was used before that it was", async ({ kv }) => {
   const { code, client: { clientId } } = await signIn(kv);
   const database = new Database(kv);
-  await redeem(database, { ...GOOD, code, clientId });
+  await redeem(database, { code, clientId });
   await assert.rejects(
-    redeem(database, { ...GOOD, code, clientId }),
+    redeem(database, { code, clientId }),
     /The code was used before/,
   );
   await database.idle();
@@ -113,7 +111,7 @@ test.inMemory("redeem() refuses the code of a grant that has ended, or whose pro
     const { code, client: { clientId }, grant } = await signIn(kv);
     await database.commit(end(grant));
     await assert.rejects(
-      redeem(database, { ...GOOD, code, clientId }),
+      redeem(database, { code, clientId }),
       { code: "invalid_grant" },
     );
   }
@@ -122,7 +120,6 @@ test.inMemory("redeem() refuses the code of a grant that has ended, or whose pro
 test.inMemory("redeem() gives tokens that are good for no more than the grant may hold", async ({ kv }) => {
   const { code, client: { clientId } } = await signIn(kv);
   const { accessToken } = await redeem(new Database(kv), {
-    ...GOOD,
     code,
     clientId,
     mayHold: () => ({ scopes: [] }),

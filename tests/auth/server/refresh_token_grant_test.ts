@@ -13,19 +13,14 @@ import { StorageError } from "../../../src/errors.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { test } from "../../kit/databases.ts";
-import { redeem, refresh, signIn, VERIFIER } from "../../kit/records.ts";
+import { redeem, refresh, signIn } from "../../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
   const { code, grant, client } = await signIn(kv, {
     upstreamTokens: "theirs",
   });
   const { clientId } = client;
-  const tokens = await redeem(new Database(kv), {
-    code,
-    clientId,
-    codeVerifier: VERIFIER,
-    refreshable: true,
-  });
+  const tokens = await redeem(new Database(kv), { code, clientId });
   return { grantId: grant.id, clientId, refreshToken: tokens.refreshToken! };
 }
 
