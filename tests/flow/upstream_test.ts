@@ -211,8 +211,7 @@ async function refused(givesRefreshTokens: boolean) {
   const { provider } = server;
   provider.apiUrl = there.url;
   provider.givesRefreshTokens = givesRefreshTokens;
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   return {
     provider,
     call: () => client.call(tokens.access_token, "answers"),

@@ -64,8 +64,7 @@ Deno.test("GET /account shows a person's connections under their clients", async
 Deno.test("POST /account/end ends a connection within a second", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer({ tools: TOOLS });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   assert.equal(
     await statusOf(server.post(initialize("2025-11-25"), {
       authorization: `Bearer ${tokens.access_token}`,

@@ -22,8 +22,7 @@ const greet = tool({ name: "greet", run: () => "hello" });
 
 async function connected() {
   const server = await startOAuthServer({ tools: [greet] });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   const revoke = (token: string, changes: Record<string, string> = {}) =>
     statusOf(
       server.form("/revoke", { token, client_id: client.clientId, ...changes }),

@@ -351,8 +351,9 @@ Deno.test("POST /token answers a lost refresh as its scope says", async () => {
 Deno.test("POST /token tells the scope, because less was granted than was asked for", async () => {
   const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
   await using server = await startOAuthServer({ tools: [mail] });
-  const client = await Client.register(server);
-  const tokens = await client.connect({ scope: "mail:read mail:send" });
+  const { client, tokens } = await server.person({
+    scope: "mail:read mail:send",
+  });
   assert.equal(tokens.scope, "mail:read");
   const refreshed = await client.refresh(tokens.refresh_token);
   assert.equal(refreshed.body.scope, "mail:read");
