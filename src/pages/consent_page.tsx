@@ -121,7 +121,7 @@ export function ConsentPage(props: ConsentProps) {
               <dd>
                 If you approve, you sign in with{" "}
                 <strong>{providerName}</strong>. The app sees neither your
-                password nor your {providerName} token.
+                password nor a token from {providerName}.
                 {props.person !== undefined && (
                   <p class="small soft">
                     You are signed in here as{" "}

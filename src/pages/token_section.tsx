@@ -46,6 +46,8 @@ interface TokenProps extends FormPage {
   scopes: readonly ScopeInWords[];
   /** True if the person may be granted no scope of those that there are. */
   isBare: boolean;
+  /** False for who may use nothing here: they are told so, and make none. */
+  mayMake: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
   /** The token that was made just now; without its text once that is over. */
@@ -57,7 +59,8 @@ interface TokenProps extends FormPage {
 
 /** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
-  const { tokens, scopes, isBare, days, made, most, now, ...form } = props;
+  const { tokens, scopes, isBare, mayMake, days, made, most, now, ...form } =
+    props;
   return (
     <section>
       {made && <MadeToken {...made} />}
@@ -74,53 +77,70 @@ export function TokenSection(props: TokenProps) {
             ))}
           </ul>
         )}
-        <form method="post" action={`${form.base ?? ""}/account/tokens`}>
-          <FormFields csrf={form.csrf} />
-          <label>
-            Name
-            <input
-              type="text"
-              name="name"
-              required
-              maxlength={80}
-              autocomplete="off"
-              placeholder="What it is for"
-            />
-          </label>
-          <label>
-            Ends after{" "}
-            <select name="days">
-              {days.map((number) => (
-                <option value={String(number)} selected={number === 30}>
-                  {number} days
-                </option>
-              ))}
-            </select>
-          </label>
-          {scopes.length > 0 && (
-            <fieldset>
-              <legend>It may use</legend>
-              {scopes.map(({ scope, words }) => (
-                <label>
-                  <input type="checkbox" name={`scope.${scope}`} value="on" />
-                  {" "}
-                  {words} <code>{scope}</code>
-                </label>
-              ))}
-            </fieldset>
-          )}
-          {isBare && (
+        {mayMake
+          ? <TokenForm {...form} scopes={scopes} isBare={isBare} days={days} />
+          : (
             <p class="soft">
-              You may use nothing here that needs a permission, and nor may a
-              token of yours. Ask the people who run this server.
+              You may use nothing here, and nor may a token of yours. Ask the
+              people who run this server.
             </p>
           )}
-          <div class="actions">
-            <button type="submit">Make a token</button>
-          </div>
-        </form>
       </div>
     </section>
+  );
+}
+
+/** The form that makes a token. */
+function TokenForm(
+  { base = "", csrf, scopes, isBare, days }:
+    & FormPage
+    & Pick<TokenProps, "scopes" | "isBare" | "days">,
+) {
+  return (
+    <form method="post" action={`${base}/account/tokens`}>
+      <FormFields csrf={csrf} />
+      <label>
+        Name
+        <input
+          type="text"
+          name="name"
+          required
+          maxlength={80}
+          autocomplete="off"
+          placeholder="What it is for"
+        />
+      </label>
+      <label>
+        Ends after{" "}
+        <select name="days">
+          {days.map((number) => (
+            <option value={String(number)} selected={number === 30}>
+              {number} days
+            </option>
+          ))}
+        </select>
+      </label>
+      {scopes.length > 0 && (
+        <fieldset>
+          <legend>It may use</legend>
+          {scopes.map(({ scope, words }) => (
+            <label>
+              <input type="checkbox" name={`scope.${scope}`} value="on" />{" "}
+              {words} <code>{scope}</code>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {isBare && (
+        <p class="soft">
+          You may use nothing here that needs a permission, and nor may a token
+          of yours. Ask the people who run this server.
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit">Make a token</button>
+      </div>
+    </form>
   );
 }
 

@@ -258,7 +258,7 @@ function signInOf(
     baseUrl,
     about,
     fetchDocument = fetchPublic,
-    catalogue: { scopes: uses },
+    catalogue,
     scopes,
     permissions,
   }: AppOptions,
@@ -275,7 +275,9 @@ function signInOf(
     about,
     scopes,
     permissions,
-    inWords: (asked) => scopesInWords(asked, { uses, words: scopes.words }),
+    opensUnscoped: !catalogue.within([]).isEmpty,
+    inWords: (asked) =>
+      scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
     provider,
     fetchDocument,
   });

@@ -248,6 +248,7 @@ const CHANGES: ConnectionsProps = {
 const TOKENS = (
   <TokenSection
     isBare={false}
+    mayMake
     tokens={[{
       grantId: "g4",
       name: "Backup",

@@ -160,6 +160,13 @@ Deno.test("ConsentPage says where, for how long, and quotes the name", async () 
   assert.match(text, /For 90 days at most, or until .* used for 30 days/);
 });
 
+Deno.test("ConsentPage names all providers of which the app gets no token", async () => {
+  const { html } = await send(
+    <ConsentPage {...CONSENT} providerName="Google or GitHub" />,
+  );
+  assert.match(html, /password nor a token from Google or GitHub\./);
+});
+
 Deno.test("ConsentPage tells a name that no one checked from a verified domain", async () => {
   const unverified = await send(<ConsentPage {...CONSENT} />);
   assert.match(unverified.html, /Unverified/);

@@ -35,6 +35,15 @@ export function tokenDays(
  */
 const MOST_TOKENS = 50;
 
+/** True if some token of a person opens something, by all that they may have. */
+export function opensAnything(
+  ceiling: readonly string[] | undefined,
+  { scopes, opensUnscoped }: { scopes: Scopes; opensUnscoped: boolean },
+): boolean {
+  return ceiling?.length !== 0 || opensUnscoped ||
+    scopes.supported.length === 0;
+}
+
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
@@ -45,7 +54,8 @@ const NAME = /^\P{Cc}{1,80}$/u;
 export function personalTokenEndpoint(
   {
     baseUrl,
-    scopes: { supported },
+    scopes,
+    opensUnscoped,
     signedIn,
     confirmPerson,
     mayHold,
@@ -57,6 +67,7 @@ export function personalTokenEndpoint(
   }: {
     baseUrl: string;
     scopes: Scopes;
+    opensUnscoped: boolean;
     signedIn: SignedInPeople;
     confirmPerson: ReturnType<typeof personConfirmation>;
     /** Tells what a grant's token may be used for here. */
@@ -89,14 +100,14 @@ export function personalTokenEndpoint(
       provider,
       name,
       // Other scopes in the form were on no page of ours.
-      scopes: supported.filter((scope) =>
+      scopes: scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),
       seconds: days * DAY_SECONDS,
       now: now(clock),
     });
     const may = mayHold(grant);
-    if (!may) {
+    if (!may || !opensAnything(may.ceiling, { scopes, opensUnscoped })) {
       throw new HttpError(403, "This account may not use this server");
     }
     const token = await accessTokens.issuePersonal(

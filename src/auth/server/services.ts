@@ -68,6 +68,8 @@ export interface AuthorizationServerOptions {
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
+  /** True if something here needs no scope. */
+  opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 

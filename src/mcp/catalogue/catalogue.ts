@@ -85,6 +85,8 @@ export interface Catalogue {
   skills: ReadonlyMap<string, CompiledSkill>;
   /** The directories of skills, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
+  /** True if it has neither tools nor resources nor prompts. */
+  isEmpty: boolean;
   /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** The time and the caches for which lists may be kept. */
@@ -245,6 +247,7 @@ export function compileCatalogue(
       directories: new Map(
         seenSkills.flatMap(({ directories }) => [...directories]),
       ),
+      isEmpty: Object.values(seen).every(({ length }) => length === 0),
       scopes,
       listCache,
       session: introduce(
