@@ -3,8 +3,6 @@
  *
  * @module
  */
-import type { Lifetimes } from "../rules/lifetimes.ts";
-import type { Client } from "../rules/client.ts";
 import { bindingOf, type Grant } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import {
@@ -13,34 +11,17 @@ import {
   ConnectionsSection,
 } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/waiting_section.tsx";
-import type { LedgerStore } from "../../store/ledger.ts";
-import type { WaitStore } from "../../store/waits.ts";
-import {
-  connectionInWords,
-  sessionCounts,
-  type WordSources,
-} from "./grant_words.ts";
-import { callsHref } from "./calls_part.ts";
-import { waitsInWords } from "./waits.ts";
-import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
 import type { AccountPart } from "./account_part.ts";
+import type { AccountServices } from "./account_services.ts";
+import { callsHref } from "./calls_part.ts";
+import { connectionInWords, ownGrants, sessionCounts } from "./own_grants.ts";
+import { waitsInWords } from "./waits.ts";
 
 /** Makes the part. */
-export function connectionsPart(
-  options: WordSources & OwnGrantSources & {
-    baseUrl: string;
-    /** `OAUTH_CLIENTS`. */
-    configured: readonly Client[];
-    /** Absent where no calls are kept. */
-    ledger?: LedgerStore;
-    /** The questions that wait for people. */
-    waits: Pick<WaitStore, "listOf">;
-    lifetimes: Lifetimes;
-  },
-): AccountPart {
-  const { baseUrl, lifetimes } = options;
+export function connectionsPart(services: AccountServices): AccountPart {
+  const { baseUrl, lifetimes } = services;
   const configured = new Set(
-    options.configured.map(({ clientId }) => clientId),
+    services.configured.map(({ clientId }) => clientId),
   );
   return {
     name: "",
@@ -49,15 +30,15 @@ export function connectionsPart(
 
     async show(visit) {
       const { session: { subject }, providerName, form, now } = visit;
-      const counts = sessionCounts(options);
+      const counts = sessionCounts(services);
       // Sessions are most likely under this binding: they are read at the same
       // time as the grants.
       counts.begin(
         bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
       );
       const [{ own, most }, waits] = await Promise.all([
-        ownGrants(subject, options),
-        waitsInWords(subject, options),
+        ownGrants(subject, services),
+        waitsInWords(subject, services),
       ]);
       const connections = own.filter(({ kind }) => kind !== "token");
       const sessions = await counts.of(connections);
@@ -68,10 +49,10 @@ export function connectionsPart(
         clients: byClient(
           connections,
           configured,
-          (grant) => connectionInWords(grant, options, { sessions }),
+          (grant) => connectionInWords(grant, services, { sessions }),
         ).map((client) => ({
           ...client,
-          callsHref: options.ledger && callsHref(visit, client.name),
+          callsHref: services.ledger && callsHref(visit, client.name),
         })),
         lifetimes,
         most,
