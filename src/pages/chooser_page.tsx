@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { Layout, type PageProps } from "./layout.tsx";
+import { HiddenFields } from "./form.tsx";
+import { CardPage, type PageProps } from "./layout.tsx";
 import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
 
 /** The contents of the page. */
@@ -19,29 +20,24 @@ export interface ChooserProps extends PageProps {
 
 /** The page, one form. Send it with `forms: "any"`. */
 export function ChooserPage(
-  { serverTitle, about, options, fields, action }: ChooserProps,
+  { options, fields, action, ...page }: ChooserProps,
 ) {
   return (
-    <Layout title="Sign in" serverTitle={serverTitle} about={about}>
-      <main class="card">
-        <h1>Where do you sign in?</h1>
-        <p class="lead">
-          Choose the account that you use here. Each of your accounts is someone
-          else to this server.
+    <CardPage {...page} title="Sign in" heading="Where do you sign in?">
+      <p class="lead">
+        Choose the account that you use here. Each of your accounts is someone
+        else to this server.
+      </p>
+      <form method="post" action={action}>
+        <HiddenFields of={fields} />
+        <ProviderButtons options={options} />
+        <p class="small soft">
+          The app was not told anything yet.{" "}
+          <button class="quiet" type="submit" name="decision" value="deny">
+            Cancel
+          </button>
         </p>
-        <form method="post" action={action}>
-          {fields.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          <ProviderButtons options={options} />
-          <p class="small soft">
-            The app was not told anything yet.{" "}
-            <button class="quiet" type="submit" name="decision" value="deny">
-              Cancel
-            </button>
-          </p>
-        </form>
-      </main>
-    </Layout>
+      </form>
+    </CardPage>
   );
 }

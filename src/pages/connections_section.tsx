@@ -7,15 +7,13 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import {
-  ConnectionButtons,
-  type FormPage,
-  NarrowForm,
-} from "./connection_forms.tsx";
-import type { ScopeInWords } from "./consent_page.tsx";
+import { ClientName, DomainBadge } from "./client_name.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
+import type { ScopeInWords } from "./scope_boxes.tsx";
 
 /** One grant, for the page of its person. Times are epoch seconds. */
 export interface ConnectionInWords {
@@ -33,8 +31,6 @@ export interface ConnectionInWords {
   pausedAt?: number;
   /** True if its client gets another grant without asking. */
   isPassing?: boolean;
-  /** The scopes that the person can take away. */
-  removable?: readonly ScopeInWords[];
 }
 
 /** A connection: a client, and all its sign-ins. */
@@ -135,20 +131,17 @@ function ClientRow(
   const { connections } = client;
   const name = displayName(client.name);
   const [newest] = connections;
-  const removable = new Map(
-    connections.flatMap(({ removable = [] }) =>
-      removable.map((words) => [words.scope, words])
-    ),
+  const scopes = new Map(
+    connections.filter(({ isPassing }) => !isPassing)
+      .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
     <li>
       <div class="row-head">
         <h2 class="row-title">
-          “<bdi>{name}</bdi>” {client.isConfigured
+          <ClientName name={client.name} /> {client.isConfigured
             ? <span class="badge good">Set up by the operator</span>
-            : client.domain
-            ? <span class="badge good">{client.domain}</span>
-            : <span class="badge warn">Unverified</span>}
+            : <DomainBadge domain={client.domain} />}
         </h2>
         <ConnectionButtons
           {...form}
@@ -177,7 +170,7 @@ function ClientRow(
       <NarrowForm
         {...form}
         grantId={newest.grantId}
-        removable={[...removable.values()]}
+        scopes={[...scopes.values()]}
         of={name}
       />
     </li>

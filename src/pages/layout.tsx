@@ -21,6 +21,8 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
 
 /** The facts about its server that a page shows. */
 export interface PageProps {
+  /** Path of the public address; empty at a root. */
+  base?: string;
   /** `MCP_TITLE`: the server's name for people. */
   serverTitle: string;
   /** Shown at the foot of the page. */
@@ -28,18 +30,21 @@ export interface PageProps {
 }
 
 /** A whole document. */
+interface LayoutProps extends PageProps {
+  /** The document's title, before the server's name. */
+  title: string;
+  /** `wide` lists things; `full` has tables. Narrow by default. */
+  width?: "wide" | "full";
+  /** One of `scripts.ts`. */
+  script?: string;
+  /** Links of this page alone, before those of the server. */
+  footer?: Child;
+  children: Child;
+}
+
+/** The document around the contents of a page. */
 export function Layout(
-  { title, serverTitle, about, width, script, footer, children }: PageProps & {
-    /** The document's title, before the server's name. */
-    title: string;
-    /** `wide` lists things; `full` has tables. Narrow by default. */
-    width?: "wide" | "full";
-    /** One of `scripts.ts`. */
-    script?: string;
-    /** Links of this page alone, before those of the server. */
-    footer?: Child;
-    children: Child;
-  },
+  { title, serverTitle, about, width, script, footer, children }: LayoutProps,
 ) {
   return (
     <html lang="en">
@@ -72,6 +77,36 @@ export function Layout(
         {script && <script>{raw(script)}</script>}
       </body>
     </html>
+  );
+}
+
+/** A document with one card, whose heading is by default its title. */
+export function CardPage(
+  { heading, children, ...page }: LayoutProps & { heading?: Child },
+) {
+  return (
+    <Layout {...page}>
+      <main class="card">
+        <h1>{heading ?? page.title}</h1>
+        {children}
+      </main>
+    </Layout>
+  );
+}
+
+/** A term of a list of facts, and what is said of it. */
+export function Fact(
+  { term, class: look, children }: {
+    term: string;
+    class?: string;
+    children: Child;
+  },
+) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd class={look}>{children}</dd>
+    </div>
   );
 }
 

@@ -5,12 +5,14 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { EndForm, type FormPage } from "./connection_forms.tsx";
+import { ClientCell, ClientName } from "./client_name.tsx";
+import { EndForm } from "./connection_forms.tsx";
 import type { ConnectionInWords } from "./connections_section.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
-import { Table } from "./table.tsx";
+import { CodeLines, Table } from "./table.tsx";
 
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {
@@ -92,7 +94,7 @@ export function OperatorPeople(
               ? <PersonCell {...person} {...form} />
               : <bdi>{displayName(person.name)}</bdi>,
             <>
-              “<bdi>{displayName(grant.clientName)}</bdi>”
+              <ClientName name={grant.clientName} />
               {grant.redirectUri && (
                 <div class="small soft">{destinationOf(grant.redirectUri)}</div>
               )}
@@ -172,29 +174,15 @@ export function OperatorPeople(
         empty="No client of these people has registered itself. Those that publish a metadata document need not."
         columns={["Client", "Registered", "Last used", "Redirect URIs"]}
         rows={registrations.map((registration) => [
-          <>
-            “<bdi>{displayName(registration.clientName)}</bdi>”
-            <br />
-            <code>{visible(registration.clientId)}</code>
-          </>,
+          <ClientCell
+            name={registration.clientName}
+            id={registration.clientId}
+          />,
           <Moment at={registration.issuedAt} now={now} />,
           <Moment at={registration.usedAt} now={now} />,
-          <Addresses of={registration.redirectUris} />,
+          <CodeLines of={registration.redirectUris} />,
         ])}
       />
-    </>
-  );
-}
-
-/** Redirect URIs, a line each. */
-export function Addresses({ of }: { of: readonly string[] }) {
-  return (
-    <>
-      {of.map((uri) => (
-        <div>
-          <code>{visible(uri)}</code>
-        </div>
-      ))}
     </>
   );
 }

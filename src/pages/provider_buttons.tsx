@@ -1,9 +1,11 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A button for each provider that people sign in at.
+ * A button for each provider that people sign in at, and the form that leads to
+ * the account page.
  *
  * @module
  */
+import { HiddenFields } from "./form.tsx";
 
 /** A provider that a person may choose. */
 export interface ProviderOption {
@@ -32,5 +34,23 @@ export function ProviderButtons(
         </button>
       ))}
     </div>
+  );
+}
+
+/** The form by which a person signs in to the account page. */
+export function SignInForm(
+  { base = "", back, options }: {
+    /** Path of the public address; empty at a root. */
+    base?: string;
+    /** The place to come back to; absent: the first part. */
+    back?: string;
+    options: readonly ProviderOption[];
+  },
+) {
+  return (
+    <form method="post" action={`${base}/account/sign-in`}>
+      <HiddenFields of={[["back", back || undefined]]} />
+      <ProviderButtons options={options} />
+    </form>
   );
 }

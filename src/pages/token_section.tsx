@@ -4,22 +4,19 @@
  *
  * @module
  */
-import {
-  ConnectionButtons,
-  FormFields,
-  type FormPage,
-  NarrowForm,
-} from "./connection_forms.tsx";
+import { ClientName } from "./client_name.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import {
   CallsLink,
   CutNote,
   MayUse,
   PausedNote,
 } from "./connections_section.tsx";
-import type { ScopeInWords } from "./consent_page.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { displayName } from "./display_name.ts";
+import { AccountForm, type FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
+import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
 
 /** An access token, for the page of its person. Times are epoch seconds. */
 export interface TokenInWords {
@@ -32,8 +29,6 @@ export interface TokenInWords {
   endsAt: number;
   /** Undefined: it is not paused. */
   pausedAt?: number;
-  /** The scopes that the person can take away. */
-  removable?: readonly ScopeInWords[];
   /** The address of its latest calls; undefined where none are kept. */
   callsHref?: string;
 }
@@ -92,13 +87,12 @@ export function TokenSection(props: TokenProps) {
 
 /** The form that makes a token. */
 function TokenForm(
-  { base = "", csrf, scopes, isBare, days }:
+  { base, csrf, scopes, isBare, days }:
     & FormPage
     & Pick<TokenProps, "scopes" | "isBare" | "days">,
 ) {
   return (
-    <form method="post" action={`${base}/account/tokens`}>
-      <FormFields csrf={csrf} />
+    <AccountForm base={base} csrf={csrf} to="/account/tokens">
       <label>
         Name
         <input
@@ -120,17 +114,7 @@ function TokenForm(
           ))}
         </select>
       </label>
-      {scopes.length > 0 && (
-        <fieldset>
-          <legend>It may use</legend>
-          {scopes.map(({ scope, words }) => (
-            <label>
-              <input type="checkbox" name={`scope.${scope}`} value="on" />{" "}
-              {words} <code>{scope}</code>
-            </label>
-          ))}
-        </fieldset>
-      )}
+      {scopes.length > 0 && <ScopeFields legend="It may use" scopes={scopes} />}
       {isBare && (
         <p class="soft">
           You may use nothing here that needs a permission, and nor may a token
@@ -140,7 +124,7 @@ function TokenForm(
       <div class="actions">
         <button type="submit">Make a token</button>
       </div>
-    </form>
+    </AccountForm>
   );
 }
 
@@ -151,16 +135,17 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
       {token === undefined
         ? (
           <p>
-            “<bdi>{displayName(name)}</bdi>” was shown for five minutes and
-            cannot be shown again. If you did not copy it, end it and make
-            another.
+            <ClientName name={name} />{" "}
+            was shown for five minutes and cannot be shown again. If you did not
+            copy it, end it and make another.
           </p>
         )
         : (
           <>
             <p>
-              Here is your token “<bdi>{displayName(name)}</bdi>”. Copy it now:
-              after five minutes, no one can see it again.
+              Here is your token{" "}
+              <ClientName name={name} />. Copy it now: after five minutes, no
+              one can see it again.
             </p>
             <CopyLine text={token} label="Copy the token" />
             <p id="said" class="visually-hidden" role="status"></p>
@@ -202,7 +187,7 @@ function TokenRow(
       <NarrowForm
         {...form}
         grantId={grantId}
-        removable={token.removable}
+        scopes={scopes}
         of={name}
       />
     </li>

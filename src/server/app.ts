@@ -23,7 +23,7 @@ import { discoveryRoutes } from "../discovery/routes.ts";
 import type { Passing } from "../http/passing.ts";
 import type { Log } from "../log/log.ts";
 import { readiness } from "../http/readiness.ts";
-import { landing } from "../pages/landing.ts";
+import { landing } from "../pages/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { type CheckOrigin, hostCheck } from "../auth/doors/origin.ts";
 import { newReference } from "../log/reference.ts";

@@ -29,23 +29,25 @@ import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
   type ConsentProps,
-  type ScopeInWords,
 } from "../../src/pages/consent_page.tsx";
+import type { ScopeInWords } from "../../src/pages/scope_boxes.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
-import { OperatorAttempts } from "../../src/pages/operator_attempts.tsx";
 import {
+  OperatorAttempts,
   OperatorClients,
   type OperatorClientsProps,
-} from "../../src/pages/operator_clients.tsx";
+  OperatorWork,
+} from "../../src/pages/operator_sections.tsx";
 import {
   OperatorPeople,
   type OperatorPeopleProps,
 } from "../../src/pages/operator_people.tsx";
-import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
+import { wordsFor } from "../../src/pages/error_words.ts";
+import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
 import {
@@ -54,7 +56,6 @@ import {
   WaitPage,
   WaitSignInPage,
 } from "../../src/pages/wait_page.tsx";
-import { OperatorWork } from "../../src/pages/operator_work.tsx";
 import { WaitingSection } from "../../src/pages/waiting_section.tsx";
 import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
 import {
@@ -83,7 +84,6 @@ const CONSENT: ConsentProps = {
   clientName: "Claude",
   clientVerification: { kind: "document", domain: "claude.ai" },
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
-  redirectKind: "https",
   providerName: "GitHub",
   scopes: [
     {
@@ -116,11 +116,6 @@ const GRANT: ConnectionInWords = {
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
   sessions: 2,
 };
-
-const REMOVABLE = [
-  { scope: "mail:read", words: "Finds messages in your mailbox." },
-  { scope: "mail:send", words: "Sends a message." },
-];
 
 const CALLS: readonly Omit<CallInWords, "person" | "client">[] = [
   { at: NOW - 120, tool: "search_mail", outcome: "ok", count: 57 },
@@ -224,7 +219,7 @@ const CHANGES: ConnectionsProps = {
   clients: [
     {
       ...CONNECTIONS.clients[0],
-      connections: [{ ...GRANT, removable: REMOVABLE }],
+      connections: [GRANT],
     },
     {
       clientId: "c2",
@@ -236,7 +231,6 @@ const CHANGES: ConnectionsProps = {
           grantId: "g2",
           sessions: 0,
           pausedAt: NOW - 30,
-          removable: REMOVABLE,
           redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
         },
         { ...GRANT, grantId: "g3", scopes: [] },
@@ -256,7 +250,6 @@ const TOKENS = (
       createdAt: NOW - 90_000,
       usedAt: NOW - 60,
       endsAt: NOW + 30 * 86_400,
-      removable: REMOVABLE.slice(0, 1),
       callsHref: "/account/calls?client=Backup",
     }, {
       grantId: "g5",
@@ -450,11 +443,18 @@ const CLIENTS: OperatorClientsProps = {
 };
 
 const ATTEMPTS = [
-  { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
+  {
+    at: NOW - 40,
+    step: "POST /token",
+    client: "Claude",
+    isStranger: false,
+    count: 1,
+  },
   {
     at: NOW - 300,
     step: "GET /authorize",
     client: LONG_NAME,
+    isStranger: true,
     count: 57,
     failure:
       "invalid_request: redirect_uri is not one that the client registered",
@@ -534,7 +534,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       clientName="Inspector"
       clientVerification={{ kind: "self-asserted" }}
       redirectUri="http://localhost:6274/oauth/callback"
-      redirectKind="loopback"
       scopes={[]}
     />
   ),
@@ -544,7 +543,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       clientName="Cursor"
       clientVerification={{ kind: "self-asserted" }}
       redirectUri="cursor://anysphere.cursor-mcp/oauth/callback"
-      redirectKind="private-use"
     />
   ),
   "consent-long": (

@@ -33,7 +33,6 @@ const CONSENT: ConsentProps = {
   clientVerification: { kind: "self-asserted" },
   host: "tools.example",
   redirectUri: "https://client.example/callback",
-  redirectKind: "https",
   providerName: "GitHub",
   scopes: [{ scope: "mail:read", words: "Search mail" }],
   fields: { request: "r1", csrf: "c1" },
@@ -99,7 +98,6 @@ Deno.test("pages escape everything a request or a registration brings", async ()
       clientName={HOSTILE}
       clientVerification={{ kind: "document", domain: HOSTILE }}
       redirectUri={`x:${HOSTILE}`}
-      redirectKind="private-use"
       providerName={HOSTILE}
       scopes={[{ scope: HOSTILE, words: HOSTILE }]}
       fields={{ [HOSTILE]: HOSTILE }}
@@ -187,7 +185,6 @@ Deno.test("ConsentPage does not vouch for a program on this device", async () =>
       {...CONSENT}
       clientVerification={{ kind: "document", domain: "client.example" }}
       redirectUri="http://127.0.0.1:33418/"
-      redirectKind="loopback"
     />,
   );
   assert.match(html, /A program on this device/);

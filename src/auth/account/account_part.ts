@@ -6,7 +6,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { PartLink } from "../../pages/account_page.tsx";
-import type { FormPage } from "../../pages/connection_forms.tsx";
+import type { FormPage } from "../../pages/form.tsx";
 import type { PlacedPart } from "./places.ts";
 import type { SignedIn } from "./signed_in.ts";
 

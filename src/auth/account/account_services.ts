@@ -8,7 +8,7 @@ import type { Scopes } from "../../authoring/scope.ts";
 import type { Clock } from "../../clock.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import type { Logger } from "../../log/log.ts";
-import type { ScopeInWords } from "../../pages/consent_page.tsx";
+import type { ScopeInWords } from "../../pages/scope_boxes.tsx";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { ApprovalStore } from "../../store/approvals.ts";

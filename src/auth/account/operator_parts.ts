@@ -4,9 +4,11 @@
  *
  * @module
  */
-import { OperatorAttempts } from "../../pages/operator_attempts.tsx";
-import { OperatorClients } from "../../pages/operator_clients.tsx";
-import { OperatorWork } from "../../pages/operator_work.tsx";
+import {
+  OperatorAttempts,
+  OperatorClients,
+  OperatorWork,
+} from "../../pages/operator_sections.tsx";
 import { GRANTS_READ } from "../../store/people.ts";
 import { workAhead } from "../../store/work_ahead.ts";
 import { type Client, clientName } from "../rules/client.ts";

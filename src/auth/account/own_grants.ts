@@ -5,7 +5,6 @@
  */
 import { now } from "../../clock.ts";
 import type { ConnectionInWords } from "../../pages/connections_section.tsx";
-import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import type { TokenInWords } from "../../pages/token_section.tsx";
 import type { SessionCounts } from "../../store/sessions.ts";
 import {
@@ -14,7 +13,6 @@ import {
   isPassing,
   withinLifetimes,
 } from "../rules/grant.ts";
-import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { AccountServices } from "./account_services.ts";
 
 /** The most connections and access tokens on one page; a person has a few. */
@@ -85,7 +83,6 @@ export function connectionInWords(
     redirectUri,
     pausedAt,
     isPassing: isPassing(grant),
-    removable: isPassing(grant) ? [] : removable(scopes, inWords),
     sessions: sessions.of.get(grantId) ?? 0,
     hasMoreSessions: sessions.isCut,
   };
@@ -106,15 +103,7 @@ export function tokenInWords(
     usedAt: usedAt > createdAt ? usedAt : undefined,
     endsAt,
     pausedAt: grant.pausedAt,
-    removable: removable(scopes, inWords),
   };
-}
-
-function removable(
-  scopes: readonly string[],
-  inWords: AccountServices["inWords"],
-): ScopeInWords[] {
-  return inWords(scopes.filter((scope) => scope !== OFFLINE_ACCESS));
 }
 
 /** Names the client of a grant, and an access token as such. */

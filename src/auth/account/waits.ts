@@ -11,8 +11,8 @@ import { mintCsrf } from "../../http/csrf.ts";
 import { redirect } from "../../http/redirect.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { page } from "../../pages/respond.ts";
+import type { AskingClient } from "../../pages/client_name.tsx";
 import {
-  type AskingClient,
   NoWaitPage,
   type WaitAnswer,
   WaitAnsweredPage,

@@ -10,7 +10,7 @@ import type { ListedProvider } from "../../settings/providers.ts";
 import type { Logger } from "../../log/log.ts";
 import { confirmation } from "../rules/confirmation.ts";
 import type { Permissions } from "../rules/permissions.ts";
-import type { ScopeInWords } from "../../pages/consent_page.tsx";
+import type { ScopeInWords } from "../../pages/scope_boxes.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
 import { accessTokenStore } from "../../store/access_tokens.ts";
 import { assertionStore } from "../../store/once.ts";

@@ -1,0 +1,55 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The names that clients have for themselves, and how far they are verified.
+ *
+ * @module
+ */
+import { visible } from "../log/log_line.ts";
+import { displayName } from "./display_name.ts";
+
+/** A client that waits, in words. */
+export interface AskingClient {
+  /** The client's name for itself; cleaned before it is shown. */
+  name: string;
+  /** The verified domain of its metadata document. */
+  domain?: string;
+  /** True if the operator set it up, or the person made it. */
+  isKnown?: boolean;
+}
+
+/** A client's name for itself, in quotation marks. */
+export function ClientName({ name }: { name: string }) {
+  return (
+    <>
+      “<bdi>{displayName(name)}</bdi>”
+    </>
+  );
+}
+
+/** The domain of a client, or that it has none. */
+export function DomainBadge({ domain }: { domain?: string }) {
+  return domain
+    ? <span class="badge good">{domain}</span>
+    : <span class="badge warn">Unverified</span>;
+}
+
+/** The name of a client, and how far it is verified. */
+export function AskingName({ client }: { client: AskingClient }) {
+  return (
+    <>
+      <ClientName name={client.name} />{" "}
+      {!client.isKnown && <DomainBadge domain={client.domain} />}
+    </>
+  );
+}
+
+/** The name of a client, and its ID below. */
+export function ClientCell({ name, id }: { name: string; id: string }) {
+  return (
+    <>
+      <ClientName name={name} />
+      <br />
+      <code>{visible(id)}</code>
+    </>
+  );
+}
