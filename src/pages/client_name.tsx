@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { type Client, clientName } from "../auth/rules/client.ts";
+import { shortClientId } from "../auth/rules/client_id.ts";
 import { visible } from "../log/log_line.ts";
 import { displayName } from "./display_name.ts";
 
@@ -43,13 +45,20 @@ export function AskingName({ client }: { client: AskingClient }) {
   );
 }
 
+/** A client in a list for operators. */
+export interface UsedClient {
+  client: Client;
+  /** Epoch seconds; undefined: not lately. */
+  usedAt?: number;
+}
+
 /** The name of a client, and its ID below. */
-export function ClientCell({ name, id }: { name: string; id: string }) {
+export function ClientCell({ client }: Pick<UsedClient, "client">) {
   return (
     <>
-      <ClientName name={name} />
+      <ClientName name={clientName(client)} />
       <br />
-      <code>{visible(id)}</code>
+      <code>{visible(shortClientId(client.clientId))}</code>
     </>
   );
 }

@@ -6,8 +6,9 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import { ClientName, DomainBadge } from "./client_name.tsx";
+import { type AskingClient, ClientName, DomainBadge } from "./client_name.tsx";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
@@ -15,33 +16,21 @@ import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
 import type { ScopeInWords } from "./scope_boxes.tsx";
 
-/** One grant, for the page of its person. Times are epoch seconds. */
-export interface ConnectionInWords {
+/** One grant, for the page of its person. */
+export interface ConnectionInWords
+  extends Pick<Grant, "createdAt" | "usedAt" | "redirectUri" | "pausedAt"> {
   grantId: string;
-  createdAt: number;
-  usedAt: number;
   scopes: readonly ScopeInWords[];
-  /** The redirect URI of its authorization; older grants have none. */
-  redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
   /** True if there may be more of them than were counted. */
   hasMoreSessions?: boolean;
-  /** Undefined: it is not paused. */
-  pausedAt?: number;
   /** True if its client gets another grant without asking. */
   isPassing?: boolean;
 }
 
 /** A connection: a client, and all its sign-ins. */
-export interface ConnectedClient {
-  clientId: string;
-  /** The client's name for itself; cleaned before it is shown. */
-  name: string;
-  /** True if the operator set it up. */
-  isConfigured?: boolean;
-  /** The verified domain of its metadata document. */
-  domain?: string;
+interface ConnectedClient extends AskingClient {
   /** Its sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
   /** The address of its latest calls; undefined where none are kept. */
@@ -139,7 +128,7 @@ function ClientRow(
     <li>
       <div class="row-head">
         <h2 class="row-title">
-          <ClientName name={client.name} /> {client.isConfigured
+          <ClientName name={client.name} /> {client.isKnown
             ? <span class="badge good">Set up by the operator</span>
             : <DomainBadge domain={client.domain} />}
         </h2>

@@ -5,7 +5,7 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { ClientCell, ClientName } from "./client_name.tsx";
+import { ClientCell, ClientName, type UsedClient } from "./client_name.tsx";
 import { EndForm } from "./connection_forms.tsx";
 import type { ConnectionInWords } from "./connections_section.tsx";
 import { destinationOf } from "./destination.ts";
@@ -40,7 +40,7 @@ interface OperatorPerson {
 export interface OperatorPeopleProps {
   people: readonly OperatorPerson[];
   /** The registrations of their clients, newest first. */
-  registrations: readonly OperatorRegistration[];
+  registrations: readonly Required<UsedClient>[];
   /** The words that were looked for. */
   search?: string;
   /** Set on the first page. */
@@ -49,16 +49,6 @@ export interface OperatorPeopleProps {
   next?: string;
   /** Old connections that were looked at, while not all have been. */
   gathering?: number;
-}
-
-/** A client that registered itself. */
-export interface OperatorRegistration {
-  clientId: string;
-  clientName: string;
-  /** Epoch seconds. */
-  issuedAt: number;
-  usedAt: number;
-  redirectUris: readonly string[];
 }
 
 /** People and their connections. */
@@ -173,14 +163,11 @@ export function OperatorPeople(
         title="Their clients’ registrations"
         empty="No client of these people has registered itself. Those that publish a metadata document need not."
         columns={["Client", "Registered", "Last used", "Redirect URIs"]}
-        rows={registrations.map((registration) => [
-          <ClientCell
-            name={registration.clientName}
-            id={registration.clientId}
-          />,
-          <Moment at={registration.issuedAt} now={now} />,
-          <Moment at={registration.usedAt} now={now} />,
-          <CodeLines of={registration.redirectUris} />,
+        rows={registrations.map(({ client, usedAt }) => [
+          <ClientCell client={client} />,
+          <Moment at={client.issuedAt} now={now} />,
+          <Moment at={usedAt} now={now} />,
+          <CodeLines of={client.metadata.redirect_uris} />,
         ])}
       />
     </>

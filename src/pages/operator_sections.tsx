@@ -6,52 +6,33 @@
  *
  * @module
  */
+import { clientName } from "../auth/rules/client.ts";
+import { machineSubject } from "../auth/rules/subject.ts";
 import { visible } from "../log/log_line.ts";
 import type { Attempt } from "../store/attempts.ts";
 import type { StepFailure } from "../store/step_failures.ts";
 import type { WorkAhead } from "../store/work_ahead.ts";
-import { ClientCell, ClientName } from "./client_name.tsx";
+import { ClientCell, ClientName, type UsedClient } from "./client_name.tsx";
 import { EndForm } from "./connection_forms.tsx";
 import { displayName } from "./display_name.ts";
 import type { FormPage } from "./form.tsx";
 import { Moment, Upcoming } from "./moment.tsx";
 import { CodeLines, Table } from "./table.tsx";
 
-/** A client that acts for itself. */
-export interface OperatorMachine {
-  subject: string;
-  name: string;
-  /** The number of live access tokens. */
+/** A client that acts for itself, and its live access tokens. */
+export interface OperatorMachine extends UsedClient {
   tokens: number;
   /** Set when there are more than were counted. */
   isMore: boolean;
-  /** The time of the newest live one, in epoch seconds. */
-  usedAt?: number;
-}
-
-/** A client that the operator set up. */
-export interface OperatorClient {
-  clientId: string;
-  clientName: string;
-  /** The grant types it may use. */
-  grantTypes: readonly string[];
-  /** Epoch seconds; undefined: not used in the last 90 days. */
-  usedAt?: number;
-  redirectUris: readonly string[];
-}
-
-/** The contents of the section. */
-export interface OperatorClientsProps {
-  machines: readonly OperatorMachine[];
-  clients: readonly OperatorClient[];
 }
 
 /** The clients that the operator set up; first those that act for themselves. */
 export function OperatorClients(
-  { machines, clients, now, ...form }:
-    & OperatorClientsProps
-    & FormPage
-    & { now: number },
+  { machines, clients, now, ...form }: FormPage & {
+    machines: readonly OperatorMachine[];
+    clients: readonly UsedClient[];
+    now: number;
+  },
 ) {
   return (
     <>
@@ -60,12 +41,12 @@ export function OperatorClients(
           title="Machines"
           empty=""
           columns={["Client", "Access tokens", "The last one", ""]}
-          rows={machines.map(({ subject, name, tokens, isMore, usedAt }) => [
+          rows={machines.map(({ client, tokens, isMore, usedAt }) => [
             <>
-              <ClientName name={name} />
+              <ClientName name={clientName(client)} />
               <br />
               <code>
-                <bdi>{visible(subject)}</bdi>
+                <bdi>{visible(machineSubject(client.clientId))}</bdi>
               </code>
             </>,
             isMore ? `${tokens} or more` : tokens,
@@ -75,9 +56,9 @@ export function OperatorClients(
             tokens > 0 && (
               <EndForm
                 {...form}
-                subject={subject}
+                subject={machineSubject(client.clientId)}
                 label="End all"
-                of={`of ${displayName(name)}`}
+                of={`of ${displayName(clientName(client))}`}
               />
             ),
           ])}
@@ -87,13 +68,13 @@ export function OperatorClients(
         title="Clients you set up"
         empty="None is set up in OAUTH_CLIENTS. Clients that registered themselves are with the people who use them."
         columns={["Client", "Gets tokens by", "Last used", "Redirect URIs"]}
-        rows={clients.map((client) => [
-          <ClientCell name={client.clientName} id={client.clientId} />,
-          <CodeLines of={client.grantTypes} />,
-          client.usedAt === undefined
+        rows={clients.map(({ client, usedAt }) => [
+          <ClientCell client={client} />,
+          <CodeLines of={client.metadata.grant_types} />,
+          usedAt === undefined
             ? "Not in 90 days"
-            : <Moment at={client.usedAt} now={now} />,
-          <CodeLines of={client.redirectUris} />,
+            : <Moment at={usedAt} now={now} />,
+          <CodeLines of={client.metadata.redirect_uris} />,
         ])}
       />
     </>

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Grant } from "../auth/rules/grant.ts";
 import { ClientName } from "./client_name.tsx";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import {
@@ -18,17 +19,12 @@ import { AccountForm, type FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
 import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
 
-/** An access token, for the page of its person. Times are epoch seconds. */
-export interface TokenInWords {
+/** An access token, for the page of its person. */
+interface TokenInWords
+  extends Pick<Grant, "createdAt" | "usedAt" | "endsAt" | "pausedAt"> {
   grantId: string;
   name: string;
   scopes: readonly ScopeInWords[];
-  createdAt: number;
-  /** Undefined: never. */
-  usedAt?: number;
-  endsAt: number;
-  /** Undefined: it is not paused. */
-  pausedAt?: number;
   /** The address of its latest calls; undefined where none are kept. */
   callsHref?: string;
 }
@@ -175,7 +171,7 @@ function TokenRow(
       <p class="small soft">
         <PausedNote at={token.pausedAt} now={now} />
         Made <Moment at={createdAt} now={now} />,{" "}
-        {usedAt === undefined ? "never used" : (
+        {usedAt <= createdAt ? "never used" : (
           <>
             last used <Moment at={usedAt} now={now} />
           </>

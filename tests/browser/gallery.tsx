@@ -7,6 +7,7 @@
 import { ChooserPage } from "../../src/pages/chooser_page.tsx";
 import { Hono } from "@hono/hono";
 import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import type { Client } from "../../src/auth/rules/client.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
@@ -39,7 +40,6 @@ import { LandingPage } from "../../src/pages/landing_page.tsx";
 import {
   OperatorAttempts,
   OperatorClients,
-  type OperatorClientsProps,
   OperatorWork,
 } from "../../src/pages/operator_sections.tsx";
 import {
@@ -174,14 +174,12 @@ const CONNECTIONS: ConnectionsProps = {
   now: NOW,
   clients: [
     {
-      clientId: "https://claude.ai/oauth/client",
       name: "Claude",
       domain: "claude.ai",
       connections: [GRANT],
       callsHref: "/account/calls?client=Claude",
     },
     {
-      clientId: "c1",
       name: "Claude",
       connections: [{
         ...GRANT,
@@ -192,7 +190,6 @@ const CONNECTIONS: ConnectionsProps = {
       }],
     },
     {
-      clientId: "c2",
       name: "Cursor",
       connections: [
         {
@@ -222,7 +219,6 @@ const CHANGES: ConnectionsProps = {
       connections: [GRANT],
     },
     {
-      clientId: "c2",
       name: "Cursor",
       callsHref: "/account/calls?client=Cursor",
       connections: [
@@ -256,6 +252,7 @@ const TOKENS = (
       name: LONG_NAME,
       scopes: [],
       createdAt: NOW - 90_000,
+      usedAt: NOW - 90_000,
       endsAt: NOW + 86_400,
       pausedAt: NOW - 4000,
     }]}
@@ -383,6 +380,19 @@ const MANY_TOOLS = Array.from({ length: 12 }, (_, index) => ({
   description: "Finds messages. Takes the search syntax of the mailbox.",
 }));
 
+/** A registered client. */
+function client(
+  clientId: string,
+  client_name: string,
+  metadata: Partial<Client["metadata"]>,
+): Client {
+  return {
+    clientId,
+    issuedAt: NOW - 4000,
+    metadata: { client_name, ...metadata } as Client["metadata"],
+  };
+}
+
 const PEOPLE: OperatorPeopleProps = {
   people: [{
     subject: "github:583231",
@@ -403,41 +413,33 @@ const PEOPLE: OperatorPeopleProps = {
     isMore: false,
   }],
   registrations: [{
-    clientId: "hYx0q2cE8v1mZrJ5",
-    clientName: "Inspector",
-    issuedAt: NOW - 4000,
+    client: client("hYx0q2cE8v1mZrJ5", "Inspector", {
+      redirect_uris: [
+        "http://localhost:6274/oauth/callback",
+        "https://client.example/a/very/long/path/that/does/not/end/callback",
+      ],
+    }),
     usedAt: NOW - 200,
-    redirectUris: [
-      "http://localhost:6274/oauth/callback",
-      "https://client.example/a/very/long/path/that/does/not/end/callback",
-    ],
   }],
   isFirst: true,
   next: "0123456789abcdefoctopus",
   gathering: 12_000,
 };
 
-const CLIENTS: OperatorClientsProps = {
-  machines: [{
-    subject: "client:nightly-build",
-    name: "Nightly build",
-    tokens: 2,
-    isMore: false,
-    usedAt: NOW - 3000,
-  }],
+const MACHINE = client("nightly-build", "Nightly build", {
+  grant_types: ["client_credentials"],
+  redirect_uris: [],
+});
+
+const CLIENTS = {
+  machines: [{ client: MACHINE, tokens: 2, isMore: false, usedAt: NOW - 3000 }],
   clients: [
+    { client: MACHINE, usedAt: NOW - 3000 },
     {
-      clientId: "nightly-build",
-      clientName: "Nightly build",
-      grantTypes: ["client_credentials"],
-      usedAt: NOW - 3000,
-      redirectUris: [],
-    },
-    {
-      clientId: "intranet",
-      clientName: "Intranet",
-      grantTypes: ["authorization_code", "refresh_token"],
-      redirectUris: ["https://intranet.example.com/callback"],
+      client: client("intranet", "Intranet", {
+        grant_types: ["authorization_code", "refresh_token"],
+        redirect_uris: ["https://intranet.example.com/callback"],
+      }),
     },
   ],
 };
@@ -675,7 +677,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <ConnectionsSection
         {...CONNECTIONS}
         clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
-          clientId: name,
           name,
           connections: [GRANT, { ...GRANT, grantId: "g2" }],
         }))}

@@ -326,7 +326,6 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
       lifetimes={LIFETIMES}
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
-        clientId: `c${index}`,
         name: "Claude",
         connections: [{ ...connection, grantId: `g${index}`, redirectUri }],
       }))}

@@ -5,24 +5,22 @@
  */
 import { bindingOf, type Grant } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
-import {
-  type ConnectedClient,
-  type ConnectionInWords,
-  ConnectionsSection,
-} from "../../pages/connections_section.tsx";
+import { ConnectionsSection } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/waiting_section.tsx";
 import type { AccountPart } from "./account_part.ts";
 import type { AccountServices } from "./account_services.ts";
 import { callsHref } from "./calls_part.ts";
-import { connectionInWords, ownGrants, sessionCounts } from "./own_grants.ts";
+import {
+  clientInWords,
+  connectionInWords,
+  ownGrants,
+  sessionCounts,
+} from "./own_grants.ts";
 import { waitsInWords } from "./waits.ts";
 
 /** Makes the part. */
 export function connectionsPart(services: AccountServices): AccountPart {
   const { baseUrl, lifetimes } = services;
-  const configured = new Set(
-    services.configured.map(({ clientId }) => clientId),
-  );
   return {
     name: "",
     label: "Connections",
@@ -46,13 +44,12 @@ export function connectionsPart(services: AccountServices): AccountPart {
         ...form,
         waiting: WaitingSection({ base: form.base, waits, now }),
         providerName,
-        clients: byClient(
-          connections,
-          configured,
-          (grant) => connectionInWords(grant, services, { sessions }),
-        ).map((client) => ({
-          ...client,
-          callsHref: services.ledger && callsHref(visit, client.name),
+        clients: byClient(connections).map((held) => ({
+          ...clientInWords(held[0], services),
+          connections: held.map((grant) =>
+            connectionInWords(grant, services, sessions)
+          ),
+          callsHref: services.ledger && callsHref(visit, held[0].clientName),
         })),
         lifetimes,
         most,
@@ -63,26 +60,10 @@ export function connectionsPart(services: AccountServices): AccountPart {
 }
 
 /** Groups sign-ins under the connection that they are of, newest first. */
-function byClient(
-  grants: readonly Grant[],
-  configured: ReadonlySet<string>,
-  inWords: (grant: Grant) => ConnectionInWords,
-): ConnectedClient[] {
+function byClient(grants: readonly Grant[]): Grant[][] {
   const groups = Map.groupBy(
     grants,
     ({ kind = "", clientId }) => `${kind} ${clientId}`,
   );
-  return [...groups.values()].map((held) => {
-    const [{ clientId, clientName: name }] = held;
-    return {
-      clientId,
-      name,
-      isConfigured: configured.has(clientId),
-      // Only a client with a metadata document has an address as its id.
-      domain: clientId.startsWith("https:")
-        ? URL.parse(clientId)?.hostname
-        : undefined,
-      connections: held.map(inWords),
-    };
-  });
+  return [...groups.values()];
 }

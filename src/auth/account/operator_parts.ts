@@ -11,7 +11,7 @@ import {
 } from "../../pages/operator_sections.tsx";
 import { GRANTS_READ } from "../../store/people.ts";
 import { workAhead } from "../../store/work_ahead.ts";
-import { type Client, clientName } from "../rules/client.ts";
+import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_part.ts";
@@ -21,25 +21,14 @@ import type { AccountServices } from "./account_services.ts";
 export function clientsPart(
   { grants, clientUses, configured }: AccountServices,
 ): AccountPart {
-  async function machineInWords(machine: Client) {
-    const subject = machineSubject(machine.clientId);
+  async function tokensOf(client: Client) {
+    const subject = machineSubject(client.clientId);
     const held = await grants.listOfSubject(subject, GRANTS_READ);
     return {
-      subject,
-      name: clientName(machine),
+      client,
       tokens: held.length,
       isMore: held.length >= GRANTS_READ,
       usedAt: held.at(0)?.createdAt,
-    };
-  }
-
-  async function clientInWords(client: Client) {
-    return {
-      clientId: client.clientId,
-      clientName: clientName(client),
-      grantTypes: client.metadata.grant_types,
-      usedAt: await clientUses.find(client.clientId),
-      redirectUris: client.metadata.redirect_uris,
     };
   }
 
@@ -51,8 +40,11 @@ export function clientsPart(
 
     async show({ form, now }) {
       const [machines, clients] = await Promise.all([
-        Promise.all(configured.filter(isMachine).map(machineInWords)),
-        Promise.all(configured.map(clientInWords)),
+        Promise.all(configured.filter(isMachine).map(tokensOf)),
+        Promise.all(configured.map(async (client) => ({
+          client,
+          usedAt: await clientUses.find(client.clientId),
+        }))),
       ]);
       return OperatorClients({ ...form, machines, clients, now });
     },

@@ -4,8 +4,8 @@
  * @module
  */
 import { now } from "../../clock.ts";
+import type { AskingClient } from "../../pages/client_name.tsx";
 import type { ConnectionInWords } from "../../pages/connections_section.tsx";
-import type { TokenInWords } from "../../pages/token_section.tsx";
 import type { SessionCounts } from "../../store/sessions.ts";
 import {
   bindingOf,
@@ -71,38 +71,30 @@ export function sessionCounts(
 export function connectionInWords(
   grant: Grant,
   { inWords }: AccountServices,
-  { sessions }: { sessions: SessionCounts },
+  sessions: SessionCounts,
 ): ConnectionInWords {
-  const { id: grantId, createdAt, usedAt, scopes, redirectUri, pausedAt } =
-    grant;
   return {
-    grantId,
-    createdAt,
-    usedAt,
-    scopes: inWords(scopes),
-    redirectUri,
-    pausedAt,
+    ...grant,
+    grantId: grant.id,
+    scopes: inWords(grant.scopes),
     isPassing: isPassing(grant),
-    sessions: sessions.of.get(grantId) ?? 0,
+    sessions: sessions.of.get(grant.id) ?? 0,
     hasMoreSessions: sessions.isCut,
   };
 }
 
-/** Describes an access token for the person who made it. */
-export function tokenInWords(
-  grant: Grant,
-  { inWords }: AccountServices,
-): TokenInWords {
-  const { id: grantId, clientName: name, scopes, createdAt, usedAt, endsAt } =
-    grant;
+/** Describes the client of a grant for its person. */
+export function clientInWords(
+  { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
+  { configured }: AccountServices,
+): AskingClient {
   return {
-    grantId,
-    name,
-    scopes: inWords(scopes),
-    createdAt,
-    usedAt: usedAt > createdAt ? usedAt : undefined,
-    endsAt,
-    pausedAt: grant.pausedAt,
+    name: clientName,
+    isKnown: configured.some((client) => client.clientId === clientId),
+    // Only a client with a metadata document has an address as its ID.
+    domain: clientId.startsWith("https:")
+      ? URL.parse(clientId)?.hostname
+      : undefined,
   };
 }
 

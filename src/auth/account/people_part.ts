@@ -10,8 +10,7 @@ import {
   type Person,
   printPlace,
 } from "../../store/people.ts";
-import { type Client, clientName } from "../rules/client.ts";
-import { shortClientId } from "../rules/client_id.ts";
+import type { Client } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import type { AccountPart } from "./account_part.ts";
@@ -61,14 +60,11 @@ export function peoplePart(services: AccountServices): AccountPart {
         next: next && printPlace(next),
         gathering,
         registrations: registered.map((client) => ({
-          clientId: shortClientId(client.clientId),
-          clientName: clientName(client),
-          issuedAt: client.issuedAt,
+          client,
           usedAt: Math.max(
             ...shown.filter(({ clientId }) => clientId === client.clientId)
               .map(({ usedAt }) => usedAt),
           ),
-          redirectUris: client.metadata.redirect_uris,
         })),
         now,
       });
@@ -95,7 +91,7 @@ async function personInWords(
     count: connections.length,
     isMore: grants.length >= GRANTS_READ,
     grants: connections.slice(0, CONNECTIONS).map((held) => ({
-      ...connectionInWords(held[0], services, { sessions }),
+      ...connectionInWords(held[0], services, sessions),
       usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
       sessions: held.reduce(
         (sum, { id }) => sum + (sessions.of.get(id) ?? 0),

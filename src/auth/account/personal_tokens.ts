@@ -17,7 +17,7 @@ import type { AccountPart } from "./account_part.ts";
 import type { AccountServices } from "./account_services.ts";
 import { callsHref } from "./calls_part.ts";
 import { personConfirmation } from "./confirmed_person.ts";
-import { ownGrants, tokenInWords } from "./own_grants.ts";
+import { ownGrants } from "./own_grants.ts";
 import { signedOut } from "./signed_in.ts";
 
 /** The lifetimes that are offered for a token, in days. */
@@ -68,7 +68,10 @@ export function tokensPart(services: AccountServices): AccountPart {
       return TokenSection({
         ...form,
         tokens: tokens.map((grant) => ({
-          ...tokenInWords(grant, services),
+          ...grant,
+          grantId: grant.id,
+          name: grant.clientName,
+          scopes: services.inWords(grant.scopes),
           callsHref: services.ledger && callsHref(visit, grant.clientName),
         })),
         scopes: services.inWords(grantable),

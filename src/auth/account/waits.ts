@@ -24,6 +24,7 @@ import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { nameOf } from "../rules/person.ts";
 import type { AccountServices } from "./account_services.ts";
+import { clientInWords } from "./own_grants.ts";
 import { signedOut } from "./signed_in.ts";
 
 /** The answers of the form, as the tool gets them. */
@@ -39,30 +40,24 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 /** Tells which client asks. */
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
-  configured: AccountServices["configured"],
+  services: AccountServices,
 ): AskingClient {
   // It signed in elsewhere: an ID of there says nothing here.
   if (grantId === undefined) return { name: clientId };
-  return {
-    name: clientName,
-    // A token that the person made has no client.
-    isKnown: clientId === "" ||
-      configured.some((client) => client.clientId === clientId),
-    domain: clientId.startsWith("https:")
-      ? URL.parse(clientId)?.hostname
-      : undefined,
-  };
+  const client = clientInWords({ clientId, clientName }, services);
+  // A token that the person made has no client.
+  return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
 /** Lists what waits for a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  { waits, configured }: AccountServices,
+  services: AccountServices,
 ): Promise<WaitInWords[]> {
-  const open = await waits.listOf(subject);
+  const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
     id: wait.id!,
-    client: askingClient(wait, configured),
+    client: askingClient(wait, services),
     tool: wait.tool,
     message: String(wait.payload!.message),
     createdAt: wait.createdAt,
@@ -70,10 +65,8 @@ export async function waitsInWords(
 }
 
 /** Makes the page, and the endpoint of its form. */
-export function waitEndpoints(
-  services: AccountServices,
-) {
-  const { baseUrl, serverTitle, about, signedIn, waits, configured } = services;
+export function waitEndpoints(services: AccountServices) {
+  const { baseUrl, serverTitle, about, signedIn, waits } = services;
   const base = basePathOf(baseUrl);
   const frame = { base, serverTitle, about };
 
@@ -98,7 +91,7 @@ export function waitEndpoints(
           status: 404,
         });
       }
-      const client = askingClient(wait, configured);
+      const client = askingClient(wait, services);
       const { state, tool, payload, answer } = wait;
       if (state !== "open") {
         const said = answer &&
