@@ -6,10 +6,11 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { streamSSE } from "@hono/hono/streaming";
-import { base64, digest, randomId } from "../../src/crypto/crypto.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { HttpError } from "../../src/errors.ts";
 import type { CheckOrigin } from "../../src/auth/doors/origin.ts";
 import { isObject, type JsonObject } from "../../src/json.ts";
+import { cspSource } from "../../src/pages/respond.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
@@ -34,8 +35,8 @@ const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
 
 const POLICY = [
   "default-src 'none'",
-  `style-src ${source(STYLE)} ${source(HOST_STYLE)} 'unsafe-hashes'`,
-  `script-src ${source(SCRIPT)}`,
+  `style-src ${cspSource(STYLE)} ${cspSource(HOST_STYLE)} 'unsafe-hashes'`,
+  `script-src ${cspSource(SCRIPT)}`,
   "connect-src 'self'",
   "frame-src 'self'",
   "img-src data:",
@@ -43,10 +44,6 @@ const POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
-
-function source(text: string): string {
-  return `'sha256-${base64(digest(text))}'`;
-}
 
 /**
  * Routes for the page, the views within it, and the event that tells if the

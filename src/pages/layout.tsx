@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { raw } from "@hono/hono/html";
-import type { About } from "../authoring/about.ts";
+import { type About, aboutLinks } from "../authoring/about.ts";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +
@@ -111,14 +111,9 @@ export function Fact(
 }
 
 function Footer({ about = {}, children }: { about?: About; children?: Child }) {
-  const { operator, websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
-  const links = Object.entries({
-    Website: websiteUrl,
-    Privacy: privacyUrl,
-    Terms: termsUrl,
-    Support: supportUrl,
-  });
-  if (!operator && !children && links.every(([, href]) => !href)) return null;
+  const { operator } = about;
+  const links = aboutLinks(about);
+  if (!operator && !children && links.length === 0) return null;
   return (
     <footer>
       {operator && (
@@ -127,7 +122,7 @@ function Footer({ about = {}, children }: { about?: About; children?: Child }) {
         </span>
       )}
       {children}
-      {links.map(([label, href]) => href && <a href={href}>{label}</a>)}
+      {links.map(([label, href]) => <a href={href}>{label}</a>)}
     </footer>
   );
 }
