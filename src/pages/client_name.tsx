@@ -1,11 +1,13 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The names that clients have for themselves, and how far they are verified.
+ * The names that clients have for themselves, how far they are verified, and
+ * where their answers go.
  *
  * @module
  */
 import { type Client, clientName } from "../auth/rules/client.ts";
 import { shortClientId } from "../auth/rules/client_id.ts";
+import { redirectKind } from "../auth/rules/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
 import { displayName } from "./display_name.ts";
 
@@ -61,4 +63,23 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
       <code>{visible(shortClientId(client.clientId))}</code>
     </>
   );
+}
+
+/**
+ * Names the destination, to tell clients of the same name apart: `claude.ai`,
+ * `this device`.
+ */
+export function destinationOf(redirectUri: string): string {
+  switch (redirectKind(redirectUri)) {
+    case "https":
+      return new URL(redirectUri).host;
+    case "loopback":
+      return `a program on the device, at ${
+        redirectUri.replace(/^https?:\/\/([^/?]*).*$/s, "$1")
+      }`;
+    case "private-use":
+      return `the app that opens ${
+        redirectUri.slice(0, redirectUri.indexOf(":") + 1)
+      } links`;
+  }
 }

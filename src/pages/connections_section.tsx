@@ -8,9 +8,13 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import { type AskingClient, ClientName, DomainBadge } from "./client_name.tsx";
+import {
+  type AskingClient,
+  ClientName,
+  destinationOf,
+  DomainBadge,
+} from "./client_name.tsx";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
-import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
@@ -102,15 +106,44 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
-/** A link to the latest calls of a connection or a token. */
-export function CallsLink({ href, of }: { href?: string; of: string }) {
-  if (href === undefined) return null;
+/** The row of a connection or an access token, with its buttons. */
+export function ConnectionRow(
+  { name, title, connection, grantIds, scopes, callsHref, children, ...form }:
+    & FormPage
+    & Pick<Parameters<typeof ConnectionButtons>[0], "connection" | "grantIds">
+    & {
+      name: string;
+      /** The name, as the row shows it. */
+      title: Child;
+      /** The scopes that the person may take away. */
+      scopes: readonly ScopeInWords[];
+      /** The address of its latest calls; undefined where none are kept. */
+      callsHref?: string;
+      children: Child;
+    },
+) {
+  const { grantId } = connection;
   return (
-    <p class="small">
-      <a href={href}>
-        Latest calls<span class="visually-hidden">{` of ${of}`}</span>
-      </a>
-    </p>
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">{title}</h2>
+        <ConnectionButtons
+          {...form}
+          connection={connection}
+          grantIds={grantIds}
+          of={name}
+        />
+      </div>
+      {children}
+      {callsHref !== undefined && (
+        <p class="small">
+          <a href={callsHref}>
+            Latest calls<span class="visually-hidden">{` of ${name}`}</span>
+          </a>
+        </p>
+      )}
+      <NarrowForm {...form} grantId={grantId} scopes={scopes} of={name} />
+    </li>
   );
 }
 
@@ -118,33 +151,32 @@ function ClientRow(
   { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
 ) {
   const { connections } = client;
-  const name = displayName(client.name);
   const [newest] = connections;
   const scopes = new Map(
     connections.filter(({ isPassing }) => !isPassing)
       .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
-    <li>
-      <div class="row-head">
-        <h2 class="row-title">
+    <ConnectionRow
+      {...form}
+      name={displayName(client.name)}
+      title={
+        <>
           <ClientName name={client.name} /> {client.isKnown
             ? <span class="badge good">Set up by the operator</span>
             : <DomainBadge domain={client.domain} />}
-        </h2>
-        <ConnectionButtons
-          {...form}
-          connection={{
-            ...newest,
-            pausedAt: connections.find((it) => it.pausedAt !== undefined)
-              ?.pausedAt,
-          }}
-          grantIds={newest.isPassing
-            ? connections.map(({ grantId }) => grantId)
-            : undefined}
-          of={name}
-        />
-      </div>
+        </>
+      }
+      connection={{
+        ...newest,
+        pausedAt: connections.find((it) => it.pausedAt !== undefined)?.pausedAt,
+      }}
+      grantIds={newest.isPassing
+        ? connections.map(({ grantId }) => grantId)
+        : undefined}
+      scopes={[...scopes.values()]}
+      callsHref={client.callsHref}
+    >
       {connections.length > 1 && (
         <p class="small soft">
           {connections.length}{" "}
@@ -155,14 +187,7 @@ function ClientRow(
       {connections.map((connection) => (
         <ConnectionFacts connection={connection} now={now} />
       ))}
-      <CallsLink href={client.callsHref} of={name} />
-      <NarrowForm
-        {...form}
-        grantId={newest.grantId}
-        scopes={[...scopes.values()]}
-        of={name}
-      />
-    </li>
+    </ConnectionRow>
   );
 }
 

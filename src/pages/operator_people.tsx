@@ -5,10 +5,14 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { ClientCell, ClientName, type UsedClient } from "./client_name.tsx";
+import {
+  ClientCell,
+  ClientName,
+  destinationOf,
+  type UsedClient,
+} from "./client_name.tsx";
 import { EndForm } from "./connection_forms.tsx";
 import type { ConnectionInWords } from "./connections_section.tsx";
-import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";

@@ -6,9 +6,8 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import { ClientName } from "./client_name.tsx";
-import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import {
-  CallsLink,
+  ConnectionRow,
   CutNote,
   MayUse,
   PausedNote,
@@ -154,20 +153,17 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
 function TokenRow(
   { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
 ) {
-  const { grantId, scopes, createdAt, usedAt, endsAt } = token;
+  const { scopes, createdAt, usedAt, endsAt } = token;
   const name = displayName(token.name);
   return (
-    <li>
-      <div class="row-head">
-        <h2 class="row-title">
-          <bdi>{name}</bdi>
-        </h2>
-        <ConnectionButtons
-          {...form}
-          connection={token}
-          of={name}
-        />
-      </div>
+    <ConnectionRow
+      {...form}
+      name={name}
+      title={<bdi>{name}</bdi>}
+      connection={token}
+      scopes={scopes}
+      callsHref={token.callsHref}
+    >
       <p class="small soft">
         <PausedNote at={token.pausedAt} now={now} />
         Made <Moment at={createdAt} now={now} />,{" "}
@@ -179,13 +175,6 @@ function TokenRow(
         <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
         <MayUse scopes={scopes} />
       </p>
-      <CallsLink href={token.callsHref} of={name} />
-      <NarrowForm
-        {...form}
-        grantId={grantId}
-        scopes={scopes}
-        of={name}
-      />
-    </li>
+    </ConnectionRow>
   );
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ChooserPage } from "../../src/pages/chooser_page.tsx";
+import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
 import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import type { Client } from "../../src/auth/rules/client.ts";

@@ -9,7 +9,7 @@ import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
 import { accountPages } from "./account_page.ts";
-import type { AccountPart } from "./account_part.ts";
+import type { AccountPart } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";

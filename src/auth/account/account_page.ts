@@ -1,21 +1,24 @@
 /**
  * The pages of the account: a frame, one part in it, or the button to sign in.
+ * A part has its address, its heading, who sees it, and how it is made.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { nameOf } from "../rules/person.ts";
 import {
   AccountPage,
   isChanged,
+  type PartLink,
   SignInPage,
 } from "../../pages/account_page.tsx";
+import type { FormPage } from "../../pages/form.tsx";
 import { page } from "../../pages/respond.ts";
-import type { AccountPart } from "./account_part.ts";
 import type { AccountServices } from "./account_services.ts";
-import type { AccountPlaces } from "./places.ts";
+import type { AccountPlaces, PlacedPart } from "./places.ts";
 import type { SignedIn } from "./signed_in.ts";
 import { now } from "../../clock.ts";
 import { mintCsrf } from "../../http/csrf.ts";
@@ -23,6 +26,28 @@ import { redirect } from "../../http/redirect.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
+
+/** A signed-in person who opens a part. */
+export interface Visit extends SignedIn {
+  isOperator: boolean;
+  /** The name of the provider that they signed in at. */
+  providerName: string;
+  /** The parameters of its address. */
+  query: Readonly<Record<string, string>>;
+  /** For the forms of its page. */
+  form: Required<FormPage>;
+  /** Epoch seconds. */
+  now: number;
+}
+
+/** A part of the account page. */
+export interface AccountPart extends PartLink, PlacedPart {
+  title: string;
+  /** True if a form of it may lead to the provider. */
+  leadsAway?: true;
+  /** Reads what it shows, and shows it. */
+  show(visit: Visit): Promise<Child>;
+}
 
 /** The pages of one person: some of them read all that they have. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };

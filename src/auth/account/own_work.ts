@@ -23,7 +23,7 @@ import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { bindingOf } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
-import type { AccountPart, Visit } from "./account_part.ts";
+import type { AccountPart, Visit } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 import { clientNameOf } from "./own_grants.ts";
 import type { AccountPlaces } from "./places.ts";
