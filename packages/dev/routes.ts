@@ -14,10 +14,9 @@ import { cspSource } from "../../src/pages/respond.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
-import { Client, SignIn } from "../client/mod.ts";
-import { devClient } from "./dev_client.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
-import { HOST_OPTIONS, hostView } from "./host_view.ts";
+import { PARTS } from "./host_parts.ts";
+import { HOST_OPTIONS } from "./host_view.ts";
 import { HOST_STYLE } from "./host_style.ts";
 import { PALETTE } from "./palette.ts";
 import { PROBLEM_SCRIPT } from "./problem_script.ts";
@@ -25,10 +24,7 @@ import { runHostPage } from "./run_host_page.ts";
 
 /** Some bundlers wrap functions in a call of __name to keep their names. */
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
-  hostView: ${hostView},
-  devClient: ${devClient},
-  Client: ${Client},
-  SignIn: ${SignIn},
+  ${Object.entries(PARTS).map(([name, part]) => `${name}: ${part},`).join("\n")}
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;
