@@ -5,47 +5,34 @@
  * @module
  * @see MCP Apps 2026-01-26, Communication Protocol
  */
-import type { DisplayMode, View, ViewResult, ViewState } from "./view.ts";
+import type { hostChannel, Loose } from "./host_channel.ts";
 import type { PageElement, PageWindow } from "./page_window.ts";
-
-/** A JSON-RPC message, in either direction. */
-interface Message {
-  jsonrpc: "2.0";
-  id?: string | number;
-  method?: string;
-  params?: Loose;
-  result?: Loose;
-  error?: { code: number; message: string };
-}
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
+import type {
+  DisplayMode,
+  View,
+  ViewAbilities,
+  ViewResult,
+  ViewState,
+  ViewStatus,
+} from "./view.ts";
+import type { viewResult } from "./view_result.ts";
 
 /**
- * Connects a page to the host around it. In a bundled page, import it;
- * elsewhere `<script src="tool-server/view"></script>` calls it and stores the
- * result in `view`.
- *
- * Its source text is put into that page, so it uses nothing from outside.
+ * Makes the view of a page. Its source text is put into that page, so it uses
+ * nothing from outside: the functions that it calls come as arguments.
  */
-export function connectView<
-  I = Record<string, unknown>,
-  O = Record<string, unknown>,
->(
-  window: object = globalThis,
+export function makeView<I, O>(
+  window: object,
+  openChannel: typeof hostChannel,
+  resultOf: typeof viewResult,
 ): View<I, O> {
   const page = window as PageWindow;
   const { document, parent } = page;
   const root = document.documentElement;
   const dark = page.matchMedia("(prefers-color-scheme: dark)");
-  const waiting = new Map<
-    number,
-    { resolve(result: Loose): void; reject(error: Error): void }
-  >();
   const renders = new Set<(state: ViewState<I, O>) => void>();
   const endings: (() => void | Promise<void>)[] = [];
   const nothing: ViewResult<O> = { text: "", content: [], meta: {} };
-  let lastId = 0;
   let opensLinks = false;
   let isConnected = false;
   let size = "";
@@ -54,16 +41,20 @@ export function connectView<
     status: parent === page ? "alone" : "connecting",
     theme: dark.matches ? "dark" : "light",
     mode: "inline",
-    can: {
-      call: false,
-      read: false,
-      say: false,
-      tell: false,
-      download: false,
-      modes: [],
-    },
+    can: abilities({}),
     context: {},
   };
+
+  function abilities(has: Loose): ViewAbilities {
+    return {
+      call: !!has.serverTools,
+      read: !!has.serverResources,
+      say: !!has.message,
+      tell: !!has.updateModelContext,
+      download: !!has.downloadFile,
+      modes: [],
+    };
+  }
 
   function change(more: Partial<ViewState<I, O>>): void {
     state = { ...state, ...more };
@@ -85,23 +76,6 @@ export function connectView<
     post({ method: "ui/notifications/size-changed", params });
   }
 
-  function post(message: Omit<Message, "jsonrpc">): void {
-    // A host's origin cannot be known, so views are identified by their
-    // windows.
-    parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
-  }
-
-  function ask(method: string, params: Loose): Promise<Loose> {
-    if (parent === page) {
-      return Promise.reject(new Error("There is no host around this page"));
-    }
-    const id = ++lastId;
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      post({ id, method, params });
-    });
-  }
-
   /** Asks once the host is there. Some hosts answer a refusal as a result. */
   async function request(method: string, params: Loose): Promise<Loose> {
     await ready;
@@ -112,29 +86,8 @@ export function connectView<
     return result ?? {};
   }
 
-  function resultOf(
-    { structuredContent, content = [], _meta }: Loose,
-  ): ViewResult<O> {
-    const texts: string[] = content.flatMap(({ type, text }: Loose) =>
-      type === "text" ? [text] : []
-    );
-    let data = structuredContent;
-    // Claude Desktop drops structuredContent; the text has it too.
-    for (const text of texts) {
-      if (data !== undefined) break;
-      try {
-        const value = JSON.parse(text);
-        if (typeof value === "object") data = value ?? undefined;
-      } catch {
-        // It was text for people.
-      }
-    }
-    return {
-      ...(data !== undefined && { data }),
-      text: texts.join("\n"),
-      content,
-      meta: _meta ?? {},
-    };
+  function begin(status: ViewStatus, { arguments: input }: Loose): void {
+    change({ ...nothing, data: undefined, input, status });
   }
 
   async function showResult(params: Loose): Promise<void> {
@@ -185,41 +138,19 @@ export function connectView<
 
   /** Handlers of the host's notifications, by the last word of the method. */
   const heard: Record<string, (params: Loose) => unknown> = {
-    "tool-input-partial": ({ arguments: input }) =>
-      change({ ...nothing, data: undefined, input, status: "arriving" }),
-    "tool-input": ({ arguments: input }) =>
-      change({ ...nothing, data: undefined, input, status: "running" }),
+    "tool-input-partial": (params) => begin("arriving", params),
+    "tool-input": (params) => begin("running", params),
     "tool-result": showResult,
     "tool-cancelled": ({ reason = "" }) =>
       change({ status: "cancelled", text: reason }),
     "host-context-changed": take,
   };
 
-  /** Handlers of the host's requests. */
-  const asked: Record<string, () => unknown> = {
-    ping: () => ({}),
-    "ui/resource-teardown": async () => {
-      await Promise.allSettled(endings.map((finish) => finish()));
-      return {};
-    },
-  };
-
-  page.addEventListener("message", async ({ source, data }: Loose) => {
-    if (source !== parent || data?.jsonrpc !== "2.0") return;
-    const { id, method, params = {}, result, error }: Message = data;
-    if (method === undefined) {
-      const open = waiting.get(id as number);
-      waiting.delete(id as number);
-      if (error) open?.reject(new Error(error.message));
-      else open?.resolve(result);
-    } else if (id === undefined) {
-      heard[method.replace("ui/notifications/", "")]?.(params);
-    } else if (asked[method]) {
-      post({ id, result: await asked[method]() });
-    } else {
-      post({ id, error: { code: -32601, message: `No method ${method}` } });
-    }
-  });
+  const { post, ask } = openChannel(
+    page,
+    heard,
+    () => Promise.allSettled(endings.map((finish) => finish())),
+  );
 
   dark.addEventListener("change", () => {
     if (state.context.theme === undefined) {
@@ -253,14 +184,7 @@ export function connectView<
     state = {
       ...state,
       host: hostInfo,
-      can: {
-        call: !!has.serverTools,
-        read: !!has.serverResources,
-        say: !!has.message,
-        tell: !!has.updateModelContext,
-        download: !!has.downloadFile,
-        modes: [],
-      },
+      can: abilities(has),
       // Anything that arrived before the answer is kept.
       status: state.status === "connecting" ? "running" : state.status,
     };
@@ -295,10 +219,9 @@ export function connectView<
       await request("ui/message", { role: "user", content });
     },
     async tell(text, data) {
-      await request("ui/update-model-context", {
-        content: [{ type: "text", text }],
-        ...(data && { structuredContent: data }),
-      });
+      const content = [{ type: "text", text }];
+      const more = data && { structuredContent: data };
+      await request("ui/update-model-context", { content, ...more });
     },
     async display(mode) {
       const given = await request("ui/request-display-mode", { mode });
