@@ -18,7 +18,7 @@ import {
   waitKey,
   waitsOfKey,
 } from "./keys.ts";
-import { userOfRun } from "./task_runs.ts";
+import { userOfRun } from "./run_record.ts";
 import { absent, type Transaction, type Write } from "./transaction.ts";
 import { setWake } from "./wakes.ts";
 import {

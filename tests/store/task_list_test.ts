@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { taskListStore } from "../../src/store/task_list.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { testOnDatabases } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -24,7 +23,7 @@ testOnDatabases(
   async (kv, other) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
-    const list = taskListStore(new Database(other));
+    const list = taskStore(new Database(other));
     const ids = async (most: number) => {
       const { tasks, count } = await list.newest(BINDING, most);
       return [count, ...tasks.map(({ taskId }) => taskId)];
@@ -52,7 +51,7 @@ testOnDatabases(
   async (kv, other) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
-    const list = taskListStore(new Database(other));
+    const list = taskStore(new Database(other));
     await tasks.create("t", OWNER);
     await tasks.end("t", {
       status: "completed",

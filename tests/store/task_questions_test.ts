@@ -32,7 +32,7 @@ Deno.test("answer() lets a task work on once nothing is asked any more", () =>
   withKv(async (kv) => {
     const { tasks, find, isAsked } = await begin(kv);
     const asked = ["a", "b"].map((key) =>
-      tasks.ask("t", key, question(key), never)
+      tasks.ask("t", key, question(key), { signal: never })
     );
     await isAsked(2);
     await tasks.answer("t", { a: { n: 1 } });
@@ -54,7 +54,7 @@ Deno.test("answer() writes nothing where nothing was asked", () =>
 Deno.test("answer() leaves nothing of an answer that came second", () =>
   withKv(async (kv) => {
     const { tasks, isAsked } = await begin(kv);
-    const asked = tasks.ask("t", "a", question("a"), never);
+    const asked = tasks.ask("t", "a", question("a"), { signal: never });
     await isAsked(1);
     await Promise.all(
       [1, 2].map(() => tasks.answer("t", { a: { text: LONG } })),
@@ -66,7 +66,7 @@ Deno.test("answer() leaves nothing of an answer that came second", () =>
 Deno.test("ask() leaves nothing of a long question behind", () =>
   withKv(async (kv) => {
     const { tasks, isAsked } = await begin(kv);
-    const asked = tasks.ask("t", "a", question(LONG), never);
+    const asked = tasks.ask("t", "a", question(LONG), { signal: never });
     await isAsked(1);
     assert(await texts(kv) > 0);
     await tasks.answer("t", { a: {} });
@@ -79,7 +79,9 @@ Deno.test("ask() has room for a thousand characters in the task's record", () =>
     const { tasks, isAsked } = await begin(kv);
     const empty = JSON.stringify(question("")).length;
     const asked = [1000, 1001].map((length, n) =>
-      tasks.ask("t", `${n}`, question("x".repeat(length - empty)), never)
+      tasks.ask("t", `${n}`, question("x".repeat(length - empty)), {
+        signal: never,
+      })
     );
     await isAsked(2);
     assert.equal(await texts(kv), 1);
@@ -91,7 +93,7 @@ Deno.test("ask() ends with the signal's reason", () =>
   withKv(async (kv) => {
     const { tasks, isAsked } = await begin(kv);
     const abort = new AbortController();
-    const asked = tasks.ask("t", "a", question("a"), abort.signal);
+    const asked = tasks.ask("t", "a", question("a"), { signal: abort.signal });
     await isAsked(1);
     abort.abort(new Error("enough"));
     await assert.rejects(asked, /enough/);

@@ -10,7 +10,7 @@
  */
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import type { ListedTask, TaskListStore } from "../../store/task_list.ts";
+import type { ListedTask } from "../../store/task_list.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import { bindingOf } from "../rules/grant.ts";
 import type { Permissions } from "../rules/permissions.ts";
@@ -25,15 +25,14 @@ export interface OwnWorkSources {
   baseUrl: string;
   permissions?: Permissions;
   grants: Pick<GrantStore, "find">;
-  tasks: Pick<TaskStore, "find">;
-  taskList: TaskListStore;
+  tasks: Pick<TaskStore, "find" | "newest">;
 }
 
 export type OwnWork = ReturnType<typeof ownWork>;
 
 /** Makes the reader of people's tasks. */
 export function ownWork(
-  { baseUrl, permissions, grants, tasks, taskList }: OwnWorkSources,
+  { baseUrl, permissions, grants, tasks }: OwnWorkSources,
 ) {
   const resource = resourceOf(baseUrl);
 
@@ -66,7 +65,7 @@ export function ownWork(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const binding = bindingOfPerson(session);
-      const listed = await taskList.newest(binding, MOST_TASKS);
+      const listed = await tasks.newest(binding, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)

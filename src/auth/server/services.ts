@@ -31,7 +31,6 @@ import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import { stepFailureStore } from "../../store/step_failures.ts";
 import { stepStore } from "../../store/steps.ts";
-import { taskListStore } from "../../store/task_list.ts";
 import { taskRunStore } from "../../store/task_runs.ts";
 import { taskStore } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
@@ -160,7 +159,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     lifetimes,
     waits,
     tasks,
-    taskList: taskListStore(database),
     taskRuns: taskRunStore(database),
     steps: stepStore(database),
     stepFailures: stepFailureStore(database, log),

@@ -13,11 +13,8 @@ import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import { stepFailureStore } from "../../store/step_failures.ts";
 import { type Step, stepStore } from "../../store/steps.ts";
-import {
-  type Hold,
-  type RunBeginning,
-  taskRunStore,
-} from "../../store/task_runs.ts";
+import type { Hold, RunBeginning } from "../../store/run_record.ts";
+import { taskRunStore } from "../../store/task_runs.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";

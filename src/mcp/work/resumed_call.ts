@@ -8,7 +8,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/outcome.ts";
-import type { Hold, RunBeginning } from "../../store/task_runs.ts";
+import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";

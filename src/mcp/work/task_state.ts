@@ -8,7 +8,8 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { RpcCode } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
-import { DIED, type Task, type TaskEnd } from "../../store/tasks.ts";
+import { DIED, type TaskEnd } from "../../store/task_end.ts";
+import type { Task } from "../../store/task_record.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
 
 /**

@@ -5,7 +5,8 @@
  * @module
  */
 import type { Logger } from "../../log/log.ts";
-import { HEARTBEAT_SECONDS, type TaskStore } from "../../store/tasks.ts";
+import { HEARTBEAT_SECONDS } from "../../store/leases.ts";
+import type { TaskStore } from "../../store/tasks.ts";
 import {
   CANCELLED,
   EXPELLED,

@@ -181,7 +181,7 @@ export class WorkOfTask implements Work {
         this.requestId,
         this.#unusedKey(key ?? method.split("/")[0]),
         { method, params },
-        signal,
+        { signal },
       );
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
@@ -203,10 +203,7 @@ export class WorkOfTask implements Work {
     return await durable.question(
       key,
       (keep) =>
-        tasks.askOnce(this.requestId, key, { method, params }, {
-          signal,
-          keep,
-        }),
+        tasks.ask(this.requestId, key, { method, params }, { signal, keep }),
     );
   }
 
