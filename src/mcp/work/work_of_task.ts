@@ -39,23 +39,21 @@ export interface Recalled {
 }
 
 /** The surroundings of a task's work. */
-export interface Surroundings {
+interface Surroundings {
   tasks: TaskStore;
-  /** Open questions. */
-  questions: CallerBound;
   signal: AbortSignal;
   clock: Clock;
   log: Logger;
-  /** Notes that the task waits for a person; what it gives, that it does not. */
-  wait(): () => void;
-  /** The waits of durable work for a word from outside. */
-  waits?: WaitStore;
-  /** The tool of durable work. */
-  tool?: string;
   /** The call that became the task while it ran. */
   begun?: Recalled & { readonly authored: AuthoredRun };
-  /** The run of durable work. */
-  durable?: DurableRun;
+  /** The bound on questions; durable work, which keeps them, has none. */
+  asking?: {
+    questions: CallerBound;
+    /** Notes that the task waits for a person; what it gives, that it does not. */
+    wait(): () => void;
+  };
+  /** The run of durable work, and its waits for a word from outside. */
+  durable?: { run: DurableRun; waits: WaitStore; tool: string };
 }
 
 /** The work that a task's context speaks for. */
@@ -85,11 +83,11 @@ export class WorkOfTask implements Work {
     surroundings: Surroundings,
   ) {
     const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log, begun, durable } = surroundings;
-    this.durable = durable;
-    if (durable) {
+    const { tasks, clock, signal, log, begun } = surroundings;
+    const run = this.durable = surroundings.durable?.run;
+    if (run) {
       this.keepAnswer = (key, ask) =>
-        durable.question(this.#unusedKey(key ?? "page"), async (keep) => {
+        run.question(this.#unusedKey(key ?? "page"), async (keep) => {
           await keep(JSON.stringify(await ask()));
         });
     }
@@ -132,14 +130,14 @@ export class WorkOfTask implements Work {
     id: string,
     options: WaitOptions,
   ): Promise<unknown> {
-    const { waits, tool = "", signal } = this.#surroundings;
+    const { durable: work, signal } = this.#surroundings;
     try {
       return await waitForMoment(
         durable,
         {
-          waits: waits!,
+          waits: work!.waits,
           taskId: this.requestId,
-          tool,
+          tool: work!.tool,
           caller: this.caller,
           isMany: this.#countedAs?.isMany === true,
           signal,
@@ -169,42 +167,28 @@ export class WorkOfTask implements Work {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { questions, tasks, signal, wait, begun } = this.#surroundings;
+    const { tasks, signal, asking, begun } = this.#surroundings;
     const known = begun?.recall(method, params, key);
     if (known) return known;
-    const { durable } = this;
-    if (durable) return await this.#askOnce(durable, method, params, key);
-    questions.take(this.#countedAs);
-    const goOn = wait();
+    const question = { method, params };
+    const ask = (name: string, keep?: (answer: string) => Promise<void>) =>
+      tasks.ask(this.requestId, name, question, { signal, keep });
+    const name = key ?? method.split("/")[0];
+    if (this.durable) {
+      // It has the same key in every run.
+      const unused = this.#unusedKey(name);
+      return await this.durable.question(unused, (keep) => ask(unused, keep));
+    }
+    asking!.questions.take(this.#countedAs);
+    const goOn = asking!.wait();
     try {
-      return await tasks.ask(
-        this.requestId,
-        this.#unusedKey(key ?? method.split("/")[0]),
-        { method, params },
-        { signal },
-      );
+      return await ask(this.#unusedKey(name));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
       goOn();
-      questions.release(this.#countedAs);
+      asking!.questions.release(this.#countedAs);
     }
-  }
-
-  /** Asks in durable work: a question has the same key in every run. */
-  async #askOnce(
-    durable: DurableRun,
-    method: string,
-    params: JsonObject,
-    name?: string,
-  ): Promise<JsonObject> {
-    const { tasks, signal } = this.#surroundings;
-    const key = this.#unusedKey(name ?? method.split("/")[0]);
-    return await durable.question(
-      key,
-      (keep) =>
-        tasks.ask(this.requestId, key, { method, params }, { signal, keep }),
-    );
   }
 
   /** A key never stands for two questions of one task. */
