@@ -24,7 +24,7 @@ import {
   taskOfRun,
 } from "./run_at_work.ts";
 import { Takeovers } from "./takeovers.ts";
-import type { Beginning } from "./task_at_work.ts";
+import type { Beginning } from "./work_of_task.ts";
 import { TaskRoom } from "./task_room.ts";
 import { EXPELLED } from "./task_state.ts";
 

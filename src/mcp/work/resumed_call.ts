@@ -15,7 +15,7 @@ import { type Reported, reportTask } from "../exchange/report.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
-import type { Beginning } from "./task_at_work.ts";
+import type { Beginning } from "./work_of_task.ts";
 
 /** The words for work without the sign-in of a request. */
 export const LACKS_UPSTREAM =

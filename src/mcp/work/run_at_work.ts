@@ -17,9 +17,9 @@ import type { WaitStore } from "../../store/waits.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { DurableRun, Expelled, Left } from "./durable_run.ts";
 import { DivergenceError, nameOf } from "./step_order.ts";
-import { type Beginning, TaskAtWork } from "./task_at_work.ts";
+import { TaskAtWork } from "./task_at_work.ts";
 import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
-import { WorkOfTask } from "./work_of_task.ts";
+import { type Beginning, WorkOfTask } from "./work_of_task.ts";
 
 /** A tool's durable work. */
 export interface DurableWork {

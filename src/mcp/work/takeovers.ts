@@ -19,8 +19,13 @@ import type { CountedAs } from "../exchange/counted_as.ts";
 const RUNS_PER_ROUND = 32;
 /** The most runs that are taken over as long as they are at work. */
 const MOST_TAKEN = 200;
-/** The most of them that are one caller's; of many people's, twice as many. */
+/**
+ * The most of them that are one caller's: this many, and no more than half of
+ * the places that are free, so that a few people who work together leave some
+ * to others. Of many people's, twice as many.
+ */
 export const TAKEN_PER_CALLER = 50;
+const FREE_SHARE = 1 / 2;
 /** The time until another look at work whose caller has so many. */
 const BUSY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
@@ -144,7 +149,9 @@ export class Takeovers {
   async #goOn(hold: Hold): Promise<void> {
     const { database, runs, goOn } = this.#taker;
     const { countedAs } = hold.run;
-    if (!this.#bound.hasRoom(countedAs)) {
+    const share = (MOST_TAKEN - this.#taken) * FREE_SHARE;
+    const most = Math.min(share, TAKEN_PER_CALLER);
+    if (!this.#bound.hasRoom(countedAs, most)) {
       // Others' work must not wait for one caller's.
       await runs.park(hold, database.now() + BUSY_SECONDS);
       return;

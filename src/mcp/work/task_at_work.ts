@@ -5,17 +5,14 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Authenticated, Caller } from "../../caller.ts";
+import type { Caller } from "../../caller.ts";
 import { HttpError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Outcome } from "../../log/outcome.ts";
 import { HEARTBEAT_SECONDS } from "../../store/leases.ts";
 import { persist } from "../../store/persist.ts";
 import type { TaskEnd } from "../../store/task_end.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { fire } from "../exchange/abort.ts";
-import type { Work } from "../exchange/call_context.ts";
-import type { Running } from "../exchange/running.ts";
 import {
   CANCELLED,
   endingOf,
@@ -25,20 +22,10 @@ import {
   stateOf,
   STOPPED,
 } from "./task_state.ts";
-import type { WorkOfTask } from "./work_of_task.ts";
+import type { Beginning, WorkOfTask } from "./work_of_task.ts";
 
 /** The time after which a task's permission is checked again. */
 const LIVE_MILLISECONDS = 1000;
-
-/** A request that becomes a task. */
-export interface Beginning extends Work, Pick<Running, "countedAs"> {
-  readonly authenticated: Authenticated;
-  /**
-   * Records the end of the task in the log, and for the person in whose name it
-   * ran.
-   */
-  endTask(taskId: string, outcome: Outcome): void;
-}
 
 /** The surroundings of a task at work. */
 interface Around {

@@ -13,9 +13,9 @@ import type { Context } from "../../authoring/context.ts";
 import type { AuthoredRun } from "../exchange/authored_run.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
-import { type Beginning, TaskAtWork } from "./task_at_work.ts";
+import { TaskAtWork } from "./task_at_work.ts";
 import { TaskRoom } from "./task_room.ts";
-import { type Recalled, WorkOfTask } from "./work_of_task.ts";
+import { type Beginning, type Recalled, WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
 

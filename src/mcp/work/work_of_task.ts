@@ -7,16 +7,16 @@
  */
 import type { Durable, McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/moment.ts";
-import type { Caller, Upstream } from "../../caller.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
+import type { Outcome } from "../../log/outcome.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
-import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
@@ -36,6 +36,18 @@ export interface Recalled {
     params: JsonObject,
     key?: string,
   ): JsonObject | undefined;
+}
+
+/** A request that becomes a task. */
+export interface Beginning extends Work, Pick<Running, "countedAs"> {
+  readonly authenticated: Authenticated;
+  /** True if its client, who knows no tasks, is told the progress. */
+  readonly awaitsTask?: boolean;
+  /**
+   * Records the end of the task in the log, and for the person in whose name it
+   * ran.
+   */
+  endTask(taskId: string, outcome: Outcome): void;
 }
 
 /** The surroundings of a task's work. */
@@ -72,17 +84,17 @@ export class WorkOfTask implements Work {
   readonly durable?: DurableRun;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
-  readonly #countedAs?: CountedAs;
+  readonly #request: Beginning;
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
 
   constructor(
     readonly requestId: string,
-    request: Work & Pick<Running, "countedAs">,
+    request: Beginning,
     surroundings: Surroundings,
   ) {
-    const { caller, countedAs, upstream, client, meta, changes } = request;
+    const { caller, upstream, client, meta, changes } = request;
     const { tasks, clock, signal, log, begun } = surroundings;
     const run = this.durable = surroundings.durable?.run;
     if (run) {
@@ -92,7 +104,7 @@ export class WorkOfTask implements Work {
         });
     }
     this.lacksUpstream = request.lacksUpstream;
-    this.#countedAs = countedAs;
+    this.#request = request;
     this.#surroundings = surroundings;
     this.signal = signal;
     this.caller = caller;
@@ -139,7 +151,7 @@ export class WorkOfTask implements Work {
           taskId: this.requestId,
           tool: work!.tool,
           caller: this.caller,
-          isMany: this.#countedAs?.isMany === true,
+          isMany: this.#request.countedAs?.isMany === true,
           signal,
           tell: (message) => this.status.tell(message),
         },
@@ -153,11 +165,18 @@ export class WorkOfTask implements Work {
     }
   }
 
-  /** Tasks have no notifications; progress becomes the status. */
+  /**
+   * Progress becomes the status: tasks have no notifications. A call that waits
+   * for its task has.
+   */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
     // Its client has heard of this.
     if (this.durable?.isReplay) return;
+    const { awaitsTask, progressToken } = this.#request;
+    if (awaitsTask && progressToken !== undefined) {
+      await this.#request.notify(method, { ...params, progressToken });
+    }
     const message = messageOf(params);
     if (message !== undefined) await this.status.tell(message);
   }
@@ -179,7 +198,7 @@ export class WorkOfTask implements Work {
       const unused = this.#unusedKey(name);
       return await this.durable.question(unused, (keep) => ask(unused, keep));
     }
-    asking!.questions.take(this.#countedAs);
+    asking!.questions.take(this.#request.countedAs);
     const goOn = asking!.wait();
     try {
       return await ask(this.#unusedKey(name));
@@ -187,7 +206,7 @@ export class WorkOfTask implements Work {
       throw signal.aborted ? signal.reason : error;
     } finally {
       goOn();
-      asking!.questions.release(this.#countedAs);
+      asking!.questions.release(this.#request.countedAs);
     }
   }
 
