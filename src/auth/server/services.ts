@@ -32,7 +32,6 @@ import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import { stepFailureStore } from "../../store/step_failures.ts";
 import { stepStore } from "../../store/steps.ts";
-import { taskListStore } from "../../store/task_list.ts";
 import { taskRunStore } from "../../store/task_runs.ts";
 import { taskStore } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
@@ -103,7 +102,6 @@ function openStores(
     secrets: secretStore(database),
     stepFailures: stepFailureStore(database, log),
     steps: stepStore(database),
-    taskList: taskListStore(database),
     taskRuns: taskRunStore(database),
     tasks: taskStore(database),
     upstreamTokens: upstreamTokenStore(database),

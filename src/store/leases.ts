@@ -1,16 +1,35 @@
 /**
- * Leases that seem to have lapsed. An expired lease alone proves nothing: the
- * database may have been away, so that its holder could not renew it, and the
- * clocks of two machines differ. A lease has lapsed once it was not renewed for
- * two heartbeats in which the database answered, by the clock of the process
- * that looks.
+ * Leases of tasks: the right of one process to work on one, until a time. An
+ * expired lease alone proves nothing: the database may have been away, so that
+ * its holder could not renew it, and the clocks of two machines differ. A lease
+ * has lapsed once it was not renewed for two heartbeats in which the database
+ * answered, by the clock of the process that looks.
  *
  * @module
  */
-import type { Database, Entry } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
+import { taskLeaseKey } from "./keys.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The time after which work whose lease is not renewed may have died. */
+export const LEASE_SECONDS = 30;
+/** The time between renewals of a lease, in seconds. */
+export const HEARTBEAT_SECONDS = 5;
+/** The time for which an expired lease is watched. */
+export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most leases that are looked at, each for a few seconds. */
 const MOST_LOOKED_AT = 10_000;
+
+/** Adds the lease of this process to a transaction. */
+export function setLease(
+  transaction: Transaction,
+  taskId: string,
+  now: number,
+): Transaction {
+  const expiresAt = now + LEASE_SECONDS;
+  return transaction.set<Expiring>(taskLeaseKey(taskId), { expiresAt });
+}
 
 interface Suspicion {
   versionstamp: string | null;
