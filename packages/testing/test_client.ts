@@ -102,7 +102,8 @@ export class TestClient {
 
   /**
    * Calls a tool and waits for its answer; if it becomes a task, for the end of
-   * the task. Typed if given the tool itself, untyped if given its name.
+   * the task, also where the server tells of the task in words. Typed if given
+   * the tool itself, untyped if given its name.
    *
    * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
@@ -117,7 +118,10 @@ export class TestClient {
       request.begin();
       return await new TestTask<O>(`${result.taskId}`, request).result();
     }
-    return new TestResult(result as unknown as CallToolResult, request);
+    return new TestResult(
+      await request.resultOf(result as unknown as CallToolResult),
+      request,
+    );
   }
 
   /**
