@@ -13,7 +13,7 @@ import { isObject, type JsonObject } from "../../src/json.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
-import { Client, SignIn } from "../client/mod.ts";
+import { classText, Client, SignIn } from "../client/mod.ts";
 import { devClient } from "./dev_client.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { HOST_OPTIONS, hostView } from "./host_view.ts";
@@ -26,8 +26,8 @@ import { runHostPage } from "./run_host_page.ts";
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
   hostView: ${hostView},
   devClient: ${devClient},
-  Client: ${Client},
-  SignIn: ${SignIn},
+  Client: ${classText(Client)},
+  SignIn: ${classText(SignIn)},
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;
