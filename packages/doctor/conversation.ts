@@ -4,10 +4,8 @@
  *
  * @module
  */
-import { isObject } from "../../src/json.ts";
-import type { ServerError } from "../client/mod.ts";
+import type { Json, ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Json } from "../client/mod.ts";
 import type { Site } from "./site.ts";
 
 /** The server's description of itself. */
@@ -48,10 +46,10 @@ export async function introduce(
     result = await answered("server/discover", () => client.introduction());
   }
 
-  const ask = (method: string, params: Json) =>
-    answered(method, () => client.request(method, params));
+  const list = (method: string, member: string) =>
+    answered(method, () => client.list(method, member, MAX_PAGES));
 
-  const { items: tools, isOnePage } = await list(ask, "tools/list", "tools");
+  const { items: tools, pages } = await list("tools/list", "tools");
   const about = result._meta as Json | undefined;
   const info = result.serverInfo ??
     about?.["io.modelcontextprotocol/serverInfo"];
@@ -60,35 +58,21 @@ export async function introduce(
     instructions: result.instructions as string | undefined,
     capabilities: (result.capabilities ?? {}) as Json,
     tools,
-    isOnePage,
-    read: (uri) => ask("resources/read", { uri }),
-    skills: async () => (await list(ask, "skills/list", "skills")).items,
+    isOnePage: pages === 1,
+    read: (uri) =>
+      answered(
+        "resources/read",
+        () => client.request("resources/read", { uri }),
+      ),
+    skills: async () => (await list("skills/list", "skills")).items,
   };
 }
 
-/** Reads all items of a list; `isOnePage` if there is one page. */
-async function list(
-  ask: (method: string, params: Json) => Promise<Json>,
-  method: string,
-  member: string,
-): Promise<{ items: Json[]; isOnePage: boolean }> {
-  let items: Json[] = [];
-  let cursor: unknown;
-  let pages = 0;
-  do {
-    const page = await ask(method, cursor === undefined ? {} : { cursor });
-    const some = page[member];
-    items = items.concat(Array.isArray(some) ? some.filter(isObject) : []);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && ++pages < MAX_PAGES);
-  return { items, isOnePage: pages === 0 };
-}
-
 /** @throws {Fault} for a request that is refused */
-async function answered(
+async function answered<T>(
   method: string,
-  ask: () => Promise<Json>,
-): Promise<Json> {
+  ask: () => Promise<T>,
+): Promise<T> {
   try {
     return await ask();
   } catch (error) {
