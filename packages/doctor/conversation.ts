@@ -13,11 +13,12 @@ export interface Introduction {
   /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
-  capabilities: Json;
+  /** The extensions that its capabilities name. */
+  extensions: Json;
   tools: readonly Json[];
   /** True if the first page of the list holds all tools. */
   isOnePage: boolean;
-  /** Reads a resource. */
+  /** Reads the first content of a resource; `{}` if it has none. */
   read(uri: string): Promise<Json>;
   skills(): Promise<readonly Json[]>;
 }
@@ -56,14 +57,16 @@ export async function introduce(
   return {
     serverInfo: (info ?? {}) as Json,
     instructions: result.instructions as string | undefined,
-    capabilities: (result.capabilities ?? {}) as Json,
+    extensions: Object(Object(result.capabilities).extensions),
     tools,
     isOnePage: pages === 1,
-    read: (uri) =>
-      answered(
+    async read(uri) {
+      const { contents } = await answered(
         "resources/read",
         () => client.request("resources/read", { uri }),
-      ),
+      );
+      return Object(Array.isArray(contents) ? contents[0] : undefined);
+    },
     skills: async () => (await list("skills/list", "skills")).items,
   };
 }
