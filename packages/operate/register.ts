@@ -69,7 +69,6 @@ export function openRegister(database: Database, log: Logger) {
 
   return {
     list: people.list,
-    connections: (subject: string) => grants.listOfSubject(subject),
     blocks,
     endPerson: end.ofSubject,
 
