@@ -115,16 +115,16 @@ export class Conversation {
    * Gives the result of a call that was handed over in words, which it asks for
    * as a model does; any other answer as it is.
    */
-  async resultOf(answer: CallToolResult): Promise<CallToolResult> {
-    const taskId = parseNotYet(answer);
+  async resultOf(answer: JsonObject): Promise<JsonObject> {
+    const taskId = taskNamedIn(answer);
     if (taskId === undefined) return answer;
     this.#isHandedOver = true;
     const call = (name: string, options = this.options) =>
       this.run("tools/call", { name, arguments: { taskId } }, options);
     try {
       do {
-        answer = await call(TASK_STATUS) as unknown as CallToolResult;
-      } while (parseNotYet(answer) !== undefined);
+        answer = await call(TASK_STATUS);
+      } while (taskNamedIn(answer) !== undefined);
       return answer;
     } catch (error) {
       // No one will answer a question that the task may still wait for.
@@ -193,4 +193,8 @@ export class Conversation {
 
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "response" in error;
+}
+
+function taskNamedIn(answer: JsonObject): string | undefined {
+  return parseNotYet(answer as unknown as CallToolResult);
 }
