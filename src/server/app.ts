@@ -19,7 +19,7 @@ import { readiness } from "../http/readiness.ts";
 import { newReference } from "../log/reference.ts";
 import { isError } from "../thrown.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
-import { landing } from "../pages/landing.ts";
+import { landing } from "../pages/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../store/probe.ts";
 import { errorAnswer } from "./error_answer.ts";

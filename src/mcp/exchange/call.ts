@@ -63,6 +63,8 @@ export abstract class Call implements Work, Running {
   lasting?: Lasting;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
+  /** True if it waits for the end of that task, for a client without tasks. */
+  awaitsTask = false;
   #context?: Context;
   #authored?: AuthoredRun;
   #abort?: AbortController;
