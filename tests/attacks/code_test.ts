@@ -122,7 +122,9 @@ attacks("a code is good once", {
     const client = await target.register();
     const code = await client.signIn();
     const { body } = await client.redeem(code);
-    await redeemed(await target.register(), code);
+    await redeemed(await target.register(), code, {
+      code_verifier: client.verifier,
+    });
     const { status } = await client.refresh(body.refresh_token);
     assert.equal(status, 200);
   },

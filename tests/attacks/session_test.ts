@@ -201,6 +201,7 @@ attacks("a request state opens for its person, its request and a while", {
   "not longer": tampered((state) => `${state}AAAA`),
   "not empty": tampered(() => ""),
   "not as a number": tampered(() => 7),
+  "not as null": tampered(() => null),
   "not as an object": tampered(() => ({ answered: {}, asked: {} })),
   "not as JSON in the clear": tampered(() =>
     JSON.stringify({ answered: {}, asked: {}, expiresAt: 9e9 })

@@ -143,6 +143,9 @@ attacks("what was revoked is over within a second", {
     });
     time.tick(1);
     assert.equal(await statusOf(target, auth.authorization), 401);
+    // Its grant goes on.
+    const again = await refreshed(client, tokens.refresh_token);
+    assert.equal(again, "200 undefined");
   },
   "with the streams that it opened": async (target) => {
     const { client, tokens, auth } = await target.person("jo");

@@ -8,10 +8,7 @@ Deno.test("scopeDoubts() finds words without a scope and, where there are words,
   const words = { "mail:read": "Read your mail", "mail:sned": "Send mail" };
   assert.deepEqual(
     scopeDoubts(["mail:read", "mail:send", "mail:send"], words),
-    {
-      unneeded: ["mail:sned"],
-      wordless: ["mail:send"],
-    },
+    { unneeded: ["mail:sned"], wordless: ["mail:send"] },
   );
   assert.deepEqual(scopeDoubts(["mail:read"]), { unneeded: [], wordless: [] });
 });

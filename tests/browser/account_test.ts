@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { BrowserContext } from "playwright-core";
 import { until } from "../kit/wait.ts";
 import {
   approve,
@@ -9,16 +10,26 @@ import {
   Site,
 } from "./site.ts";
 
-Deno.test("a person ends a connection that a client is using", async () => {
-  await using site = await Site.start({ OAUTH_ADMINS: "someone" });
-  await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const context = await site.browser.newContext();
+/** Signs a person in with a client, on a new page. */
+async function connect(
+  context: BrowserContext,
+  client: Client,
+  receiver: LoopbackReceiver,
+) {
   const page = await context.newPage();
   await page.goto(client.authorizationUrl);
   await approve(page);
   await signInAs(page, "Someone");
   const token = await client.redeem((await receiver.answer).get("code")!);
+  return { page, token };
+}
+
+Deno.test("a person ends a connection that a client is using", async () => {
+  await using site = await Site.start({ OAUTH_ADMINS: "someone" });
+  await using receiver = new LoopbackReceiver();
+  const client = await Client.register(site, receiver.redirectUri);
+  const context = await site.browser.newContext();
+  const { page, token } = await connect(context, client, receiver);
   assert.equal((await client.whoAmI(token)).status, 200);
 
   await page.goto(site.origin);
@@ -49,11 +60,7 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
     viewport: { width: 390, height: 780 },
   });
   const complaints = policyComplaints(context);
-  const page = await context.newPage();
-  await page.goto(client.authorizationUrl);
-  await approve(page);
-  await signInAs(page, "Someone");
-  const token = await client.redeem((await receiver.answer).get("code")!);
+  const { page, token } = await connect(context, client, receiver);
   const becomes = (status: number) =>
     until(async () => (await client.whoAmI(token)).status === status);
   await becomes(200);
@@ -91,11 +98,7 @@ Deno.test("a person downloads what is kept about them, and erases it", async () 
   const client = await Client.register(site, receiver.redirectUri);
   const context = await site.browser.newContext();
   const complaints = policyComplaints(context);
-  const page = await context.newPage();
-  await page.goto(client.authorizationUrl);
-  await approve(page);
-  await signInAs(page, "Someone");
-  const token = await client.redeem((await receiver.answer).get("code")!);
+  const { page, token } = await connect(context, client, receiver);
   assert.equal((await client.whoAmI(token)).status, 200);
 
   await page.goto(`${site.origin}/account/data`);

@@ -84,9 +84,7 @@ Deno.test("axe finds nothing in any page, in light and in dark", () =>
 
 /** Sizes in CSS pixels: a page at 200 % has half of the window. */
 const NARROW = {
-  "on a phone of 320 pixels": {
-    viewport: { width: 320, height: 640 },
-  },
+  "on a phone of 320 pixels": { viewport: { width: 320, height: 640 } },
   "at 200 % zoom": {
     viewport: { width: 1280 / 2, height: 800 / 2 },
     deviceScaleFactor: 2,

@@ -39,11 +39,7 @@ async function lastText(events: Events): Promise<Json> {
 }
 
 function said(text: string) {
-  return {
-    role: "assistant",
-    model: "test",
-    content: { type: "text", text },
-  };
+  return { role: "assistant", model: "test", content: { type: "text", text } };
 }
 
 const accepted = { action: "accept", content: { word: "yes" } };

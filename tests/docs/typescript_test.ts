@@ -88,10 +88,7 @@ Deno.test("the TypeScript of the documents compiles, its tests pass, its servers
       ["run", "--no-check", "--allow-all", file],
       {
         cwd: file.replace(/[^/]*$/, ""),
-        env: {
-          KV_PATH: ":memory:",
-          DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
-        },
+        env: { KV_PATH: ":memory:", DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0" },
       },
     );
     await process.prints(/http:\/\/[\w.]+:\d+/);

@@ -48,9 +48,7 @@ testFaults("seeing a new access token", OPTIONS, async (line) => {
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
 /** The part where a form is, if it is not the first. */
-const PARTS: Record<string, string> = {
-  "/account/tokens": "/tokens",
-};
+const PARTS: Record<string, string> = { "/account/tokens": "/tokens" };
 
 /**
  * Fills in a form of the account page, and repeats that after a failure, until

@@ -86,19 +86,19 @@ testFaults("refreshing at the provider too", OPTIONS, async (line) => {
   await refreshTwice(line, client);
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
+/** Revokes a token of a client until it is told that this was done. */
+async function revoke(line: Line, client: Client, token: string) {
+  const body = new URLSearchParams({ token, client_id: client.clientId });
+  const { status } = await persistent(() =>
+    read(line.fetch("/revoke", { method: "POST", body }))
+  );
+  assert.equal(status, 200);
+}
+
 testFaults("revoking", OPTIONS, async (line) => {
   const client = await register(line);
   const { access_token, refresh_token } = await signIn(line, client);
-  const { status } = await persistent(() =>
-    read(line.fetch("/revoke", {
-      method: "POST",
-      body: new URLSearchParams({
-        token: refresh_token,
-        client_id: client.clientId,
-      }),
-    }))
-  );
-  assert.equal(status, 200);
+  await revoke(line, client, refresh_token);
   return async () => {
     const { status } = await persistent(() => client.refresh(refresh_token));
     assert.equal(status, 400);
@@ -110,16 +110,7 @@ testFaults("revoking an access token", OPTIONS, async (line) => {
   const client = await register(line);
   const { refresh_token } = await signIn(line, client);
   const { body } = await persistent(() => client.refresh(refresh_token));
-  const { status } = await persistent(() =>
-    read(line.fetch("/revoke", {
-      method: "POST",
-      body: new URLSearchParams({
-        token: body.access_token,
-        client_id: client.clientId,
-      }),
-    }))
-  );
-  assert.equal(status, 200);
+  await revoke(line, client, body.access_token);
   return async () =>
     assert.equal((await call(client, body.access_token)).status, 401);
 });

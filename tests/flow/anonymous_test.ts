@@ -16,10 +16,7 @@ import {
 } from "../kit/sign_in.ts";
 
 const tools = [
-  tool({
-    name: "whoami",
-    run: (_, { caller }) => JSON.stringify(caller),
-  }),
+  tool({ name: "whoami", run: (_, { caller }) => JSON.stringify(caller) }),
   tool({ name: "mail", scopes: ["mail:read"], run: () => "mail" }),
   tool({ name: "news", scopes: ["news"], run: () => "news" }),
   tool({

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { initialize, type Json } from "../kit/message.ts";
+import { type Json, rpc } from "../kit/message.ts";
 import { refusal, resultOf, statusOf, textOf } from "../kit/answer.ts";
 import { until } from "../kit/wait.ts";
 import { BASE_URL } from "../kit/server.ts";
@@ -39,21 +39,16 @@ async function connect(server: OAuthServer, as = "42") {
   const headers = { authorization: `Bearer ${access_token}` };
   const call = (method: string, params: Json) =>
     server.call(method, params, { capabilities, headers });
-  const ping = async (sessionId: string) => {
-    return await statusOf(server.post(
-      { jsonrpc: "2.0", id: 2, method: "ping" },
-      { ...headers, "mcp-session-id": sessionId },
-    ));
-  };
+  const ping = (sessionId: string) =>
+    statusOf(
+      server.post(rpc("ping"), { ...headers, "mcp-session-id": sessionId }),
+    );
   return {
     client,
     call,
     ping,
-    async openSession(): Promise<string> {
-      const response = await server.post(initialize("2025-11-25"), headers);
-      await response.body?.cancel();
-      return response.headers.get("mcp-session-id")!;
-    },
+    openSession: async (): Promise<string> =>
+      (await server.openSession({ headers })).id,
     async startTask(): Promise<string> {
       const task = await resultOf(call("tools/call", { name: "long" }));
       return task.taskId;
@@ -61,12 +56,8 @@ async function connect(server: OAuthServer, as = "42") {
     taskStatus: async (taskId: string): Promise<string> =>
       (await resultOf(call("tasks/get", { taskId }))).status,
     async revoke(): Promise<void> {
-      const { status, body } = await server.form("/revoke", {
-        token: refresh_token,
-        client_id: client.clientId,
-      });
-      await body?.cancel();
-      assert.equal(status, 200);
+      const form = { token: refresh_token, client_id: client.clientId };
+      assert.equal(await statusOf(server.form("/revoke", form)), 200);
     },
   };
 }

@@ -152,15 +152,31 @@ const SDKS: [string, (url: string, memory: Memory) => Sdk][] = [
   ],
 ];
 
+type Served = Awaited<ReturnType<typeof serveOAuthServer>>;
+
+/** Approves what the SDK asked for, and connects it. */
+async function goOn(
+  sdk: Sdk,
+  { server, url }: Served,
+  memory: Memory,
+): Promise<void> {
+  await sdk.finish(await approve(server, url, memory.sentTo!));
+  await sdk.connect();
+}
+
+/** Lets an SDK find out that it has to sign in, and do so. */
+async function signIn(sdk: Sdk, served: Served, memory: Memory) {
+  await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
+  await goOn(sdk, served, memory);
+}
+
 for (const [name, make] of SDKS) {
   Deno.test(`the ${name} signs in by itself, refreshes, and signs in again when it must`, async () => {
     await using served = await serveOAuthServer({ tools });
     const { server, url } = served;
     const memory = new Memory();
     const sdk = make(url, memory);
-    await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
-    await sdk.finish(await approve(server, url, memory.sentTo!));
-    await sdk.connect();
+    await signIn(sdk, served, memory);
     const { client_id } = memory.kept.client;
     assert.match(
       await sdk.call("whoami"),
@@ -194,14 +210,12 @@ for (const [name, make] of SDKS) {
       tools,
       scopes: { "mail:read": { description: "Read your mail", stepUp: true } },
     });
-    const { server, url } = served;
+    const { url } = served;
     const memory = new Memory();
     // With a refresh token both SDKs would only refresh.
     memory.clientMetadata.grant_types = ["authorization_code"];
     const narrow = make(url, memory);
-    await assert.rejects(narrow.connect(), /[Uu]nauthorized/);
-    await narrow.finish(await approve(server, url, memory.sentTo!));
-    await narrow.connect();
+    await signIn(narrow, served, memory);
     assert.equal(memory.kept.tokens.scope, "");
     assert.deepEqual(await narrow.list(), ["whoami", "mail"]);
     memory.sentTo = undefined;
@@ -210,8 +224,7 @@ for (const [name, make] of SDKS) {
     await narrow.close();
 
     const wide = make(url, memory);
-    await wide.finish(await approve(server, url, memory.sentTo!));
-    await wide.connect();
+    await goOn(wide, served, memory);
     assert.match(await wide.call("mail"), /You have mail/);
     await wide.close();
   });
@@ -228,9 +241,7 @@ for (const [name, make] of SDKS) {
     server.provider.memberships = { groups: ["staff"] };
     const memory = new Memory();
     const sdk = make(url, memory);
-    await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
-    await sdk.finish(await approve(server, url, memory.sentTo!));
-    await sdk.connect();
+    await signIn(sdk, served, memory);
     assert.deepEqual(await sdk.list(), ["whoami", "mail", "news"]);
     assert.match(await sdk.call("mail"), /You have mail/);
     await sdk.close();
@@ -252,7 +263,7 @@ for (const [name, make] of SDKS) {
       tools,
       environment: { AUTH_ANONYMOUS: "true" },
     });
-    const { server, url } = served;
+    const { url } = served;
     const memory = new Memory();
     const stranger = make(url, memory);
     await stranger.connect();
@@ -264,8 +275,7 @@ for (const [name, make] of SDKS) {
     await stranger.close();
 
     const known = make(url, memory);
-    await known.finish(await approve(server, url, memory.sentTo!));
-    await known.connect();
+    await goOn(known, served, memory);
     assert.match(await known.call("mail"), /You have mail/);
     assert.match(await known.call("whoami"), /github:42/);
     await known.close();
@@ -436,13 +446,11 @@ Deno.test("the v2 SDK signs in by its metadata document, without registering", a
       return Promise.resolve({ document, expiresAt });
     },
   });
-  const { server, url } = served;
+  const { url } = served;
   const memory = new Memory();
   memory.clientMetadataUrl = DOCUMENT_URL;
   const sdk = v2(url, memory, { pin: "2026-07-28" });
-  await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
-  await sdk.finish(await approve(server, url, memory.sentTo!));
-  await sdk.connect();
+  await signIn(sdk, served, memory);
   assert.match(await sdk.call("whoami"), new RegExp(`by ${DOCUMENT_URL}`));
   await sdk.close();
 });

@@ -24,8 +24,7 @@ async function connected(
   const provider = Object.assign(new FakeProvider(), switches);
   const time = new FakeTime();
   const server = await startOAuthServer({ tools, environment, provider });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   time.tick(DAY);
   provider.log.length = 0;
   return {

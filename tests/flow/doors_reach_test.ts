@@ -251,9 +251,7 @@ async function listed(ask: Ask, scope: string): Promise<boolean> {
 /** Listens to changes until one that everyone hears of. */
 async function subscribed(ask: Ask, scope: string): Promise<Fate> {
   const response = await ask("subscriptions/listen", {
-    notifications: {
-      resourceSubscriptions: [`one://${scope}`, "one://open"],
-    },
+    notifications: { resourceSubscriptions: [`one://${scope}`, "one://open"] },
   });
   const refusal = await refusalOf(response, scope);
   if (refusal) return refusal;
@@ -304,11 +302,7 @@ const RULES: Record<
   Record<string, (ask: Ask, scope: string) => Promise<Fate>>
 > = {
   "2025": SHARED,
-  "2026": {
-    ...SHARED,
-    "subscriptions/listen": subscribed,
-    "tasks": ranTask,
-  },
+  "2026": { ...SHARED, "subscriptions/listen": subscribed, "tasks": ranTask },
 };
 
 async function checkRules(

@@ -69,11 +69,7 @@ async function takenOver(
   // Its end does not end the task of a server that stops at the same time.
   first.app.endStreams();
   await first[Symbol.asyncDispose]();
-  await using server = await startOAuthServer({
-    tools,
-    kv,
-    ...later(client),
-  });
+  await using server = await startOAuthServer({ tools, kv, ...later(client) });
   // Any request wakes it.
   await (await server.fetch("/health")).body?.cancel();
   let task: Json;

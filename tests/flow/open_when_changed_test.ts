@@ -105,11 +105,7 @@ const onCommandLine =
   (line: (things: Things) => string) => async (things: Things) => {
     const register = openRegister(new Database(things.server.kv), silentLogger);
     const words = line(things).split(" ");
-    await runCommand(words, {
-      register,
-      log: silentLogger,
-      by: "ops",
-    });
+    await runCommand(words, { register, log: silentLogger, by: "ops" });
     await register.close();
   };
 
@@ -152,9 +148,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
   "an app in `OAUTH_BLOCKED`": {
     happen: ({ client: { clientId } }) =>
-      Promise.resolve({
-        OAUTH_BLOCKED: `client:${shortClientId(clientId)}`,
-      }),
+      Promise.resolve({ OAUTH_BLOCKED: `client:${shortClientId(clientId)}` }),
     cells: all("restart", { ...KEPT_BY_PERSON, ...MACHINE_GOES_ON }),
   },
   "a machine in `OAUTH_BLOCKED`": {

@@ -107,10 +107,7 @@ async function openAll(
     return bearer((await response.json()).access_token);
   };
   const visitor = await AccountVisitor.signIn(server);
-  const made = await visitor.makeToken({
-    name: "Backup",
-    days: "365",
-  });
+  const made = await visitor.makeToken({ name: "Backup", days: "365" });
   return {
     "connection": await connect(await Client.register(server)),
     "connection of a document": await connect(new Client(server, DOCUMENT_URL)),
@@ -169,10 +166,7 @@ const CHANGES: Record<
     to: { OAUTH_PERMISSIONS: "*=some" },
     narrows: [...PEOPLE, "assertion"],
   },
-  "a machine that is gone": {
-    to: clients(APP, DESK),
-    ends: ["machine"],
-  },
+  "a machine that is gone": { to: clients(APP, DESK), ends: ["machine"] },
   "a machine that is none any more": {
     to: clients(APP, DESK, { ...APP, client_id: MACHINE.client_id }),
     ends: ["machine"],

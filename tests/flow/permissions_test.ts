@@ -102,8 +102,7 @@ Deno.test("a demotion at the provider narrows the next token, and the old one", 
   await using server = await start("*=read;group:staff=write", {
     groups: ["staff"],
   });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   assert.equal(tokens.scope, "read write");
 
   server.provider.memberships = {};
@@ -125,8 +124,7 @@ Deno.test("a demotion at the provider narrows the next token, and the old one", 
 
 Deno.test("a refresh that leaves nothing ends", async () => {
   await using server = await start("group:staff=write", { groups: ["staff"] });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   server.provider.memberships = {};
   const { status, body } = await client.refresh(tokens.refresh_token);
   assert.equal(status, 400);
@@ -135,8 +133,7 @@ Deno.test("a refresh that leaves nothing ends", async () => {
 
 Deno.test("a provider that does not answer is 503 at refresh, and nothing is lost", async () => {
   await using server = await start("group:staff=write", { groups: ["staff"] });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   for (const failure of ["unavailable", "misbehaved"] as const) {
     server.provider.identityFailure = failure;
     const { status, headers } = await client.refresh(tokens.refresh_token);
@@ -150,8 +147,7 @@ Deno.test("a provider that does not answer is 503 at refresh, and nothing is los
 
 Deno.test("a refresh is refused when the provider took its token back", async () => {
   await using server = await start("group:staff=write", { groups: ["staff"] });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   server.provider.identityFailure = "dead";
   const { status, body } = await client.refresh(tokens.refresh_token);
   assert.equal(status, 400);
@@ -169,8 +165,7 @@ Deno.test("what cannot be asked again is known until the first refresh", async (
     { groups: ["staff"] },
     { provider },
   );
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   const first = await client.refresh(tokens.refresh_token);
   assert.equal(first.body.scope, "read write");
   // The provider's token has expired, so it cannot be asked for memberships.
@@ -181,8 +176,7 @@ Deno.test("what cannot be asked again is known until the first refresh", async (
 
 Deno.test("a provider that names someone else at refresh is not believed", async () => {
   await using server = await start("group:staff=write", { groups: ["staff"] });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   server.provider.subject = "43";
   const { status } = await client.refresh(tokens.refresh_token);
   assert.equal(status, 503);
@@ -222,8 +216,7 @@ Deno.test("rules that changed since count at the gate, at /token and at refresh"
 
 Deno.test("a refresh asks for less, and never for more than was granted", async () => {
   await using server = await start("*=*");
-  const client = await Client.register(server);
-  const tokens = await client.connect({ scope: "read write" });
+  const { client, tokens } = await server.person({ scope: "read write" });
   const less = await client.refresh(tokens.refresh_token, { scope: "read" });
   assert.equal(less.body.scope, "read");
   const more = await client.refresh(less.body.refresh_token, {

@@ -39,9 +39,7 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
   const browser = browserOf(server, { issuer });
   const { client, tokens } = await connect(server, issuer, browser);
   const { id: sessionId } = await server.openSession({
-    headers: {
-      authorization: `Bearer ${tokens.access_token}`,
-    },
+    headers: { authorization: `Bearer ${tokens.access_token}` },
   });
 
   const unredeemed = new Client(server, client.clientId);

@@ -28,11 +28,17 @@ const tools = [
   tool({ name: "secret", scopes: ["secret"], run: () => "told" }),
 ];
 
+/** Starts a server for both on their database, with more settings. */
 function start(
-  kv: Deno.Kv,
-  environment: Record<string, string>,
+  { kv, environment }: TwoProviders,
+  settings: Record<string, string> = {},
 ): Promise<TestServer> {
-  return startServer({ kv, tools, env: environment });
+  return startServer({ kv, tools, env: { ...environment, ...settings } });
+}
+
+/** Starts a server for the first alone on their database. */
+function startAlone({ kv, work }: TwoProviders): Promise<TestServer> {
+  return startServer({ kv, tools, env: { BASE_URL, ...work.environment } });
 }
 
 function hostOf({ issuer }: OpenIdProvider): string {
@@ -75,9 +81,8 @@ async function textOf(calling: Promise<Response>): Promise<string> {
 }
 
 Deno.test("a person at both providers is two people, and neither hears of the other's", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, two.environment);
+  await using server = await start(two);
   const { work, partner } = two;
   const client = await Client.register(server);
   const atWork = await connectAt(server, two, "work", { client });
@@ -131,11 +136,9 @@ Deno.test("a person at both providers is two people, and neither hears of the ot
 });
 
 Deno.test("a refresh and a question who someone is go to the grant's provider alone", async () => {
-  using kv = await Deno.openKv(":memory:");
   // Each token of theirs is about to expire.
   await using two = await startTwoProviders({ ttlSeconds: 30 });
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_PERMISSIONS: "work/role:a=secret; partner/role:a=secret; *=secret",
   });
   for (
@@ -151,13 +154,11 @@ Deno.test("a refresh and a question who someone is go to the grant's provider al
 });
 
 Deno.test("a rule names one provider's person and group, and is not about the other's", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   const { work, partner } = two;
   const claims = { groups: ["staff"] };
   work.claims = partner.claims = claims;
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_PERMISSIONS: `work/group:staff=*; ${partner.issuer}#ann=*; *=`,
     OAUTH_BLOCKED: `${partner.issuer}#eve`,
   });
@@ -179,10 +180,8 @@ Deno.test("a rule names one provider's person and group, and is not about the ot
 });
 
 Deno.test("an address counts from the provider that its domain is of, and from no other", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_WORK_PROVIDER_DOMAINS: "example.com",
     OAUTH_ALLOWED_USERS: "@example.com,@partner.example",
   });
@@ -206,10 +205,8 @@ Deno.test("an address counts from the provider that its domain is of, and from n
 });
 
 Deno.test("the page after consent asks where to sign in, the last choice first, and can be left", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_WORK_PROVIDER_NAME: "Work ID",
     OAUTH_PARTNER_PROVIDER_NAME: "Partner ID",
   });
@@ -248,9 +245,8 @@ Deno.test("the page after consent asks where to sign in, the last choice first, 
 });
 
 Deno.test("what was unticked on the consent page stays so over the choice of a provider", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, two.environment);
+  await using server = await start(two);
   const browser = two.browser(server);
   const client = await Client.register(server);
   const url = client.authorizationUrl({ scope: "secret offline_access" });
@@ -275,10 +271,8 @@ Deno.test("what was unticked on the consent page stays so over the choice of a p
 });
 
 Deno.test("an address that a client proposes leads to the provider of its domain, unless people are to choose", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_PARTNER_PROVIDER_DOMAINS: "partner.example",
   });
   const client = await Client.register(server);
@@ -307,11 +301,9 @@ Deno.test("an address that a client proposes leads to the provider of its domain
 });
 
 Deno.test("a client that needs no consent comes to the choice at once, and nothing is approved by it", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   const redirectUri = "https://intranet.example/cb";
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_CLIENTS: JSON.stringify([{
       client_id: "intranet",
       client_secret_env: "INTRANET_SECRET",
@@ -332,7 +324,7 @@ Deno.test("a client that needs no consent comes to the choice at once, and nothi
   );
   assert(client.codeFrom(back));
   assert.equal(
-    (await Array.fromAsync(kv.list({ prefix: ["approval"] }))).length,
+    (await Array.fromAsync(two.kv.list({ prefix: ["approval"] }))).length,
     0,
   );
 });
@@ -361,9 +353,8 @@ async function answerOf(
 }
 
 Deno.test("the answer of one provider is never taken for the other's", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, two.environment);
+  await using server = await start(two);
   const { work, partner } = two;
   const client = await Client.register(server);
   const asAnswer = (
@@ -433,9 +424,8 @@ Deno.test("the answer of one provider is never taken for the other's", async () 
 });
 
 Deno.test("who chose another provider meanwhile is not signed in by the first, which knows no secret of the second", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, two.environment);
+  await using server = await start(two);
   const client = await Client.register(server);
   const browser = two.browser(server);
   const page = await browser.open(client.authorizationUrl());
@@ -483,10 +473,8 @@ async function openAccount(
 }
 
 Deno.test("the account page of a person is of the provider that they chose, and takes no answer of the other", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_ADMINS: `${two.work.issuer}#jo`,
   });
   const { tokens, client } = await connectAt(server, two, "work");
@@ -553,11 +541,9 @@ Deno.test("the account page of a person is of the provider that they chose, and 
 });
 
 Deno.test("one provider that is away keeps no one of the other out", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   // Nothing listens there.
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_PARTNER_ISSUER: "http://127.0.0.1:1",
     OAUTH_ALLOWED_USERS: "@example.com",
   });
@@ -686,17 +672,13 @@ const AS_BEFORE = {
 };
 
 Deno.test("a provider that is no longer listed takes its people with it, and no one else", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   await using third = await startTwoProviders();
-  await using before = await start(kv, two.environment);
+  await using before = await start(two);
   const work = await openAll(before, two, "work");
   const partner = await openAll(before, two, "partner");
   // The name goes on, but means another place.
-  await using after = await start(kv, {
-    ...two.environment,
-    ...third.partner.group,
-  });
+  await using after = await start(two, { ...third.partner.group });
   two.partner.asked.length = third.partner.asked.length = 0;
   const now = { two, server: after };
   assert.deepEqual(await stateOf(partner, { ...now, key: "partner" }), OVER);
@@ -706,15 +688,11 @@ Deno.test("a provider that is no longer listed takes its people with it, and no 
 });
 
 Deno.test("the only one of several that stays keeps its people, but for sign-ins under way", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using before = await start(kv, two.environment);
+  await using before = await start(two);
   const work = await openAll(before, two, "work");
   const partner = await openAll(before, two, "partner");
-  await using after = await start(kv, {
-    BASE_URL,
-    ...two.work.environment,
-  });
+  await using after = await startAlone(two);
   const now = { two, server: after };
   assert.deepEqual(await stateOf(partner, { ...now, key: "partner" }), OVER);
   assert.deepEqual(await stateOf(work, { ...now, key: "work" }), {
@@ -725,17 +703,16 @@ Deno.test("the only one of several that stays keeps its people, but for sign-ins
 });
 
 Deno.test("a second provider changes nothing for people of the first", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using before = await start(kv, two.environment);
+  await using before = await start(two);
   const work = await openAll(before, two, "work");
-  await using alone = await start(kv, { BASE_URL, ...two.work.environment });
+  await using alone = await startAlone(two);
   work.client.server = alone;
   assert.equal(
     await statusOf(work.client.call(work.tokens.access_token, "whoami")),
     200,
   );
-  await using after = await start(kv, two.environment);
+  await using after = await start(two);
   assert.deepEqual(
     await stateOf(work, { two, server: after, key: "work" }),
     AS_BEFORE,
@@ -743,11 +720,10 @@ Deno.test("a second provider changes nothing for people of the first", async () 
 });
 
 Deno.test("an app's own provider takes the place of one, not of several", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   await assert.rejects(
     startServer({
-      kv,
+      kv: two.kv,
       tools,
       env: two.environment,
       provider: new FakeProvider(),
@@ -757,10 +733,8 @@ Deno.test("an app's own provider takes the place of one, not of several", async 
 });
 
 Deno.test("the development provider may be one of several, with its own address", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, {
-    ...two.environment,
+  await using server = await start(two, {
     OAUTH_PROVIDER: "work,dev",
     OAUTH_PARTNER_CLIENT_ID: "",
   });
@@ -774,9 +748,8 @@ Deno.test("the development provider may be one of several, with its own address"
 });
 
 Deno.test("a person who is asked to a page chooses their provider there too", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
-  await using server = await start(kv, two.environment);
+  await using server = await start(two);
   const browser = two.browser(server);
   const page = await browser.open(`${BASE_URL}/wait/${"w".repeat(43)}`);
   assert.equal(page.text.match(/Sign in with/g)?.length, 2);
@@ -785,12 +758,10 @@ Deno.test("a person who is asked to a page chooses their provider there too", as
 });
 
 Deno.test("an assertion vouches for no address of a provider's domain", async () => {
-  using kv = await Deno.openKv(":memory:");
   await using two = await startTwoProviders();
   await using idp = await startAssertionProvider();
   const statusWith = async (domains: string) => {
-    await using server = await start(kv, {
-      ...two.environment,
+    await using server = await start(two, {
       OAUTH_WORK_PROVIDER_DOMAINS: domains,
       OAUTH_ALLOWED_USERS: "@example.com",
       OAUTH_ASSERTION_ISSUERS: idp.issuer,

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { statusOf } from "../kit/answer.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
 
 const whoami = tool({
@@ -41,8 +40,7 @@ Deno.test("a client walks from 401 to a tool call, a refresh and a revocation", 
   )).json();
   assert.equal(metadata.issuer, issuer);
 
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   assert.equal(tokens.token_type, "Bearer");
   assert.equal(tokens.expires_in, 3600);
 

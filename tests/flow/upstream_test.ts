@@ -56,11 +56,7 @@ Deno.test("upstream.token() refreshes once however many ask, on two servers", as
   using time = new FakeTime();
   await using one = await startOAuthServer({ kv, tools: [token] });
   const { provider } = one;
-  await using other = await startOAuthServer({
-    kv,
-    provider,
-    tools: [token],
-  });
+  await using other = await startOAuthServer({ kv, provider, tools: [token] });
   const client = await Client.register(one);
   const { access_token } = await client.connect();
   // Our token lives as long as the provider's here, so ours is renewed first.
@@ -215,8 +211,7 @@ async function refused(givesRefreshTokens: boolean) {
   const { provider } = server;
   provider.apiUrl = there.url;
   provider.givesRefreshTokens = givesRefreshTokens;
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   return {
     provider,
     call: () => client.call(tokens.access_token, "answers"),

@@ -16,6 +16,8 @@ export interface TwoProviders extends AsyncDisposable {
   work: OpenIdProvider;
   partner: OpenIdProvider;
   environment: Record<string, string>;
+  /** A database for their servers, in memory. */
+  kv: Deno.Kv;
   /** A browser that reaches a server and both of them. */
   browser(server: Answering): Browser;
 }
@@ -29,9 +31,11 @@ export async function startTwoProviders(
       startOpenIdProvider(BASE_URL, { ...options, key })
     ),
   );
+  const kv = await Deno.openKv(":memory:");
   return {
     work,
     partner,
+    kv,
     environment: {
       BASE_URL,
       AUTH_STRATEGY: "oauth",
@@ -42,6 +46,7 @@ export async function startTwoProviders(
     browser: (server) =>
       browserOf(server, { issuers: [work.issuer, partner.issuer] }),
     async [Symbol.asyncDispose]() {
+      kv.close();
       await work[Symbol.asyncDispose]();
       await partner[Symbol.asyncDispose]();
     },

@@ -72,9 +72,7 @@ export async function startOpenIdProvider(
           ...started.claims,
         }),
       }),
-      features: {
-        revocation: { enabled: true, allowedPolicy: () => true },
-      },
+      features: { revocation: { enabled: true, allowedPolicy: () => true } },
       ttl: Object.fromEntries(
         [
           "AccessToken",

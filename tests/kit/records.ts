@@ -47,15 +47,21 @@ export function requestOf(client: Client): AuthorizationRequest {
 /** Redeems a code as `POST /token` does; a grant may hold all of its scopes. */
 export function redeem(
   database: Database,
-  { code, clientId, refreshable = true, mayHold = (grant) => grant, ...proof }:
-    {
-      code: string;
-      clientId: string;
-      codeVerifier: string;
-      redirectUri?: string;
-      refreshable?: boolean;
-      mayHold?: MayHold;
-    },
+  {
+    code,
+    clientId,
+    codeVerifier = VERIFIER,
+    redirectUri,
+    refreshable = true,
+    mayHold = (grant) => grant,
+  }: {
+    code: string;
+    clientId: string;
+    codeVerifier?: string;
+    redirectUri?: string;
+    refreshable?: boolean;
+    mayHold?: MayHold;
+  },
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
     lifetimes: LIFETIMES,
@@ -70,7 +76,10 @@ export function redeem(
       ...refreshable ? ["refresh_token"] : [],
     ],
   });
-  return redeemCode({ ...proof, code }, { ...client, clientId });
+  return redeemCode({ code, codeVerifier, redirectUri }, {
+    ...client,
+    clientId,
+  });
 }
 
 /** Exchanges a refresh token as `POST /token` does, where the provider is fine. */

@@ -40,12 +40,7 @@ export async function startServer(
   { kv, log = SILENT, ...options }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
-  const app = createServer({
-    ...INTRODUCTION,
-    ...options,
-    log,
-    kv: database,
-  });
+  const app = createServer({ ...INTRODUCTION, ...options, log, kv: database });
   return new TestServer(app, database, kv === undefined);
 }
 
@@ -204,11 +199,9 @@ export async function asksOf(
   headers: HeadersOf,
 ): Promise<Record<"2025" | "2026", Ask>> {
   const session = await server.openSession({ headers });
-  const capabilities = {
-    extensions: { "io.modelcontextprotocol/tasks": {} },
-  };
+  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
   return {
-    "2025": (method, params) => session.request(method, params),
+    "2025": (method, params) => session.post(rpc(method, params)),
     "2026": (method, params) =>
       server.call(method, params, { headers, capabilities }),
   };

@@ -64,9 +64,7 @@ Deno.test("Log takes a logger that returns something, such as itself", async () 
     () => Promise.resolve(1),
   ];
   for (const write of writers) {
-    const log = new Log({}, { write }, {
-      write: (event) => told.push(event),
-    });
+    const log = new Log({}, { write }, { write: (event) => told.push(event) });
     log.logger("test").info("Request");
     await log.flush();
     // A rejection would be told by then.

@@ -310,12 +310,7 @@ Deno.test("AccountPage has the parts that a person sees, and says which one it i
 });
 
 Deno.test("ConnectionsSection tells clients of one name apart by where answers go", async () => {
-  const connection = {
-    createdAt: 0,
-    usedAt: 0,
-    scopes: [],
-    sessions: 0,
-  };
+  const connection = { createdAt: 0, usedAt: 0, scopes: [], sessions: 0 };
   const uris = [
     "https://claude.ai/api/mcp/auth_callback",
     "http://localhost:3118/callback",

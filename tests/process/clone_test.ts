@@ -24,9 +24,7 @@ const WAYS: [string, string[]][] = [
 for (const [name, way] of WAYS) {
   Deno.test(`${name} task dev serves a clean clone with an empty home`, async () => {
     await using clone = await Clone.make();
-    await using server = clone.run([...way, "task", "dev"], {
-      terminal: true,
-    });
+    await using server = clone.run([...way, "task", "dev"], { terminal: true });
     const url = await server.url();
     await server.prints(/claude mcp add/);
     assert.equal(await callHealth(url, await openSession(url)), 200);

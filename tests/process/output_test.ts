@@ -91,10 +91,7 @@ for (
     const url = `http://127.0.0.1:${freePort()}`;
     await using server = new Process(
       ["-c", script, Deno.execPath(), ...await startArgs()],
-      {
-        command: "sh",
-        env: { PORT: new URL(url).port, KV_PATH: ":memory:" },
-      },
+      { command: "sh", env: { PORT: new URL(url).port, KV_PATH: ":memory:" } },
     );
     await until(() =>
       fetch(`${url}/health`).then(

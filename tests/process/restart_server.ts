@@ -8,10 +8,7 @@ await serve({
   name: "restart",
   version: "1",
   tools: [
-    tool({
-      name: "whoami",
-      run: (_input, { caller }) => caller.subject,
-    }),
+    tool({ name: "whoami", run: (_input, { caller }) => caller.subject }),
     tool({
       name: "confirm",
       run: async (_input, { ask }) => {

@@ -230,12 +230,7 @@ Deno.test("close() may be called again, side by side and later, and stops a serv
 
 Deno.test("fetch() answers what fails before a route is found, and any page may read it", async () => {
   using kv = await Deno.openKv(":memory:");
-  await using server = createServer({
-    ...described,
-    kv,
-    env: {},
-    log: SILENT,
-  });
+  await using server = createServer({ ...described, kv, env: {}, log: SILENT });
   // Without BASE_URL only a name of this machine says where the server is.
   const answer = await server.fetch(
     new Request("https://tools.example.com/health?code=SECRET"),

@@ -201,9 +201,7 @@ Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {
     OAUTH_PROVIDER: "dev",
     BASE_URL: "http://127.0.0.1:3000",
   });
-  assert.deepEqual(auth.oauth?.providers[0].config, {
-    provider: "dev",
-  });
+  assert.deepEqual(auth.oauth?.providers[0].config, { provider: "dev" });
 });
 
 const REFUSALS: [string, Environment, string[]][] = [

@@ -202,11 +202,7 @@ Deno.test("a group that no one reads is told, and a misspelt name in one that is
     /OAUTH_PROVIDER_DOMAINS changes nothing/,
   );
   assertComplains(
-    {
-      ...BOTH,
-      OAUTH_GITHUB_CLIENT_ID: undefined,
-      OAUTH_GITHUB_CLIENTID: "h",
-    },
+    { ...BOTH, OAUTH_GITHUB_CLIENT_ID: undefined, OAUTH_GITHUB_CLIENTID: "h" },
     /OAUTH_GITHUB_CLIENTID is not read: rename it$/,
   );
   assert.deepEqual(notes(BOTH), []);

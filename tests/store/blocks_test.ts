@@ -16,14 +16,7 @@ import { StalledKv } from "../kit/stalled_kv.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
-import {
-  ISSUER,
-  newClient,
-  redeem,
-  refresh,
-  signIn,
-  VERIFIER,
-} from "../kit/records.ts";
+import { ISSUER, newClient, redeem, refresh, signIn } from "../kit/records.ts";
 
 const WHOSE = { issuer: ISSUER, resource: `${ISSUER}/mcp`, scopes: [] };
 const OPS = { by: "ops", reason: "left" };
@@ -71,7 +64,7 @@ test.onDatabases("no commit makes a grant live while its person is blocked, and 
   const client = newClient();
   const { clientId } = client;
   const first = await signIn(kv, { client });
-  const good = { clientId, codeVerifier: VERIFIER, refreshable: true };
+  const good = { clientId };
   const database = new Database(other);
   const held = await redeem(database, { ...good, code: first.code });
   const { code } = await signIn(kv, { client });
@@ -185,7 +178,7 @@ test.onDatabases("a block counts for what is open before anyone has ended it, an
   const client = newClient();
   const { clientId } = client;
   const { code } = await signIn(kv, { client });
-  const good = { clientId, codeVerifier: VERIFIER, refreshable: true };
+  const good = { clientId };
   const here = new Database(kv);
   const held = await redeem(here, { ...good, code });
   const tokens = accessTokenStore(here);

@@ -142,10 +142,7 @@ test.onDatabases("the grant that used a task of 0.2 is known, and the next one i
   await tasks.use("work", { binding, grantId: "second" });
   assert.equal(await tasks.userOf("work", binding), "second");
   assert.equal((await tasks.listOf(binding)).length, 1);
-  const stranger = bindingOf({
-    ...place,
-    subject: "https://id.example.com#4",
-  });
+  const stranger = bindingOf({ ...place, subject: "https://id.example.com#4" });
   assert.equal(await tasks.find("work", stranger), undefined);
   await tasks.forgetAllOf(binding);
   assert.equal(await tasks.userOf("work", binding), undefined);

@@ -4,7 +4,7 @@ import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";
 import { test } from "../kit/databases.ts";
-import { ISSUER, redeem, signIn, VERIFIER } from "../kit/records.ts";
+import { ISSUER, redeem, signIn } from "../kit/records.ts";
 
 const ELSEWHERE = "https://renamed.example.com";
 
@@ -12,12 +12,7 @@ test.onDatabases("noteStart() tells the first start at another address what is l
   const database = new Database(kv);
   // A database of 0.2 holds connections, and no one noted where.
   const { code, client: { clientId } } = await signIn(kv);
-  await redeem(database, {
-    code,
-    clientId,
-    codeVerifier: VERIFIER,
-    refreshable: true,
-  });
+  await redeem(database, { code, clientId });
   assert.equal(await noteStart(database, ISSUER), undefined);
   const told = await Promise.all(
     [kv, other].map((kv) => noteStart(new Database(kv), ELSEWHERE)),

@@ -24,7 +24,6 @@ import {
   refresh,
   requestOf,
   signIn,
-  VERIFIER,
 } from "../kit/records.ts";
 import { test } from "../kit/databases.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
@@ -247,10 +246,7 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
   const handle = await requests.save(browser, { request, clientName: "A" });
   const found = async () => (await requests.find(handle, browser))!;
   assert.equal(await requests.lease(await found()), undefined);
-  await requests.approve(await found(), {
-    consented: [],
-    provider: "github",
-  });
+  await requests.approve(await found(), { consented: [], provider: "github" });
   const leases = await Promise.all(
     Array.from({ length: 50 }, async () => requests.lease(await found())),
   );
@@ -270,16 +266,8 @@ test.inMemory("listOfSubject() shows active grants, newest first", async ({ kv }
   const ids = [];
   const start = now() - 12;
   for (let n = 0; n < 12; n++) {
-    const { code, grant } = await signIn(kv, {
-      client,
-      time: start + n,
-    });
-    await redeem(new Database(kv), {
-      code,
-      clientId: client.clientId,
-      codeVerifier: VERIFIER,
-      refreshable: true,
-    });
+    const { code, grant } = await signIn(kv, { client, time: start + n });
+    await redeem(new Database(kv), { code, clientId: client.clientId });
     ids.unshift(grant.id);
   }
   await signIn(kv, { client });
@@ -311,12 +299,7 @@ async function upstreamOf(kv: Deno.Kv) {
   const { code, client: { clientId }, grant } = await signIn(kv, {
     upstreamTokens: "first",
   });
-  const { accessToken } = await redeem(new Database(kv), {
-    code,
-    clientId,
-    codeVerifier: VERIFIER,
-    refreshable: true,
-  });
+  const { accessToken } = await redeem(new Database(kv), { code, clientId });
   const access = await accessTokenStore(new Database(kv)).find(accessToken);
   const dataKey = await access!.dataKey!();
   const upstream = upstreamTokenStore(new Database(kv));
@@ -411,12 +394,7 @@ test.inMemory("close() of a grant that is refreshed at the same time lasts as lo
   using time = new FakeTime();
   const { code, client: { clientId }, grant } = await signIn(kv);
   const database = new Database(kv);
-  const { refreshToken } = await redeem(database, {
-    code,
-    clientId,
-    codeVerifier: VERIFIER,
-    refreshable: true,
-  });
+  const { refreshToken } = await redeem(database, { code, clientId });
   time.tick(DAY);
   const refreshed = () => refresh(database, refreshToken!, clientId);
   const grants = grantStore(new Database(overtaken(kv, refreshed)));
@@ -431,12 +409,7 @@ test.inMemory("touch() revives no grant that is closed at the same time", async 
   using time = new FakeTime();
   const { code, client: { clientId }, grant } = await signIn(kv);
   const grants = grantStore(new Database(kv));
-  await redeem(new Database(kv), {
-    code,
-    clientId,
-    codeVerifier: VERIFIER,
-    refreshable: true,
-  });
+  await redeem(new Database(kv), { code, clientId });
   time.tick(DAY);
   let isClosed = false;
   const close = async () => {

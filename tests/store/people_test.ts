@@ -110,9 +110,7 @@ test.onDatabases("the end of a person's last grant leaves no name, address or wo
   const [first, last] = [grantOf("dev:7", known), grantOf("dev:7", known, 30)];
   await save(first, last, grantOf("dev:8", { name: "Ada" }));
   const stored = async () =>
-    Deno.inspect(await Array.fromAsync(kv.list({ prefix: [] })), {
-      depth: 9,
-    });
+    Deno.inspect(await Array.fromAsync(kv.list({ prefix: [] })), { depth: 9 });
   await grants.close(first.id);
   await grants.unlist([first]);
   assert.deepEqual(await find("quince"), ["dev:7"]);

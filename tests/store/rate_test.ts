@@ -23,10 +23,7 @@ test.onDatabases("take() gives no more than a bucket has, however many processes
 test.inMemory("take() gives what there is of a wish, takes what was spent, and fills with time", async ({ kv }) => {
   using time = new FakeTime();
   const rates = rateStore(new Database(kv), "token", RATE);
-  const empty = (waitMilliseconds: number) => ({
-    given: 0,
-    waitMilliseconds,
-  });
+  const empty = (waitMilliseconds: number) => ({ given: 0, waitMilliseconds });
   const some = (given: number) => ({ given, waitMilliseconds: 0 });
   assert.deepEqual(await rates.take("a", 3, 2), some(3));
   assert.deepEqual(await rates.take("a", 3, 0), some(1));

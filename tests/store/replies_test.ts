@@ -12,6 +12,14 @@ function answer(id: string | number, text = "yes") {
   return { kind: "response", id, result: { text } } as const;
 }
 
+/** Asks the question `q` in the session `s`. */
+async function asking(kv: Deno.Kv) {
+  const database = new Database(kv);
+  const replies = replyStore(database);
+  await replies.expect("s", "q");
+  return { database, replies };
+}
+
 /** Lists the keys of a database when nothing is going on in it any more. */
 async function keysIn(kv: Deno.Kv, database: Database): Promise<Deno.KvKey[]> {
   await database.idle();
@@ -19,9 +27,7 @@ async function keysIn(kv: Deno.Kv, database: Database): Promise<Deno.KvKey[]> {
 }
 
 test.onDatabases("take() gives the answer that another process was given", async ({ kv, other }) => {
-  const database = new Database(kv);
-  const replies = replyStore(database);
-  await replies.expect("s", "q");
+  const { database, replies } = await asking(kv);
   const taken = replies.take("s", "q", never);
   assert.equal(
     await replyStore(new Database(other)).save("s", answer("q")),
@@ -32,9 +38,7 @@ test.onDatabases("take() gives the answer that another process was given", async
 });
 
 test.onDatabases("save() accepts one of fifty answers, whole", async ({ kv, other }) => {
-  const database = new Database(kv);
-  const replies = replyStore(database);
-  await replies.expect("s", "q");
+  const { database, replies } = await asking(kv);
   const text = (n: number) => `${n}`.padStart(2, "0").repeat(50_000);
   const accepted = await fiftyAtOnce(
     kv,
@@ -58,9 +62,7 @@ test.onDatabases("save() refuses an answer to what no one asked", async ({ kv })
 });
 
 test.onDatabases("save() refuses a second answer", async ({ kv }) => {
-  const database = new Database(kv);
-  const replies = replyStore(database);
-  await replies.expect("s", "q");
+  const { database, replies } = await asking(kv);
   assert.equal(await replies.save("s", answer("q")), true);
   assert.equal(await replies.save("s", answer("q")), false);
   await replies.take("s", "q", never);
@@ -70,9 +72,7 @@ test.onDatabases("save() refuses a second answer", async ({ kv }) => {
 
 for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
   test.onDatabases(`an answer of ${characters} characters arrives whole`, async ({ kv, other }) => {
-    const database = new Database(kv);
-    const replies = replyStore(database);
-    await replies.expect("s", "q");
+    const { database, replies } = await asking(kv);
     const long = answer("q", "é世\u{1f600}".repeat(characters / 4));
     assert.equal(await replyStore(new Database(other)).save("s", long), true);
     assert.deepEqual(await replies.take("s", "q", never), long);
@@ -81,8 +81,7 @@ for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
 }
 
 test.onDatabases("take() ends with the signal's reason and closes the question", async ({ kv }) => {
-  const replies = replyStore(new Database(kv));
-  await replies.expect("s", "q");
+  const { replies } = await asking(kv);
   const abort = new AbortController();
   const taken = replies.take("s", "q", abort.signal);
   abort.abort(new Error("enough"));
@@ -92,8 +91,7 @@ test.onDatabases("take() ends with the signal's reason and closes the question",
 
 test.onDatabases("take() waits no longer than a question lives", async ({ kv }) => {
   using time = new FakeTime();
-  const replies = replyStore(new Database(kv));
-  await replies.expect("s", "q");
+  const { replies } = await asking(kv);
   const taken = replies.take("s", "q", never);
   time.tick(REPLY_SECONDS);
   assert.equal(await replies.save("s", answer("q")), false);
@@ -101,8 +99,7 @@ test.onDatabases("take() waits no longer than a question lives", async ({ kv }) 
 });
 
 test.onDatabases("take() ends when the question is gone", async ({ kv, other }) => {
-  const replies = replyStore(new Database(kv));
-  await replies.expect("s", "q");
+  const { replies } = await asking(kv);
   const taken = replies.take("s", "q", never);
   await other.delete(replyKey("s", "q"));
   assert.equal(await taken, undefined);
@@ -111,9 +108,7 @@ test.onDatabases("take() ends when the question is gone", async ({ kv, other }) 
 const long = "x".repeat(100_000);
 
 test.onDatabases("take() leaves nothing behind when it ends after the answer came", async ({ kv }) => {
-  const database = new Database(kv);
-  const replies = replyStore(database);
-  await replies.expect("s", "q");
+  const { database, replies } = await asking(kv);
   await replies.save("s", answer("q", long));
   const taken = replies.take("s", "q", AbortSignal.abort());
   await assert.rejects(taken, { name: "AbortError" });
@@ -121,9 +116,7 @@ test.onDatabases("take() leaves nothing behind when it ends after the answer cam
 });
 
 test.onDatabases("save() leaves nothing of the answer that came second", async ({ kv, other }) => {
-  const database = new Database(kv);
-  const replies = replyStore(database);
-  await replies.expect("s", "q");
+  const { database, replies } = await asking(kv);
   const saved = await Promise.all([
     replies.save("s", answer("q", long)),
     replyStore(new Database(other)).save("s", answer("q", long)),

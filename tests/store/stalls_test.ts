@@ -22,7 +22,6 @@ import {
   redeem,
   requestOf,
   signIn,
-  VERIFIER,
 } from "../kit/records.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
@@ -44,7 +43,7 @@ async function leasedRequest(kv: Deno.Kv) {
 const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "a code": async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const good = { code, clientId, codeVerifier: VERIFIER, refreshable: true };
+    const good = { code, clientId };
     return (database) => redeem(database, good);
   },
   "an assertion": (_kv) => {
@@ -84,12 +83,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "the lease of a refresh at the provider": async (kv) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
     const database = new Database(kv);
-    await redeem(database, {
-      code,
-      clientId,
-      codeVerifier: VERIFIER,
-      refreshable: true,
-    });
+    await redeem(database, { code, clientId });
     const [{ value }] = await Array.fromAsync(
       kv.list<Record<string, unknown>>({ prefix: ["upstream"] }),
     );

@@ -104,9 +104,7 @@ test.inMemory("take() leaves a run alone whose lease is renewed, and its wake go
   const hold = await beginOn(kv);
   time.tick(20);
   const [wake] = await wakesOf(kv);
-  assert.deepEqual(await runsOn(kv).take(wake, none), {
-    because: "watched",
-  });
+  assert.deepEqual(await runsOn(kv).take(wake, none), { because: "watched" });
   assert(await runsOn(kv).renew(hold));
   assert.deepEqual(await wakesOf(kv), []);
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
@@ -319,10 +317,7 @@ test.onDatabases("createDurable() keeps nothing for a person who was erased", as
   const before = await keysOf(kv);
   const run = { ...RUN, caller: { ...RUN.caller, grantId: "g" } };
   // Too long for the record: it is stored before it.
-  const beginning = {
-    ...BEGINNING,
-    input: { text: "private ".repeat(9000) },
-  };
+  const beginning = { ...BEGINNING, input: { text: "private ".repeat(9000) } };
   await assert.rejects(
     taskStore(new Database(kv)).createDurable("t", run, beginning, BINDING),
     /The connection has ended/,

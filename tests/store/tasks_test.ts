@@ -20,9 +20,15 @@ function question(message: string) {
   return { method: "elicitation/create", params: { message } };
 }
 
-test.inMemory("ask() has room for many long questions at once", async ({ kv }) => {
+/** Gives a database's tasks, one of which is someone's. */
+async function tasksOf(kv: Deno.Kv) {
   const tasks = taskStore(new Database(kv));
   await tasks.create("t", { binding: "someone" });
+  return tasks;
+}
+
+test.inMemory("ask() has room for many long questions at once", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
   const { signal } = new AbortController();
   const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
   const message = "?".repeat(9_000);
@@ -37,8 +43,7 @@ test.inMemory("ask() has room for many long questions at once", async ({ kv }) =
 });
 
 test.inMemory("ask() asks once, although it hears of the answer before it hears that it asked", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   let isLost = false;
   const losing = kvWith(kv, {
     atomic: atomicWith(kv, async (commit) => {
@@ -59,8 +64,7 @@ test.inMemory("ask() asks once, although it hears of the answer before it hears 
 });
 
 test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   const { signal } = new AbortController();
   const asked = tasks.ask("t", "key", question("?"), { signal });
   await until(async () =>
@@ -72,8 +76,7 @@ test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => 
 });
 
 test.inMemory("end() of a task that has ended leaves nothing of its outcome behind", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   assert(await tasks.end("t", { status: "cancelled" }));
   const outcome = { text: LONG };
   assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
@@ -81,16 +84,14 @@ test.inMemory("end() of a task that has ended leaves nothing of its outcome behi
 });
 
 test.inMemory("setMessage() cuts a message that the record has no room for", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   await tasks.setMessage("t", LONG);
   const { statusMessage } = (await tasks.find("t", "someone"))!;
   assert.equal(statusMessage?.length, 1000);
 });
 
 test.inMemory("renewLease() tells that a task has ended, and takes no lease then", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   assert.equal(await tasks.renewLease("t"), true);
   await tasks.end("t", { status: "cancelled" });
   assert.equal(await tasks.renewLease("t"), false);
@@ -127,8 +128,7 @@ test.onDatabases("end() lets one of fifty ends through", async ({ kv, other }) =
 });
 
 test.onDatabases("answer() lets one of fifty answers through", async ({ kv, other }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   const asked = tasks.ask("t", "q", question("?"), { signal: never });
   const isOpen = async () =>
     (await tasks.find("t", "someone"))?.status === "input_required";
@@ -196,8 +196,7 @@ test.onDatabases("renewLease() leaves no lease of a task that ends at the same t
 });
 
 test.inMemory("end() keeps a long outcome, whole", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   const outcome = { text: LONG };
   assert(await tasks.end("t", { status: "completed", outcome }));
   assert.deepEqual((await tasks.find("t", "someone"))?.outcome, outcome);
@@ -205,8 +204,7 @@ test.inMemory("end() keeps a long outcome, whole", async ({ kv }) => {
 
 test.inMemory("find() fails no task that completes at the same time", async ({ kv }) => {
   using time = new FakeTime();
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   time.tick(LEASE_SECONDS);
   const outcome = { text: "done" };
   const slow = overtaken(
@@ -219,8 +217,7 @@ test.inMemory("find() fails no task that completes at the same time", async ({ k
 
 test.inMemory("find() fails no task whose process says at the same time that it works", async ({ kv }) => {
   using time = new FakeTime();
-  const tasks = taskStore(new Database(kv));
-  await tasks.create("t", { binding: "someone" });
+  const tasks = await tasksOf(kv);
   time.tick(LEASE_SECONDS);
   const slow = overtaken(kv, () => tasks.renewLease("t"));
   const found = await looking(slow).find("t", "someone");

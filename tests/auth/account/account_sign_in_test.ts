@@ -10,22 +10,6 @@ import type { HeadersOf } from "../../kit/message.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { settled, until } from "../../kit/wait.ts";
 
-Deno.test("signing in to the account page is refused in another browser", async () => {
-  await using server = await startOAuthServer();
-  const attacker = server.browser();
-  const started = await server.fetch("/account/sign-in", { method: "POST" });
-  const provider = new URL(started.headers.get("location")!);
-  await started.body?.cancel();
-  const back = new URL(provider.searchParams.get("redirect_uri")!);
-  for (const name of ["state", "code"]) {
-    back.searchParams.set(name, provider.searchParams.get(name)!);
-  }
-  await attacker.open(`${BASE_URL}/account`);
-  const refused = await attacker.open(back);
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /another browser/);
-});
-
 Deno.test("signing in to the account page says when the provider refuses or is down", async () => {
   await using server = await startOAuthServer();
   for (

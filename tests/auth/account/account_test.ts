@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
-import { accountSessionKey } from "../../../src/store/keys.ts";
 import { statusOf } from "../../kit/answer.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -65,8 +64,7 @@ Deno.test("GET /account shows a person's connections under their clients", async
 Deno.test("POST /account/end ends a connection within a second", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer({ tools: TOOLS });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   assert.equal(
     await statusOf(server.post(initialize("2025-11-25"), {
       authorization: `Bearer ${tokens.access_token}`,
@@ -85,25 +83,6 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   assert.equal(await statusOf(client.call(tokens.access_token, "hello")), 401);
   const refreshed = await client.refresh(tokens.refresh_token);
   assert.equal(refreshed.body.error, "invalid_grant");
-});
-
-Deno.test("POST /account/end does nothing to another person's connection", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  server.provider.subject = "victim";
-  const tokens = await client.connect();
-  const grants = await signIn(server, { as: "victim" });
-  const [, grantId] = /name="grants" value="([^"]*)"/.exec(grants.page.text)!;
-
-  await client.connect();
-  const { browser, page } = await signIn(server, { as: "attacker" });
-  await Client.register(server);
-  server.provider.subject = "attacker";
-  await client.connect();
-  const own = await browser.open(page.url);
-  const after = await end(browser, own, { grants: grantId });
-  assert.match(after.text, /had already ended/);
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
 Deno.test("POST /account/end says that a connection had already ended, or never was", async () => {
@@ -155,48 +134,6 @@ Deno.test("GET /account names the domain of a client with a metadata document, a
   assert.doesNotMatch(page.text, /Unverified/);
 });
 
-Deno.test("POST /account/end refuses a form that this server did not render for the session", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  const tokens = await client.connect();
-  const mine = await signIn(server);
-  const theirs = await signIn(server, { as: "other" });
-  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(theirs.page.text)!;
-  for (const token of ["", "x.y", csrf]) {
-    const refused = await end(mine.browser, mine.page, { csrf: token });
-    assert.equal(refused.status, 403, token);
-  }
-  const { page } = mine;
-  assert.equal((await end(server.browser(), page)).status, 403);
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
-});
-
-Deno.test("POST /account/sign-out ends the session, not only its cookie", async () => {
-  await using server = await startOAuthServer();
-  const { browser, page } = await signIn(server);
-  const cookies = [...browser.cookies];
-  const out = await browser.press(formOf(page, "/account/sign-out"), "", "");
-  assert.match(out.text, /Sign in with Example ID/);
-  assert.equal(browser.cookies.get(`${new URL(BASE_URL).host} account`), "");
-  for (const [name, value] of cookies) browser.cookies.set(name, value);
-  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
-});
-
-Deno.test("an account session is over when its hour is", async () => {
-  await using server = await startOAuthServer();
-  const { browser } = await signIn(server);
-  const [, id] = [...browser.cookies].find(([name]) =>
-    name.endsWith(" account")
-  )!;
-  const key = accountSessionKey(id);
-  const { value } = await server.kv.get<{ expiresAt: number }>(key);
-  await server.kv.set(key, {
-    ...value,
-    expiresAt: Math.floor(Date.now() / 1000),
-  });
-  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
-});
-
 Deno.test("an operator sees everyone's connections, and ends them", async () => {
   const environment = { OAUTH_ADMINS: "root@example.com" };
   await using server = await startOAuthServer({ environment });
@@ -237,16 +174,6 @@ Deno.test("an operator sees the registrations that people connected, newest firs
   );
   const names = section.matchAll(/Older|Newer|Unused/g);
   assert.deepEqual([...names].map(String), ["Newer", "Older"]);
-});
-
-Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
-  for (const OAUTH_ADMINS of ["", "root@example.com"]) {
-    await using server = await startOAuthServer({
-      environment: { OAUTH_ADMINS },
-    });
-    const { page } = await signIn(server);
-    assert.doesNotMatch(page.text, /Everyone/);
-  }
 });
 
 Deno.test("an operator sees why the last attempts to connect failed", async () => {

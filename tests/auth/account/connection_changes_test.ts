@@ -108,8 +108,7 @@ Deno.test("POST /account/pause is in the log, with the names of what it paused",
 Deno.test("POST /account/resume lets a connection go on, however long it was paused", async () => {
   using time = new FakeTime();
   await using server = await start();
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/pause");
   // Its tokens are exchanged meanwhile, but give no access.
@@ -148,8 +147,7 @@ Deno.test("POST /account/pause ends what a connection has running", async () => 
 Deno.test("POST /account/narrow takes scopes from the tokens there are, and from those that follow", async () => {
   using time = new FakeTime();
   await using server = await start();
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   assert.equal(tokens.scope, "read write");
   assert.equal(await statusOf(client, tokens.access_token, "write"), 200);
   // A token that was issued for named scopes loses them too.

@@ -104,10 +104,7 @@ Deno.test("GET /account/calls shows calls in 2025 sessions", async () => {
   await opened.body?.cancel();
   const called = await server.post(
     rpc("tools/call", { name: "fail", arguments: {} }),
-    {
-      authorization,
-      "mcp-session-id": opened.headers.get("mcp-session-id")!,
-    },
+    { authorization, "mcp-session-id": opened.headers.get("mcp-session-id")! },
   );
   await called.body?.cancel();
   const visitor = await AccountVisitor.signIn(server, { at: "/calls" });
@@ -164,8 +161,7 @@ Deno.test("a connection that ends takes its calls with it", async () => {
 Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", async () => {
   using time = new FakeTime();
   await using server = await start({ OAUTH_LEDGER_DAYS: "2" });
-  const client = await Client.register(server);
-  const tokens = await client.connect();
+  const { client, tokens } = await server.person();
   await call(client, tokens.access_token, "search");
   const at = "/calls";
   assert.match(

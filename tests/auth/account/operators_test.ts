@@ -110,9 +110,7 @@ Deno.test("an operator ends everything of a person, and no one else does", async
     as: "bob",
     email: "bob@example.com",
   });
-  const answer = await person.press("/account/end", {
-    subject: "github:root",
-  });
+  const answer = await person.press("/account/end", { subject: "github:root" });
   assert.equal(answer.status, 403);
 });
 

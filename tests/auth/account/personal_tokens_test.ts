@@ -19,10 +19,7 @@ import { FakeTime } from "../../kit/fake_time.ts";
 
 const DAY = 24 * 60 * 60;
 const tools = [
-  tool({
-    name: "whoami",
-    run: (_, { caller }) => JSON.stringify(caller),
-  }),
+  tool({ name: "whoami", run: (_, { caller }) => JSON.stringify(caller) }),
   tool({ name: "mail", scopes: ["mail:read"], run: () => "mail" }),
   tool({ name: "send", scopes: ["mail:send"], run: () => "sent" }),
 ];

@@ -23,11 +23,7 @@ const KEY = "the-only-secret-key";
 const STATIC = { BEARER_TOKEN: TOKEN, API_KEY: KEY };
 
 function jwtSettings(url: string): Environment {
-  return {
-    JWT_ISSUER: ISSUER,
-    JWT_AUDIENCE: "tools",
-    JWT_JWKS_URL: url,
-  };
+  return { JWT_ISSUER: ISSUER, JWT_AUDIENCE: "tools", JWT_JWKS_URL: url };
 }
 
 const CLAIMS = {

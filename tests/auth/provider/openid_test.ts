@@ -128,9 +128,7 @@ Deno.test("authorizationUrl() asks for groups where a rule is about them and the
       clientSecret: "hush-hush",
       extraAuthParams: {},
       ...settings,
-    }, {
-      wanted: { memberships: new Set(["groups"]), named: new Set(names) },
-    });
+    }, { wanted: { memberships: new Set(["groups"]), named: new Set(names) } });
     const { searchParams } = await provider.authorizationUrl(REQUEST);
     return searchParams.get("scope");
   };
@@ -282,9 +280,7 @@ const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
   }, /"alg"/],
   [
     "signed by an algorithm when the provider names only ones for which anyone has the key",
-    {
-      metadata: { id_token_signing_alg_values_supported: ["none", "HS256"] },
-    },
+    { metadata: { id_token_signing_alg_values_supported: ["none", "HS256"] } },
     /"alg"/,
   ],
   ["signed by someone else", {

@@ -213,10 +213,7 @@ Deno.test("microsoft never gets a resource parameter", async () => {
 Deno.test("microsoft's answers may name a tenant, but no stranger", async () => {
   await using fake = serveMicrosoft();
   const provider = preset("microsoft", fake);
-  await provider.redeem({
-    ...SIGN_IN,
-    issuer: `${MICROSOFT}/${TENANT}/v2.0`,
-  });
+  await provider.redeem({ ...SIGN_IN, issuer: `${MICROSOFT}/${TENANT}/v2.0` });
   await assertRefused(
     provider.redeem({ ...SIGN_IN, issuer: `https://evil.example/v2.0` }),
     "misbehaved",

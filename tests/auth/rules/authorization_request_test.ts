@@ -89,20 +89,6 @@ for (const [what, changes, code] of REFUSED) {
   });
 }
 
-Deno.test("parseAuthorizationRequest() refuses to choose between redirect URIs", () => {
-  const { client } = registerClient({
-    redirect_uris: ["https://app.example.com/1", "https://app.example.com/2"],
-  }, 0);
-  assert.throws(
-    () =>
-      parseAuthorizationRequest(
-        new Parameters(Object.entries({ ...GOOD, redirect_uri: "" })),
-        { client, baseUrl: BASE_URL, scopes: scopesOf([]) },
-      ),
-    { code: "invalid_request" },
-  );
-});
-
 Deno.test("Parameters refuses one that is given twice, except resource", () => {
   assert.throws(() => new Parameters([["state", "1"], ["state", "2"]]), {
     code: "invalid_request",

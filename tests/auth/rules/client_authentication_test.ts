@@ -106,29 +106,19 @@ const UNREADABLE: [string, Record<string, string>, string | null, string][] = [
   ["two clients", { client_id: "b" }, basic("a", "s"), "invalid_request"],
   [
     "a secret and an assertion",
-    {
-      client_id: "a",
-      client_secret: "s",
-      client_assertion: "j",
-    },
+    { client_id: "a", client_secret: "s", client_assertion: "j" },
     null,
     "invalid_request",
   ],
   [
     "an assertion of another type",
-    {
-      client_assertion_type: "saml",
-      client_assertion: "j",
-    },
+    { client_assertion_type: "saml", client_assertion: "j" },
     null,
     "invalid_request",
   ],
   [
     "an assertion of no one",
-    {
-      client_assertion_type: TYPE,
-      client_assertion: "j",
-    },
+    { client_assertion_type: TYPE, client_assertion: "j" },
     null,
     "invalid_client",
   ],

@@ -76,9 +76,7 @@ function held(
 
 Deno.test("heldScopes() leaves a grant all that it has where no one set rules", () => {
   assert.deepEqual(held(), { scopes: SUPPORTED });
-  assert.deepEqual(held({ allowedUsers: listed("42") }), {
-    scopes: SUPPORTED,
-  });
+  assert.deepEqual(held({ allowedUsers: listed("42") }), { scopes: SUPPORTED });
 });
 
 Deno.test("heldScopes() gives an older token no more than its grant has now", () => {

@@ -112,6 +112,7 @@ const refusal = ({ status, body }: Awaited<ReturnType<typeof ask>>) =>
   `${status} ${body.error}`;
 
 Deno.test("POST /token gives the person of an assertion to its client, without a page and a refresh token", async () => {
+  using _time = new FakeTime();
   await using idp = await startAssertionProvider();
   await using server = await start(idp);
   const { status, body } = await ask(server, await idp.assertion(BASE_URL));

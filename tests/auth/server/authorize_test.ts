@@ -283,10 +283,7 @@ Deno.test("GET /authorize forgets approved scopes that no tool needs any more", 
   client.server = after;
   const page = await later.open(client.authorizationUrl());
   assert.doesNotMatch(page.text, /mail:send/);
-  const tokens = await client.connect({
-    browser: later,
-    scope: "mail:read",
-  });
+  const tokens = await client.connect({ browser: later, scope: "mail:read" });
   assert.equal(tokens.scope, "mail:read");
 });
 

@@ -83,6 +83,7 @@ async function call(server: OAuthServer, token: string, name = "whoami") {
 }
 
 Deno.test("POST /token gives a machine an access token of its own, and no refresh token", async () => {
+  using _time = new FakeTime();
   await using server = await start();
   const { status, body } = await ask(server);
   assert.equal(status, 200);

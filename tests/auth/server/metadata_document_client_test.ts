@@ -123,29 +123,21 @@ for (const [what, url, document, status] of REFUSED) {
   });
 }
 
-Deno.test("a document from elsewhere is not even fetched when only some domains are welcome", async () => {
-  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
-  await using server = await startOAuthServer({
-    fetchDocument,
-    environment: { CIMD_ALLOWED_DOMAINS: "claude.ai" },
+for (
+  const [when, environment] of [
+    ["only some domains are welcome", { CIMD_ALLOWED_DOMAINS: "claude.ai" }],
+    ["documents are switched off", { CIMD_ENABLED: "false" }],
+  ] as const
+) {
+  Deno.test(`a document is not even fetched when ${when}`, async () => {
+    const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+    await using server = await startOAuthServer({ fetchDocument, environment });
+    const client = new Client(server, URL);
+    const page = await server.browser().open(client.authorizationUrl());
+    assert.equal(page.status, 400);
+    assert.deepEqual(state.fetched, []);
   });
-  const client = new Client(server, URL);
-  const page = await server.browser().open(client.authorizationUrl());
-  assert.equal(page.status, 400);
-  assert.deepEqual(state.fetched, []);
-});
-
-Deno.test("no document is fetched when they are switched off", async () => {
-  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
-  await using server = await startOAuthServer({
-    fetchDocument,
-    environment: { CIMD_ENABLED: "false" },
-  });
-  const client = new Client(server, URL);
-  const page = await server.browser().open(client.authorizationUrl());
-  assert.equal(page.status, 400);
-  assert.deepEqual(state.fetched, []);
-});
+}
 
 Deno.test("a client with a document signs its token requests with the keys that it publishes", async () => {
   const { privateKey, publicKey } = await generateKeyPair("ES256");

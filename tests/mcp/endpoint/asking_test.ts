@@ -173,12 +173,11 @@ Deno.test("two tools that ask at once get their own answers", async () => {
     Array.from({ length: 20 }, () => ask(session, "who")),
   );
   assert.equal(new Set(asked.map(({ question }) => question.id)).size, 20);
-  await Promise.all(asked.map(({ question }, n) =>
-    answer(session, question, {
-      action: "accept",
-      content: { name: `${n}` },
-    })
-  ));
+  await Promise.all(
+    asked.map(({ question }, n) =>
+      answer(session, question, { action: "accept", content: { name: `${n}` } })
+    ),
+  );
   const texts = await Promise.all(asked.map(({ events }) => textOf(events)));
   assert.deepEqual(texts, asked.map((_, n) => `${n}`));
 });

@@ -277,11 +277,7 @@ Deno.test("wake() starts the services of a process that has had no request", asy
 Deno.test("wake() of a server that stops starts nothing", async () => {
   let starts = 0;
   const once = service({ name: "once", start: () => void starts++ });
-  const quiet = tool({
-    name: "quiet",
-    services: { once },
-    run: () => "",
-  });
+  const quiet = tool({ name: "quiet", services: { once }, run: () => "" });
   await using server = await startServer({ tools: [quiet] });
   server.app.stop();
   await server.app.wake();

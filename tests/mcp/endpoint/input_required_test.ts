@@ -256,29 +256,6 @@ Deno.test("a form that never matches ends the call, and names the field", async 
   assert.match(last.content[0].text, /not filled in as asked:\n- name: /);
 });
 
-Deno.test("a requestState that was tampered with is -32602", async () => {
-  await using server = await start();
-  const { requestState } = await firstRound(server, "meet");
-  const [head, key, iv, text, tag] = requestState.split(".");
-  const other = text[0] === "A" ? "B" : "A";
-  for (
-    const tampered of [
-      [head, key, iv, other + text.slice(1), tag].join("."),
-      requestState.slice(0, -1),
-      "",
-      "x",
-      1,
-      null,
-    ]
-  ) {
-    const answer = round(server, "meet", {
-      requestState: tampered,
-      inputResponses: { name: ADA },
-    });
-    assert.equal(await refusal(answer), "200 -32602");
-  }
-});
-
 Deno.test("a requestState of another request is -32602", async () => {
   await using server = await start();
   const { requestState } = await firstRound(server, "meet");
@@ -290,37 +267,6 @@ Deno.test("a requestState of another request is -32602", async () => {
       server.call("prompts/get", { name: "ask", ...more }, { capabilities }),
     ]
   ) assert.equal(await refusal(answer), "200 -32602");
-});
-
-Deno.test("a requestState of another caller is -32602", async () => {
-  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "a-secret-of-the-test" };
-  await using open = await start();
-  await using closed = await startServer({
-    ...DEFINITIONS,
-    kv: open.kv,
-    env,
-  });
-  const { requestState } = await firstRound(open, "meet");
-  const answer = closed.call("tools/call", {
-    name: "meet",
-    requestState,
-    inputResponses: { name: ADA },
-  }, {
-    capabilities,
-    headers: { authorization: "Bearer a-secret-of-the-test" },
-  });
-  assert.equal(await refusal(answer), "200 -32602");
-});
-
-Deno.test("a requestState of another database is -32602", async () => {
-  await using here = await start();
-  await using elsewhere = await start();
-  const { requestState } = await firstRound(elsewhere, "meet");
-  const answer = round(here, "meet", {
-    requestState,
-    inputResponses: { name: ADA },
-  });
-  assert.equal(await refusal(answer), "200 -32602");
 });
 
 Deno.test("a requestState lapses after an hour", async () => {

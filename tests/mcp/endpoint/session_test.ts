@@ -3,8 +3,6 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { BODY_BYTES } from "../../../src/mcp/wire/body_limits.ts";
-import { Database } from "../../../src/store/database.ts";
-import { sessionStore } from "../../../src/store/sessions.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { initialize, rpc } from "../../kit/message.ts";
 import {
@@ -61,9 +59,7 @@ for (
     "capabilities": { capabilities: undefined },
     "clientInfo": { clientInfo: undefined },
     "the client's version": { clientInfo: { name: "c" } },
-    "capabilities that fit a record": {
-      capabilities: { x: "y".repeat(2000) },
-    },
+    "capabilities that fit a record": { capabilities: { x: "y".repeat(2000) } },
   })
 ) {
   Deno.test(`initialize without ${what} is refused`, async () => {
@@ -105,24 +101,6 @@ Deno.test("a session that ended elsewhere is unknown within a second", async () 
   await session.end();
   time.tick(1);
   assert.equal(await refusal(session.at(second).post(PING)), "404 -32001");
-});
-
-Deno.test("another caller's session is as unknown as any", async () => {
-  await using server = await start();
-  const id = await sessionStore(new Database(server.kv)).save({
-    binding: "someone else",
-    revision: "2025-11-25",
-    clientInfo: { name: "c", version: "1" },
-    capabilities: {},
-  });
-  const headers = { "mcp-session-id": id };
-  const foreign = await outcome(server.post(PING, headers));
-  const unknown = await outcome(
-    server.post(PING, { "mcp-session-id": "unknown" }),
-  );
-  assert.deepEqual(foreign, unknown);
-  const ending = server.fetch("/mcp", { method: "DELETE", headers });
-  assert.equal(await refusal(ending), "404 -32001");
 });
 
 Deno.test("a foreign Origin is 403 on every verb", async () => {

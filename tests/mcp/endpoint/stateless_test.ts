@@ -158,9 +158,7 @@ for (
     ["another URI", "resources/read", { uri: "notes://all" }, {
       "mcp-name": "notes://1",
     }],
-    ["a broken encoding", "tools/call", GREET, {
-      "mcp-name": "=?base64?!?=",
-    }],
+    ["a broken encoding", "tools/call", GREET, { "mcp-name": "=?base64?!?=" }],
   ] as const
 ) {
   Deno.test(`headers that name ${what} are 400 / -32020`, async () => {
@@ -402,10 +400,7 @@ Deno.test("a prompt with the name of a tool needs none of the tool's headers", a
   const named = prompt({ name: "route", get: () => "Which way?" });
   await using server = await startServer({ ...CATALOGUE, prompts: [named] });
   const { messages } = await resultOf(
-    server.call("prompts/get", {
-      name: "route",
-      arguments: { region: "eu" },
-    }),
+    server.call("prompts/get", { name: "route", arguments: { region: "eu" } }),
   );
   assert.equal(messages.length, 1);
 });

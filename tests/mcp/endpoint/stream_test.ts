@@ -127,10 +127,7 @@ for (const [generation, seconds] of [["2025", 15], ["2026", 1]] as const) {
   Deno.test(`a call of ${generation} becomes a stream after ${seconds} s, a quiet stream gets comments`, async () => {
     using time = new FakeTime();
     const slow = new Slow();
-    await using server = await startServer({
-      tools: [slow.tool],
-      handOver: 0,
-    });
+    await using server = await startServer({ tools: [slow.tool], handOver: 0 });
     const answer = await callSlow(server, generation);
     await slow.started.promise;
     time.tick(seconds);

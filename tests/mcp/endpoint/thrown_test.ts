@@ -49,9 +49,7 @@ const THROWN: Record<string, [make: () => unknown, words: RegExp]> = {
 const CIRCLE: Json = { content: [] };
 CIRCLE.self = CIRCLE;
 
-const capabilities = {
-  extensions: { "io.modelcontextprotocol/tasks": {} },
-};
+const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
 for (const [what, [make, words]] of Object.entries(THROWN)) {
   Deno.test(`a client is told of ${what}, whatever threw it and when`, async () => {

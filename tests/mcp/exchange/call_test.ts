@@ -374,23 +374,6 @@ Deno.test("expel() stops a call, and cuts it off the second time", () => {
   assert.equal(call.hasEnded, true);
 });
 
-Deno.test("beat() opens a response that was quiet for 15 s, and comments on a stream", async () => {
-  const { call, tick } = callOf();
-  const { response } = call;
-  const at = (milliseconds: number) => {
-    tick(milliseconds);
-    call.beat(call.engine.clock());
-  };
-  at(14_999);
-  assert.equal(response.isStream, false);
-  at(1);
-  assert.equal(response.isStream, true);
-  at(14_999);
-  at(1);
-  response.end();
-  assert.equal(await (await response.response).text(), ":\n\n:\n\n");
-});
-
 Deno.test("notify() cancels a call whose client stopped reading", async () => {
   const { call } = callOf();
   const sending = Array.from(

@@ -42,28 +42,6 @@ function oneCall() {
   return { call, leave };
 }
 
-Deno.test("a call becomes a stream when it has taken a second", () => {
-  const { call } = oneCall();
-  call.beat(999);
-  assert.equal(call.response.isStream, false);
-  call.beat(1000);
-  assert.equal(call.response.isStream, true);
-  call.cancel("enough");
-  call.response.end();
-});
-
-Deno.test("a client that leaves cancels its call, whenever it left", () => {
-  for (const isEarly of [true, false]) {
-    const { call, leave } = oneCall();
-    if (isEarly) leave.abort();
-    call.beat(200);
-    call.beat(400);
-    leave.abort();
-    assert.ok(call.signal.aborted);
-    assert.ok(call.hasEnded);
-  }
-});
-
 Deno.test("a question that cannot be sealed ends the call with the reason, and no author catches that", async () => {
   const { call } = oneCall();
   let thrown: unknown;

@@ -49,22 +49,3 @@ for (const [name, method] of Object.entries(METHODS)) {
     } else refuses(() => answerOf(method, {}, none), -32602);
   });
 }
-
-Deno.test("getSkill() gives the entry of a skill, and of nothing else", () => {
-  const uri = "skill://s/SKILL.md";
-  const { skill } = answerOf(getSkill, { uri });
-  assert.equal((skill as JsonObject).uri, uri);
-  for (const uri of ["skill://s", 1, undefined]) {
-    refuses(() => answerOf(getSkill, { uri }), -32602);
-  }
-});
-
-Deno.test("readDirectory() lists a directory, on one page", () => {
-  const uri = "skill://s";
-  for (const cursor of [undefined, null]) {
-    const { resources } = answerOf(readDirectory, { uri, cursor });
-    assert.equal((resources as unknown[]).length, 2);
-  }
-  refuses(() => answerOf(readDirectory, { uri, cursor: "next" }), -32602);
-  refuses(() => answerOf(readDirectory, { uri: "skill://t" }), -32602);
-});

@@ -3,7 +3,6 @@ import { resource } from "../../../src/authoring/resource.ts";
 import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
-  acknowledgement,
   listen,
   notificationOf,
   parseFilter,
@@ -103,20 +102,6 @@ Deno.test("notificationOf() leaves out what was not asked for", () => {
   assert.equal(nothing, undefined);
 });
 
-Deno.test("acknowledgement() says what is honoured, to whom", () => {
-  assert.deepEqual(JSON.parse(acknowledgement({ toolsListChanged: true }, 0)), {
-    jsonrpc: "2.0",
-    method: "notifications/subscriptions/acknowledged",
-    params: { _meta: { [ID]: 0 }, notifications: { toolsListChanged: true } },
-  });
-  const resourceSubscriptions = new Set(["a://b"]);
-  assert.deepEqual(
-    JSON.parse(acknowledgement({ resourceSubscriptions }, 0)).params
-      .notifications,
-    { resourceSubscriptions: ["a://b"] },
-  );
-});
-
 /** A running subscription, with its client's messages. */
 class Listening {
   readonly sent: string[] = [];
@@ -182,17 +167,6 @@ const CATALOGUE = compileCatalogue({
   ],
 }, { serverInfo: { name: "s", version: "1" } });
 
-Deno.test("listen() is counted and hears changes until it ends", async () => {
-  const listening = new Listening();
-  const ended = listening.run({});
-  assert.deepEqual([listening.open.size, listening.hears], [1, true]);
-  await settled();
-  assert.equal(listening.sent.length, 1);
-  listening.end();
-  await ended;
-  assert.deepEqual([listening.open.size, listening.hears], [0, false]);
-});
-
 Deno.test("listen() ends for a client that left before the acknowledgement was sent", async () => {
   const listening = new Listening();
   listening.send = () => Promise.resolve(listening.end());
@@ -211,31 +185,6 @@ Deno.test("listen() lets a client go that is more than a thousand changes behind
   change();
   assert.deepEqual(listening.log, ["the client fell behind"]);
   taken.resolve();
-  await ended;
-});
-
-Deno.test("listen() tells nothing of a resource that is left out for the caller", async () => {
-  const listening = new Listening();
-  const resourceSubscriptions = ["a://hidden", "a://open", "b://new"];
-  const ended = listening.run(
-    { resourceSubscriptions, resourcesListChanged: true },
-    CATALOGUE.within([]),
-  );
-  await settled();
-  listening.sent.length = 0;
-  for (const uri of resourceSubscriptions) {
-    listening.change({ kind: "resource", uri });
-  }
-  listening.change({ kind: "list", list: "resources" });
-  await settled();
-  assert.deepEqual(
-    listening.sent.map((text) => {
-      const { method, params } = JSON.parse(text);
-      return params.uri ?? method;
-    }),
-    ["a://open", "b://new", "notifications/resources/list_changed"],
-  );
-  listening.end();
   await ended;
 });
 

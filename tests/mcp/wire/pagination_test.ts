@@ -38,11 +38,6 @@ Deno.test("printPages() refuses cursors it never gave", () => {
   }
 });
 
-Deno.test("printPages() takes a cursor of null for none", () => {
-  const at = pagesOf();
-  assert.deepEqual(at(null), at());
-});
-
 Deno.test("printPages() refuses a cursor into another list", () => {
   const { nextCursor } = pagesOf()();
   const changed = pagesOf([...ITEMS, { n: 6 }]);

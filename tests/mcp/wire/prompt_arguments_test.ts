@@ -49,9 +49,7 @@ Deno.test("a prompt that can never be called does not start, and names its argum
     () =>
       compileCatalogue({
         prompts: [prompt({ name: "p", args, get: () => "" })],
-      }, {
-        serverInfo: { name: "s", version: "1" },
-      }),
+      }, { serverInfo: { name: "s", version: "1" } }),
     /prompt p: the arguments a, c must take a string.*z\.coerce\.number\(\)/,
   );
 });

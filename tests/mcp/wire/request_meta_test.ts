@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { RpcError } from "../../../src/errors.ts";
 import {
   isLoggingLevel,
   Meta,
@@ -50,19 +49,6 @@ for (const [what, change] of Object.entries(BROKEN)) {
     refuses(() => parseStatelessMeta({ ...META, ...change }), -32602, 400);
   });
 }
-
-Deno.test("parseStatelessMeta() names the revisions spoken instead of another", () => {
-  const meta = { ...META, [Meta.protocolVersion]: "2027-01-01" };
-  refuses(() => parseStatelessMeta(meta), -32022, 400);
-  try {
-    parseStatelessMeta(meta);
-  } catch (error) {
-    assert.deepEqual((error as RpcError).data, {
-      supported: ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
-      requested: "2027-01-01",
-    });
-  }
-});
 
 Deno.test("metaOf() takes nothing but an object", () => {
   assert.deepEqual(metaOf({ _meta: { a: 1 } }), { a: 1 });

@@ -127,10 +127,7 @@ Deno.test("the extension is declared where there is a view, besides that of task
         "io.modelcontextprotocol/protocolVersion": revision,
         "io.modelcontextprotocol/clientCapabilities": {},
       },
-    }, {
-      "mcp-protocol-version": revision,
-      "mcp-method": "server/discover",
-    });
+    }, { "mcp-protocol-version": revision, "mcp-method": "server/discover" });
     assert.deepEqual(discovered.extensions, stateless);
     const initialized = await ask("initialize", {
       protocolVersion: "2025-11-25",

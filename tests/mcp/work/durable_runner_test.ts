@@ -17,11 +17,7 @@ const BEGINNING = {
 };
 
 const RESUMED = {
-  work: {
-    ...RUN,
-    version: 1,
-    run: () => Promise.resolve({ content: [] }),
-  },
+  work: { ...RUN, version: 1, run: () => Promise.resolve({ content: [] }) },
   request: {
     caller: ANONYMOUS,
     authenticated: { caller: ANONYMOUS },

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import type { Caller } from "../../../src/caller.ts";
 import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import { findTask, getTask } from "../../../src/mcp/work/task_methods.ts";
-import { ChallengeError } from "../../../src/errors.ts";
+import { getTask } from "../../../src/mcp/work/task_methods.ts";
 import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
 import type { Task, TaskStore } from "../../../src/store/tasks.ts";
 import { rejects } from "../../kit/refuses.ts";
@@ -43,25 +42,6 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
   const { result } = await getTask(call) as Result;
   return { used, task: JSON.parse(result) };
 }
-
-Deno.test("a task asks its client to look once a second", async () => {
-  const { task } = await get(ADA);
-  assert.deepEqual([task.taskId, task.pollIntervalMs], ["t", 1000]);
-});
-
-Deno.test("findTask() asks for the scopes of the task's tool, where they can be had", async () => {
-  const tasks = {
-    find: () => Promise.resolve(TASK),
-    adopt: () => Promise.resolve(undefined),
-  };
-  assert.equal(await findTask(tasks, ADA, "t"), TASK);
-  await assert.rejects(
-    findTask(tasks, { ...ADA, scopes: [] }, "t"),
-    ChallengeError,
-  );
-  const beyond = { ...ADA, scopes: [], ceiling: [] };
-  assert.equal(await findTask(tasks, beyond, "t"), undefined);
-});
 
 Deno.test("who asks for a task uses it with their grant, if they have one", async () => {
   assert.deepEqual((await get({ ...ADA, grantId: "g" })).used, ["g"]);

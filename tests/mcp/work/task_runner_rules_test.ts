@@ -146,21 +146,6 @@ Deno.test("a caller has a hundred tasks under way and no more, and others have t
   await assert.rejects(runner.start(never), tooMany);
 });
 
-Deno.test("a list of tasks has room for a thousand, until some of a day before are gone", async () => {
-  using _timers = new Timers();
-  await using runner = new Runner();
-  await runner.start(never);
-  assert.deepEqual([runner.counted, runner.lists], [[["ada's", 1000]], [
-    "ada's",
-  ]]);
-  runner.hasMany = true;
-  await assert.rejects(runner.start(never), {
-    status: 429,
-    message: /stored tasks: try again in 600 seconds/,
-  });
-  assert.equal(runner.lists.length, 1);
-});
-
 Deno.test("the tasks of those whom nothing tells apart are not counted", async () => {
   using _timers = new Timers();
   await using runner = new Runner();
