@@ -272,11 +272,8 @@ const KNOWN_LONG: Readonly<Record<string, number>> = {
   "src/pages/consent_page.tsx": 352,
   "src/pages/error_words.ts": 297,
   "src/pages/style.ts": 306,
-  "src/process/core_processes.ts": 257,
   "src/server/app.ts": 299,
   "src/server/assemble.ts": 512,
-  "src/settings/application.ts": 266,
-  "src/settings/oauth.ts": 274,
   "src/store/authorization_requests.ts": 275,
   "src/store/database.ts": 453,
   "src/store/grants.ts": 279,
@@ -287,7 +284,6 @@ const KNOWN_LONG: Readonly<Record<string, number>> = {
   "src/store/task_runs.ts": 325,
   "src/store/tasks.ts": 552,
   "src/store/waits.ts": 485,
-  "src/telemetry/telemetry.ts": 288,
   "src/view/connect_view.ts": 316,
 };
 

@@ -9,7 +9,7 @@ import type { About } from "../authoring/about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { Config } from "../settings/config.ts";
-import { providerSetting } from "../settings/application.ts";
+import { providerSetting } from "../settings/provider.ts";
 import { type ListedProvider, renameFor } from "../settings/providers.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { type ChallengeError, HttpError } from "../errors.ts";

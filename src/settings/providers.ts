@@ -3,14 +3,8 @@
  *
  * @module
  */
-import {
-  parseProvider,
-  PROVIDER,
-  type ProviderConfig,
-  providerId,
-  PROVIDERS,
-  type Rename,
-} from "./application.ts";
+import { type ProviderConfig, providerId, PROVIDERS } from "./application.ts";
+import { parseProvider, PROVIDER, type Rename } from "./provider.ts";
 import type { Exposure } from "./server.ts";
 import type { Environment, NamedSetting, Settings } from "./setting.ts";
 import { oneOf } from "./shapes.ts";
