@@ -21,6 +21,8 @@ import type { Database, Expiring, Found } from "./database.ts";
 import { authorizationRequestKey } from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
+const answerKey = (handle: string) => deriveKey(handle, "code");
+
 /** The record of a request while a person signs in. */
 interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
@@ -232,8 +234,4 @@ export function authorizationRequestStore(database: Database) {
       await checkBlocks(database, grant);
     },
   };
-}
-
-function answerKey(handle: string): Uint8Array {
-  return deriveKey(handle, "code");
 }

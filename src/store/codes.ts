@@ -31,6 +31,8 @@ import { codeKey, grantKey, upstreamKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
+const answerKey = (code: string) => deriveKey(code, "tokens");
+
 export interface CodeRecord extends Expiring {
   clientId: string;
   redirectUri: string;
@@ -81,8 +83,6 @@ export async function issueCode(
         .set<UpstreamRecord>(upstreamKey(id), { sealed, expiresAt }),
   };
 }
-
-export type CodeStore = ReturnType<typeof codeStore>;
 
 /** Opens the authorization codes of a database. */
 export function codeStore(
@@ -168,8 +168,4 @@ export function codeStore(
       await checkBlocks(database, grant, "invalid_grant");
     },
   };
-}
-
-function answerKey(code: string): Uint8Array {
-  return deriveKey(code, "tokens");
 }
