@@ -4,7 +4,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { sidOf } from "../../auth/doors/sid.ts";
+import { sidOf } from "../../auth/rules/resource.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
