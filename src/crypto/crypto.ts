@@ -19,6 +19,7 @@ export function randomId(bytes = 32): string {
 
 /** Prints bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
+  // Node 24 has no toBase64() yet.
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);

@@ -19,14 +19,11 @@ const MAX_BYTES = 16 * 1024;
 async function readText(request: Request): Promise<string> {
   const bodies = new ArrivingBodies();
   try {
-    return await bodies.wait(readAll(request));
+    const bytes = await bodies.wait(readBytes(request, MAX_BYTES));
+    return new TextDecoder().decode(bytes);
   } finally {
     bodies.stop();
   }
-}
-
-async function readAll(request: Request): Promise<string> {
-  return new TextDecoder().decode(await readBytes(request, MAX_BYTES));
 }
 
 /**

@@ -4,9 +4,8 @@
  * @module
  */
 import { pause, within } from "../clock.ts";
-import { LineQueue } from "../log/line_queue.ts";
 import type { Logger, Properties } from "../log/log.ts";
-import { printDropped } from "../log/standard_output.ts";
+import { passOn, stderr, stdout } from "./core_output.ts";
 import { WITH_PARENT } from "./parent.ts";
 import { SAME_SIGNAL_MILLISECONDS, STOP_MILLISECONDS } from "./signals.ts";
 
@@ -22,8 +21,6 @@ const LOOK_MILLISECONDS = 20;
 const LAST_LINES_MILLISECONDS = 500;
 /** The time for a process to end by itself, with a few seconds to spare. */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
-/** The characters of a line; longer ones are cut in pieces. */
-const LONGEST_LINE = 64 * 1024;
 
 /** The command, and the number of processes. */
 interface CoresOptions {
@@ -225,33 +222,3 @@ function collecting(): Record<string, string> {
       "1000",
   };
 }
-
-/** Passes whole lines on, so that the lines of several processes do not mix. */
-async function passOn(
-  from: ReadableStream<Uint8Array<ArrayBuffer>>,
-  to: LineQueue,
-): Promise<void> {
-  let rest = "";
-  for await (const chunk of from.pipeThrough(new TextDecoderStream())) {
-    const text = rest + chunk;
-    const end = text.lastIndexOf("\n");
-    if (end >= 0) to.push(text.slice(0, end));
-    rest = text.slice(end + 1);
-    if (rest.length > LONGEST_LINE) {
-      to.push(rest);
-      rest = "";
-    }
-  }
-  if (rest !== "") to.push(rest);
-}
-
-/** Lines on standard output. */
-export const stdout = new LineQueue(
-  (bytes) => Deno.stdout.write(bytes),
-  printDropped,
-);
-/** Lines on standard error. */
-export const stderr = new LineQueue(
-  (bytes) => Deno.stderr.write(bytes),
-  printDropped,
-);

@@ -18,7 +18,7 @@ import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { type SignIn, signIn } from "../auth/server/sign_in.ts";
 import { aboutOf } from "../authoring/about.ts";
 import { scopesInWords } from "../pages/scope_words.ts";
-import { providerSetting } from "../settings/application.ts";
+import { providerSetting } from "../settings/provider.ts";
 import { type ListedProvider, renameFor } from "../settings/providers.ts";
 import type { ServerParts } from "./server_parts.ts";
 

@@ -7,7 +7,7 @@
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import { issuerId } from "../auth/rules/subject.ts";
 import type { TokenShape } from "../auth/rules/credential.ts";
-import { PROVIDER } from "./application.ts";
+import { PROVIDER } from "./provider.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
 import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";

@@ -3,14 +3,8 @@
  *
  * @module
  */
-import {
-  parseProvider,
-  PROVIDER,
-  type ProviderConfig,
-  providerId,
-  PROVIDERS,
-  type Rename,
-} from "./application.ts";
+import { type ProviderConfig, providerId, PROVIDERS } from "./application.ts";
+import { parseProvider, PROVIDER, type Rename } from "./provider.ts";
 import type { Exposure } from "./server.ts";
 import type { Environment, NamedSetting, Settings } from "./setting.ts";
 import { oneOf } from "./shapes.ts";
@@ -154,55 +148,72 @@ function labelOf({ id, config }: ListedProvider): string {
 /** Complains of two that people, or we, could not tell apart. */
 function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   listed.forEach((it, at) => {
-    const { key = "", config } = it;
     const before = listed.slice(0, at);
-    const rename = renameFor(key);
-    const place = config.provider === "custom"
-      ? GROUP.OAUTH_USERINFO_URL
-      : GROUP.OAUTH_ISSUER;
     const twin = before.find(({ id }) => id === it.id);
-    const { provider } = config;
-    const isOnlyOne = ["dev", "github", "google"].includes(provider);
-    if (twin && isOnlyOne && settings.complaints.length === 0) {
-      settings.complain(kindSetting(key), {
-        got: provider,
-        wants: `another provider than ${twin.key}: people of both would be ` +
-          "the same people",
-        fix: `Leave ${key} or ${twin.key} out of OAUTH_PROVIDER: ` +
-          `${provider} can be there once`,
-      });
-      return;
+    if (!twin) complainOfNamesake(settings, it, before);
+    else if (settings.complaints.length === 0) {
+      return complainOfTwin(settings, it, twin);
     }
-    if (twin && settings.complaints.length === 0) {
-      const setting = rename<NamedSetting>(place);
-      settings.complain(setting, {
-        got: settings.text(setting),
-        wants: `another place than that of ${twin.key}: people of both would ` +
-          "be the same people",
-        fix: `Leave ${key} or ${twin.key} out of OAUTH_PROVIDER, or give ` +
-          "each the issuer of its own tenant",
-      });
-      return;
-    }
-    const namesake = before.find((other) => labelOf(other) === labelOf(it));
-    if (namesake && !twin) {
-      const setting = rename(GROUP.OAUTH_PROVIDER_NAME);
-      settings.complain(setting, {
-        got: settings.text(setting),
-        wants: `a name by which people tell it from ${namesake.key}`,
-        fix: `Use ${setting.name}=Example ID, for example`,
-      });
-    }
-    const taken = it.domains.find((domain) =>
-      before.some(({ domains }) => domains.includes(domain))
-    );
-    if (taken !== undefined) {
-      settings.complain(rename(GROUP.OAUTH_PROVIDER_DOMAINS), {
-        got: taken,
-        wants: "domains that no other provider has",
-        fix: "Leave it to the provider that gives out its addresses",
-      });
-    }
+    complainOfDomains(settings, it, before);
+  });
+}
+
+/** Complains of a provider whose people have the subjects of another's. */
+function complainOfTwin(
+  settings: Settings,
+  { key = "", config: { provider } }: ListedProvider,
+  twin: ListedProvider,
+): void {
+  const oneOut = `Leave ${key} or ${twin.key} out of OAUTH_PROVIDER`;
+  const same = `${twin.key}: people of both would be the same people`;
+  if (["dev", "github", "google"].includes(provider)) {
+    settings.complain(kindSetting(key), {
+      got: provider,
+      wants: `another provider than ${same}`,
+      fix: `${oneOut}: ${provider} can be there once`,
+    });
+    return;
+  }
+  const setting = renameFor(key)<NamedSetting>(
+    provider === "custom" ? GROUP.OAUTH_USERINFO_URL : GROUP.OAUTH_ISSUER,
+  );
+  settings.complain(setting, {
+    got: settings.text(setting),
+    wants: `another place than that of ${same}`,
+    fix: `${oneOut}, or give each the issuer of its own tenant`,
+  });
+}
+
+/** Complains of a name on pages that another provider has. */
+function complainOfNamesake(
+  settings: Settings,
+  it: ListedProvider,
+  before: readonly ListedProvider[],
+): void {
+  const namesake = before.find((other) => labelOf(other) === labelOf(it));
+  if (!namesake) return;
+  const setting = renameFor(it.key ?? "")(GROUP.OAUTH_PROVIDER_NAME);
+  settings.complain(setting, {
+    got: settings.text(setting),
+    wants: `a name by which people tell it from ${namesake.key}`,
+    fix: `Use ${setting.name}=Example ID, for example`,
+  });
+}
+
+/** Complains of a domain that another provider has. */
+function complainOfDomains(
+  settings: Settings,
+  it: ListedProvider,
+  before: readonly ListedProvider[],
+): void {
+  const taken = it.domains.find((domain) =>
+    before.some(({ domains }) => domains.includes(domain))
+  );
+  if (taken === undefined) return;
+  settings.complain(renameFor(it.key ?? "")(GROUP.OAUTH_PROVIDER_DOMAINS), {
+    got: taken,
+    wants: "domains that no other provider has",
+    fix: "Leave it to the provider that gives out its addresses",
   });
 }
 

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { PROVIDER } from "./application.ts";
+import { PROVIDER } from "./provider.ts";
 import { AUTH } from "./auth.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS } from "./credentials.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { JWT } from "./jwt.ts";
-import { PEOPLE } from "./oauth.ts";
+import { PEOPLE } from "./people.ts";
 import { SERVER } from "./server.ts";
 import type { NamedSetting } from "./setting.ts";
 

@@ -63,13 +63,11 @@ export function approvalStore(database: Database) {
         if (!browserFingerprint || !redirectUri) continue;
         const key = keyOf(browserFingerprint, { ...grant, redirectUri });
         for (let isDone = false; !isDone;) {
-          const entry = await database.get<ApprovalRecord>(key);
-          const { value: record } = entry;
-          if (!record) break;
-          const withheld = unionOfScopes(record.withheld ?? [], scopes);
-          isDone = await database.commit((transaction) =>
-            transaction.check(entry).set(key, { ...record, withheld })
-          ) !== undefined;
+          const found = await database.find<ApprovalRecord>(key);
+          if (!found) break;
+          const withheld = unionOfScopes(found.value.withheld ?? [], scopes);
+          const record = { ...found.value, withheld };
+          isDone = await database.replace(found, record) !== undefined;
         }
       }
     },

@@ -1,18 +1,112 @@
 /**
  * The last attempts to connect, for an operator who is told "it does not
- * connect".
+ * connect", arranged so that a flood cannot push out those that they need.
  *
  * @module
  */
 import type { Logger } from "../log/log.ts";
-import { addAttempt, type Attempt } from "./attempt_list.ts";
 import type { Database } from "./database.ts";
 import { attemptsKey } from "./keys.ts";
 import { sharedList } from "./shared_list.ts";
 
-export type { Attempt } from "./attempt_list.ts";
-
 const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
+
+/** The end of one step of connecting. It holds no code, token or state. */
+export interface Attempt {
+  /** The time at which it was last seen, in epoch seconds. */
+  at: number;
+  /** `GET /authorize`. */
+  step: string;
+  /** The client's name or id, if known. */
+  client?: string;
+  /** The reason of its failure; undefined if it went well. */
+  failure?: string;
+  /** True if nothing shows that the client is a real one. */
+  isStranger: boolean;
+  /** The number of times the same was seen. */
+  count: number;
+}
+
+/**
+ * The most characters, of at most two bytes each, so that all attempts fit into
+ * a value of 64 KiB.
+ */
+const CLIENT_MAX_LENGTH = 100;
+const FAILURE_MAX_LENGTH = 300;
+
+/**
+ * The most entries: of clients that failed, that connected, and of strangers.
+ */
+const MOST_FAILURES = 30;
+const MOST_SUCCESSES = 15;
+const MOST_STRANGERS = 15;
+
+/** The most attempts that are kept in all. */
+export const ATTEMPTS = MOST_FAILURES + MOST_SUCCESSES + MOST_STRANGERS;
+
+/**
+ * Adds an attempt. One that was seen before is counted; strangers are
+ * distinguished by their failure only, because they can make up any number of
+ * names.
+ */
+export function addAttempt(
+  attempts: readonly Attempt[],
+  { client, failure, ...added }: Attempt,
+): Attempt[] {
+  const attempt: Attempt = {
+    ...added,
+    client: client?.slice(0, CLIENT_MAX_LENGTH),
+    failure: failure?.slice(0, FAILURE_MAX_LENGTH),
+  };
+  const isOther = (other: Attempt) => sameness(other) !== sameness(attempt);
+  const before = attempts.find((other) => !isOther(other));
+  const count = attempt.count + (before?.count ?? 0);
+  return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
+}
+
+/**
+ * Arranges attempts: failures of real clients first, then connections, then
+ * strangers.
+ */
+function arrange(attempts: readonly Attempt[]): Attempt[] {
+  const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
+  const strangers = newestFirst.filter(({ isStranger }) => isStranger);
+  const known = newestFirst.filter(({ isStranger }) => !isStranger);
+  const failures = known.filter(({ failure }) => failure !== undefined);
+  const successes = known.filter(({ failure }) => failure === undefined);
+  return [
+    ...fairly(failures, MOST_FAILURES),
+    ...successes.slice(0, MOST_SUCCESSES),
+    ...strangers.slice(0, MOST_STRANGERS),
+  ];
+}
+
+/**
+ * Cuts a list: the oldest entry of the most frequent cause is dropped first.
+ */
+function fairly(failures: Attempt[], most: number): Attempt[] {
+  const kept = [...failures];
+  while (kept.length > most) {
+    const causes = Map.groupBy(kept, causeOf);
+    const [largest] = [...causes.values()].toSorted((one, other) =>
+      other.length - one.length
+    );
+    kept.splice(kept.indexOf(largest.at(-1)!), 1);
+  }
+  return kept;
+}
+
+function causeOf({ step, failure }: Attempt): string {
+  return `${step} ${failure}`;
+}
+
+function sameness(attempt: Attempt): string {
+  const { isStranger, step, client, failure } = attempt;
+  return isStranger
+    // Only the error's code: its description may quote a stranger.
+    ? JSON.stringify([step, failure?.split(":")[0]])
+    : JSON.stringify([step, failure, client]);
+}
 
 export type AttemptStore = ReturnType<typeof attemptStore>;
 

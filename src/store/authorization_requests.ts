@@ -9,20 +9,19 @@
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
-import { mintCredential } from "../auth/rules/credential.ts";
-import { deriveKey, newDataKey, wrapDataKey } from "../auth/rules/data_key.ts";
+import { deriveKey } from "../auth/rules/data_key.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../auth/rules/lifetimes.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import type { CodeRecord } from "./codes.ts";
+import { issueCode } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { setGrant } from "./grants.ts";
-import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
+import { authorizationRequestKey } from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
-import type { UpstreamRecord } from "./upstream_tokens.ts";
+
+const answerKey = (handle: string) => deriveKey(handle, "code");
 
 /** The record of a request while a person signs in. */
 interface RequestRecord extends Expiring {
@@ -58,7 +57,7 @@ export interface FoundRequest extends Found<RequestRecord> {
 }
 
 /** The result of a sign-in. */
-export interface SignInOutcome {
+interface SignInOutcome {
   grant: Grant;
   /** The provider's tokens, as text. */
   upstreamTokens: string;
@@ -74,29 +73,13 @@ export type AuthorizationRequestStore = ReturnType<
  * cookie.
  */
 export function authorizationRequestStore(database: Database) {
-  function replace(
-    transaction: Transaction,
-    found: FoundRequest,
-    record: RequestRecord,
-  ): Transaction {
-    return transaction.check(found).set(found.key, record);
-  }
-
   /** Changes a request; undefined if another request was faster. */
-  async function change(
+  function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
-    also: Write = () => {},
+    also?: Write,
   ): Promise<FoundRequest | undefined> {
-    const value = { ...found.value, ...changes };
-    let sent: Transaction | undefined;
-    const versionstamp = await database.commit((transaction) => {
-      sent = replace(transaction, found, value);
-      also(transaction);
-    });
-    return versionstamp === undefined
-      ? undefined
-      : { ...found, value, versionstamp, mark: sent?.mark };
+    return database.replace(found, { ...found.value, ...changes }, also);
   }
 
   return {
@@ -162,15 +145,10 @@ export function authorizationRequestStore(database: Database) {
         provider: string;
       },
     ): Promise<boolean> {
-      const changes = {
-        phase: "upstream",
-        provider,
-        ...!found.value.isTrusted && { consented },
-      } as const;
-      const { clientId } = found.value.request;
+      const { isTrusted, request: { clientId } } = found.value;
       const approved = await change(
         found,
-        changes,
+        { phase: "upstream", provider, ...!isTrusted && { consented } },
         (transaction) => unlessBlocked(transaction, { clientId }),
       );
       if (!approved) await checkBlocks(database, { clientId });
@@ -236,40 +214,24 @@ export function authorizationRequestStore(database: Database) {
       found: FoundRequest,
       { grant, upstreamTokens, also }: SignInOutcome,
     ): Promise<string | undefined> {
-      const { request } = found.value;
-      const { id, expiresAt } = grant;
-      const code = mintCredential("code", id);
-      const dataKey = newDataKey();
-      const codeRecord: CodeRecord = {
-        clientId: request.clientId,
-        redirectUri: request.redirectUri,
-        codeChallenge: request.codeChallenge,
-        wrappedKey: await wrapDataKey(dataKey, id, code),
-        expiresAt,
-      };
-      const upstream: UpstreamRecord = {
-        sealed: await seal(dataKey, upstreamTokens, id),
-        expiresAt,
-      };
+      const { code, write } = await issueCode(
+        grant,
+        found.value.request,
+        upstreamTokens,
+      );
       const sealedCode = await seal(answerKey(found.handle), code);
       const completed = await database.commit((transaction) => {
-        replace(transaction, found, {
+        transaction.check(found).set<RequestRecord>(found.key, {
           ...found.value,
           phase: "done",
           isSignedIn: true,
           sealedCode,
         });
-        setGrant(unlessBlocked(transaction, grant), grant)
-          .create(codeKey(code), codeRecord)
-          .set(upstreamKey(id), upstream);
+        write(transaction);
         also?.(transaction);
       });
       if (completed !== undefined) return code;
       await checkBlocks(database, grant);
     },
   };
-}
-
-function answerKey(handle: string): Uint8Array {
-  return deriveKey(handle, "code");
 }

@@ -4,20 +4,34 @@
  * @see RFC 6749 §4.1.2
  * @module
  */
-import { parseCredential } from "../auth/rules/credential.ts";
+import { mintCredential, parseCredential } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import {
   type Lifetimes,
   USED_CODE_TTL_SECONDS,
 } from "../auth/rules/lifetimes.ts";
-import { deriveKey, unwrapDataKey } from "../auth/rules/data_key.ts";
+import {
+  deriveKey,
+  newDataKey,
+  unwrapDataKey,
+  wrapDataKey,
+} from "../auth/rules/data_key.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import { checkBlocks } from "./blocks.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  isFound,
+} from "./database.ts";
+import { setGrant } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
+
+const answerKey = (code: string) => deriveKey(code, "tokens");
 
 export interface CodeRecord extends Expiring {
   clientId: string;
@@ -38,7 +52,37 @@ export interface ReadCode {
   upstream: Entry<UpstreamRecord>;
 }
 
-export type CodeStore = ReturnType<typeof codeStore>;
+/**
+ * Makes the code of a grant that waits for it, with the provider's tokens. The
+ * code exists once `write` is committed.
+ */
+export async function issueCode(
+  grant: Grant,
+  { clientId, redirectUri, codeChallenge }: Pick<
+    CodeRecord,
+    "clientId" | "redirectUri" | "codeChallenge"
+  >,
+  upstreamTokens: string,
+): Promise<{ code: string; write: Write }> {
+  const { id, expiresAt } = grant;
+  const code = mintCredential("code", id);
+  const dataKey = newDataKey();
+  const record: CodeRecord = {
+    clientId,
+    redirectUri,
+    codeChallenge,
+    wrappedKey: await wrapDataKey(dataKey, id, code),
+    expiresAt,
+  };
+  const sealed = await seal(dataKey, upstreamTokens, id);
+  return {
+    code,
+    write: (transaction) =>
+      setGrant(unlessBlocked(transaction, grant), grant)
+        .create(codeKey(code), record)
+        .set<UpstreamRecord>(upstreamKey(id), { sealed, expiresAt }),
+  };
+}
 
 /** Opens the authorization codes of a database. */
 export function codeStore(
@@ -69,17 +113,13 @@ export function codeStore(
     ): Promise<IssuedTokens | undefined> {
       if (grant?.status !== "active") return undefined;
       if (!await database.mayRepeat(used)) return undefined;
-      const { key, value: record } = used;
-      if (record?.sealed === undefined) return undefined;
+      if (!isFound(used) || used.value.sealed === undefined) return undefined;
       const tokens: IssuedTokens = JSON.parse(
-        await unseal(answerKey(code), record.sealed, grantId),
+        await unseal(answerKey(code), used.value.sealed, grantId),
       );
       if (tokens.expiresAt <= database.now()) return undefined;
       // The commit that writes it now is not given up: it counts as used.
-      const isTold = await database.commit((transaction) =>
-        transaction.check(used).set(key, record)
-      );
-      return isTold ? tokens : undefined;
+      return await database.replace(used, used.value) && tokens;
     },
 
     /**
@@ -128,8 +168,4 @@ export function codeStore(
       await checkBlocks(database, grant, "invalid_grant");
     },
   };
-}
-
-function answerKey(code: string): Uint8Array {
-  return deriveKey(code, "tokens");
 }

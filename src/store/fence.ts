@@ -7,8 +7,10 @@
  *
  * @module
  */
+import { type Clock, now } from "../clock.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
+import type { Operations } from "./operations.ts";
 import type { Expiring } from "./record.ts";
 
 /**
@@ -19,8 +21,9 @@ const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
 
-/** Writes records over what is there. */
-type Save = (records: readonly [Deno.KvKey, Expiring][]) => Promise<unknown>;
+/** The least difference between two clocks that is reported, in seconds. */
+const CLOCK_SECONDS = 10;
+const TELL_CLOCK_SECONDS = 10 * 60;
 
 /** A try at a commit: the fence it rests on, and the mark of its records. */
 export interface CommitTry {
@@ -40,10 +43,14 @@ export class Fence {
   /** Marks of what was answered with 503, and may have happened. */
   #owed: string[] = [];
   #settling?: Promise<void>;
+  #tellClockAt = -Infinity;
 
+  /** @param onClockAhead called, at most every ten minutes, with seconds */
   constructor(
-    private readonly save: Save,
-    private readonly now: () => number,
+    private readonly kv: Deno.Kv,
+    private readonly operations: Pick<Operations, "repeat">,
+    private readonly clock: Clock,
+    private readonly onClockAhead: (seconds: number) => void = () => {},
   ) {}
 
   /** True if something was given up since this was last settled. */
@@ -53,7 +60,7 @@ export class Fence {
 
   /** A new try at a commit. */
   begin(): CommitTry {
-    const second = this.now().toString(36);
+    const second = now(this.clock).toString(36);
     const number = (++this.#attempts).toString(36);
     const mark = `${this.#process}${second}.${number}`;
     return { fence: this.#current, mark };
@@ -81,15 +88,16 @@ export class Fence {
     return mark.startsWith(this.#process);
   }
 
-  /**
-   * The seconds by which a mark of another process was made in our future;
-   * negative if it was not.
-   */
-  secondsAhead(mark: string): number {
+  /** Reports a clock by which a mark of another process is of our future. */
+  compareClocks(mark: string): void {
     const [, second] = mark.split(".");
     // The marks of version 0.2 have no second.
-    if (second === undefined || this.isOwn(mark)) return 0;
-    return parseInt(second, 36) - this.now();
+    if (second === undefined || this.isOwn(mark)) return;
+    const time = now(this.clock);
+    const seconds = parseInt(second, 36) - time;
+    if (seconds < CLOCK_SECONDS || time < this.#tellClockAt) return;
+    this.#tellClockAt = time + TELL_CLOCK_SECONDS;
+    this.onClockAhead(seconds);
   }
 
   /**
@@ -111,9 +119,16 @@ export class Fence {
   async #settle(): Promise<void> {
     const open = [...this.#open];
     const owed = this.#owed.slice(0, MARKS_PER_COMMIT);
-    const closed: Expiring = { expiresAt: this.now() + CLOSED_SECONDS };
-    const keys = [...open.map(fenceKey), ...owed.map(givenUpKey)];
-    await this.save(keys.map((key) => [key, closed]));
+    const closed: Expiring = { expiresAt: now(this.clock) + CLOSED_SECONDS };
+    // Without checks, so that it may be repeated.
+    await this.operations.repeat(() => {
+      const operation = this.kv.atomic();
+      const expireIn = closed.expiresAt * 1000 - this.clock();
+      for (const key of [...open.map(fenceKey), ...owed.map(givenUpKey)]) {
+        operation.set(key, closed, { expireIn });
+      }
+      return operation.commit();
+    });
     for (const fence of open) this.#open.delete(fence);
     this.#owed.splice(0, owed.length);
   }

@@ -12,8 +12,6 @@ import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,
   grantsOfSubjectKey,
-  grantsOfSubjectRange,
-  grantsRange,
   ledgerKey,
   upstreamKey,
 } from "./keys.ts";
@@ -47,11 +45,13 @@ function ledgerKeysOf(grant: Grant): Deno.KvKey[] {
   return [id, ...former === undefined ? [] : [former]].map(ledgerKey);
 }
 
+/** True for a grant that is live, or waits for its code. */
+function isOpen({ value }: Found<Grant>): boolean {
+  return value.status !== "closed";
+}
+
 /** The precision of a grant's last use, in seconds. */
 const TOUCH_SECONDS = 60;
-
-/** The grants of a person that one read gives. */
-const GRANTS_PER_READ = 500;
 
 export type GrantStore = ReturnType<typeof grantStore>;
 
@@ -65,9 +65,7 @@ export function grantStore(database: Database) {
         const own = found.filter(({ value }) =>
           value.subject === subject && !seen.has(value.id)
         );
-        if (name !== subject) {
-          for (const { value } of own) seen.add(value.id);
-        }
+        for (const { value } of own) seen.add(value.id);
         yield own;
       }
     }
@@ -75,30 +73,18 @@ export function grantStore(database: Database) {
 
   /** The grants in a list of {@linkcode namesOf}. */
   async function* listedAt(name: string): AsyncGenerator<Found<Grant>[]> {
-    for (let after = "", isLast = false; !isLast;) {
-      const { found, last } = await database.listSome(
-        grantsOfSubjectRange(name, after),
-        GRANTS_PER_READ,
-      );
+    for await (const found of database.listInParts(grantsOfSubjectKey(name))) {
       const entries = await database.getMany<Grant[]>(
         found.map(({ key }) => grantKey(key.at(-1) as string)),
       );
       yield entries.filter(isFound);
-      isLast = last === undefined;
-      after = String(last?.at(-1));
     }
   }
 
   /** The open grants of everyone, some at a time. */
   async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
-    for (let after = "", isLast = false; !isLast;) {
-      const { found, last } = await database.listSome<Grant>(
-        grantsRange(after),
-        GRANTS_PER_READ,
-      );
-      yield found.filter(({ value }) => value.status !== "closed");
-      isLast = last === undefined;
-      after = String(last?.at(-1));
+    for await (const found of database.listInParts<Grant>(grantKey())) {
+      yield found.filter(isOpen);
     }
   }
 
@@ -123,11 +109,11 @@ export function grantStore(database: Database) {
     for (let entry = read;; entry = undefined) {
       entry ??= await database.get<Grant>(grantKey(grantId));
       const { value: grant } = entry;
-      const isOpen = grant !== undefined && grant.status !== "closed";
-      if (!isOpen && !also) return undefined;
+      const mayEnd = grant !== undefined && grant.status !== "closed";
+      if (!mayEnd && !also) return undefined;
       const isDone = await database.commit((transaction) => {
         also?.(transaction);
-        if (!isOpen) return;
+        if (!mayEnd) return;
         const tombstone = closeGrant(grant, database.now());
         setGrant(transaction.check(entry!), tombstone)
           .delete(upstreamKey(grantId));
@@ -135,7 +121,7 @@ export function grantStore(database: Database) {
           transaction.delete(...ledgerKeysOf(grant));
         }
       });
-      if (isDone) return isOpen ? grant : undefined;
+      if (isDone) return mayEnd ? grant : undefined;
     }
   }
 
@@ -219,18 +205,9 @@ export function grantStore(database: Database) {
       return grants.sort((a, b) => b.createdAt - a.createdAt).slice(0, most);
     },
 
-    /**
-     * Lists the grants of a person or a machine that are live, or wait for
-     * their code.
-     */
+    /** Lists the open grants of a person or a machine. */
     async listOpen(subject: string): Promise<Found<Grant>[]> {
-      const open: Found<Grant>[] = [];
-      for await (const entries of entriesOf(subject)) {
-        open.push(
-          ...entries.filter(({ value }) => value.status !== "closed"),
-        );
-      }
-      return open;
+      return (await Array.fromAsync(entriesOf(subject))).flat().filter(isOpen);
     },
 
     /** Gives everything that is kept of a person's grants, some at a time. */
@@ -243,22 +220,14 @@ export function grantStore(database: Database) {
     /** Takes the person out of the tombstones of their grants. */
     async forget(subject: string): Promise<void> {
       for await (const entries of entriesOf(subject)) {
-        for (const entry of entries) {
+        for (const entry of entries.filter((it) => !isOpen(it))) {
           const { key, value } = entry;
-          if (value.status !== "closed") continue;
+          const nameless = { ...value, subject: "", identity: { subject: "" } };
+          const lists = namesOf(subject)
+            .map((name) => grantsOfSubjectKey(name, value.id));
           await database.commit((transaction) =>
-            transaction.check(entry)
-              .set<Grant>(key, {
-                ...value,
-                subject: "",
-                identity: { subject: "" },
-              })
-              .delete(
-                ...namesOf(subject).map((name) =>
-                  grantsOfSubjectKey(name, value.id)
-                ),
-                ...ledgerKeysOf(value),
-              )
+            transaction.check(entry).set<Grant>(key, nameless)
+              .delete(...lists, ...ledgerKeysOf(value))
           );
         }
       }

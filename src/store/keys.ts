@@ -6,71 +6,67 @@
  *
  * @module
  */
-
 import { fingerprint } from "../crypto/crypto.ts";
 
 const OWN_ID_CHARACTERS = 64;
 
-/** MCP session · 30 days after its last use. */
-export function sessionKey(sessionId: string): Deno.KvKey {
-  return ["session", fingerprint(sessionId)];
+/** Bounds an id: one longer than ours also gets a key, which never exists. */
+function bounded(id: string): string {
+  return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
 }
 
-/** Sessions of a person (or of another binding) · as long as the session. */
-export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
-  return ["session-of", fingerprint(binding), ...rest];
+type RequestId = string | number;
+/** Hashes a client's request id; `1` and `"1"` are different requests. */
+function named(requestId: RequestId): string {
+  return fingerprint(JSON.stringify(requestId));
 }
 
-/** The sessions of a binding after one of them, or all of them. */
-export function sessionsOfRange(binding: string, after = ""): {
-  start: Deno.KvKey;
-  end: Deno.KvKey;
-} {
-  const list = sessionsOfKey(binding);
+// Each takes no more parts than it says: it may be called by map().
+
+/** Makes the key of the only record with a word. */
+const alone = (word: string) => (): Deno.KvKey => [word];
+/** Makes keys of texts from outside. */
+const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
+/** Makes keys of ids of ours, which anyone may present. */
+const ours = (word: string) => (id: string) => [word, bounded(id)];
+/** Makes keys of what is ours alone. */
+const plain = (word: string) => (name: string | number) => [word, name];
+/** Makes the key of an owner's list, and of what is in it. */
+function listOf(word: string) {
+  return (of: string, ...names: string[]) => [word, fingerprint(of), ...names];
+}
+/** Makes the key of a record from the key that lists it for its owner. */
+const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
+
+/** The last character of Unicode, which ends a range of keys. */
+const LAST = "\u{10ffff}";
+
+/** The range of a list after one of its names, or of all of it. */
+export function rangeOf(list: Deno.KvKey, after = "") {
   return { start: [...list, `${after}\0`], end: [...list, LAST] };
 }
 
-/**
- * Gives the key of the session that a key of {@linkcode sessionsOfKey} lists.
- */
-export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
-  return ["session", session];
-}
-
+/** MCP session · 30 days after its last use. */
+export const sessionKey = hashed("session");
+/** Sessions of a person (or of another binding) · as long as the session. */
+export const sessionsOfKey = listOf("session-of");
+export const listedSessionKey = listedIn("session");
 /** A question to a 2025 client, then its answer · 1 h. */
-export function replyKey(
-  sessionId: string,
-  ...requestId: (string | number)[]
-): Deno.KvKey {
-  return ["reply", fingerprint(sessionId), ...requestId.map(named)];
+export function replyKey(sessionId: string, ...id: RequestId[]): Deno.KvKey {
+  return ["reply", fingerprint(sessionId), ...id.map(named)];
 }
-
 /** A 2025 client's cancellation of a request · 5 min. */
-export function cancellationKey(
-  sessionId: string,
-  requestId: string | number,
-): Deno.KvKey {
-  return ["cancel", fingerprint(sessionId), named(requestId)];
+export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
+  return ["cancel", fingerprint(sessionId), named(id)];
 }
-
 /** A head that changes with every cancellation · for ever. */
-export function cancellationHeadKey(): Deno.KvKey {
-  return ["cancel-head"];
-}
-
-/**
- * A part of a text too long for one value · as long as the record that refers
- * to it.
- */
+export const cancellationHeadKey = alone("cancel-head");
+/** A part of a text too long for one value · as its record. */
 export function textKey(id: string, part: number): Deno.KvKey {
   return ["text", id, part];
 }
-
 /** A task · 24 h after it was created. */
-export function taskKey(taskId: string): Deno.KvKey {
-  return ["task", bounded(taskId)];
-}
-
+export const taskKey = ours("task");
 /**
  * A list of a person's tasks, each with the grant that used it last, or a part
  * of the tasks of a caller that may be many people · as the task.
@@ -78,121 +74,75 @@ export function taskKey(taskId: string): Deno.KvKey {
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(list), ...taskId.map(bounded)];
 }
-
 /** Mark that a process works on a task · 30 s, renewed every 5. */
-export function taskLeaseKey(taskId: string): Deno.KvKey {
-  return ["task-lease", bounded(taskId)];
-}
-
-/**
- * The run of durable work: what it began with, and whose turn it is · until the
- * end of the task.
- */
-export function taskRunKey(taskId: string): Deno.KvKey {
-  return ["task-run", bounded(taskId)];
-}
-
+export const taskLeaseKey = ours("task-lease");
+/** The run of durable work, and whose turn it is · until the task ends. */
+export const taskRunKey = ours("task-run");
 /** A step of durable work · as long as the task. */
 export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
   return ["task-step", bounded(taskId), ...id.map(fingerprint)];
 }
-
-/** The time at which durable work is looked at · as long as the task. */
-export function wakeKey(dueSeconds: number, taskId: string): Deno.KvKey {
-  return ["wake", dueSeconds, bounded(taskId)];
-}
-
-/** The wakes that are due, the oldest first. */
-export function dueWakesRange(nowSeconds: number): {
-  start: Deno.KvKey;
-  end: Deno.KvKey;
-} {
-  return { start: ["wake", 0], end: ["wake", nowSeconds + 1] };
-}
-
-/** The parts that {@linkcode wakeKey} made a key of. */
-export function partsOfWake([, dueSeconds, taskId]: Deno.KvKey): {
-  dueSeconds: number;
-  taskId: string;
-} {
-  return { dueSeconds: dueSeconds as number, taskId: taskId as string };
-}
-
 /** An answer given to a task · as long as the task. */
 export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
   return ["task-answer", bounded(taskId), fingerprint(key)];
 }
+/** The time at which durable work is looked at · as long as the task. */
+export function wakeKey(dueSeconds: number, taskId: string): Deno.KvKey {
+  return ["wake", dueSeconds, bounded(taskId)];
+}
+/** The wakes that are due, the oldest first. */
+export function dueWakesRange(nowSeconds: number) {
+  return { start: ["wake", 0], end: ["wake", nowSeconds + 1] };
+}
+/** The parts that {@linkcode wakeKey} made a key of. */
+export function partsOfWake([, dueSeconds, taskId]: Deno.KvKey) {
+  return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };
+}
+/** The steps that fail, all in one value · 7 days after the last. */
+export const stepFailuresKey = alone("step-failures");
+
+/** A wait for a person, or for a moment · 1 h, or as long as asked. */
+export const waitKey = hashed("wait");
+/** Waits of a person · as long as the wait. */
+export const waitsOfKey = listOf("wait-of");
+export const listedWaitKey = listedIn("wait");
+/** The key of {@linkcode waitsOfKey} that lists a wait. */
+export function listingWaitKey(subject: string, [, wait]: Deno.KvKey) {
+  return waitsOfKey(subject, String(wait));
+}
+/** The wait of one place in one call, or in one task · as long as the wait. */
+export const waitAtKey = hashed("wait-at");
 
 /** A secret that all processes share, made once · for ever. */
-export function secretKey(purpose: string): Deno.KvKey {
-  return ["secret", purpose];
-}
-
+export const secretKey = plain("secret");
 /** A request state that may not be used again · as long as it is valid. */
-export function spentStateKey(nonce: string): Deno.KvKey {
-  return ["spent", bounded(nonce)];
-}
-
+export const spentStateKey = ours("spent");
 /** The number of the newest change notification · for ever. */
-export function changeHeadKey(): Deno.KvKey {
-  return ["change-head"];
-}
-
+export const changeHeadKey = alone("change-head");
 /** One change notification · 5 min. */
-export function changeKey(number: number): Deno.KvKey {
-  return ["change", number];
-}
-
-/** Bounds an id: one longer than ours also gets a key, which never exists. */
-function bounded(id: string): string {
-  return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
-}
-
-/** Hashes a client's request id; `1` and `"1"` are different requests. */
-function named(requestId: string | number): string {
-  return fingerprint(JSON.stringify(requestId));
-}
+export const changeKey = plain("change");
 
 /** The last time a client that the operator set up got a token · 90 days. */
-export function clientUseKey(clientId: string): Deno.KvKey {
-  return ["client-use", fingerprint(clientId)];
-}
-
+export const clientUseKey = hashed("client-use");
 /** A document or key set of a client that someone signed in with · 30 days. */
-export function documentKey(url: string): Deno.KvKey {
-  return ["document", fingerprint(url)];
-}
-
+export const documentKey = hashed("document");
 /** Used assertion (`jti`) · until the assertion expires. */
 export function assertionKey(issuer: string, jti: string): Deno.KvKey {
   return ["assertion", fingerprint(issuer), fingerprint(jti)];
 }
-
 /** The approval of a client in this browser, after a sign-in · 90 days. */
-export function approvalKey(
-  browserFingerprint: string,
-  what: string,
-): Deno.KvKey {
+export function approvalKey(browserFingerprint: string, what: string) {
   return ["approval", browserFingerprint, fingerprint(what)];
 }
-
 /** The state of a person's connection with a client, or of all · 366 days. */
-export function connectionKey(
-  subject: string,
-  ...clientId: string[]
-): Deno.KvKey {
+export function connectionKey(subject: string, ...clientId: string[]) {
   return ["connection", fingerprint(subject), ...clientId.map(fingerprint)];
 }
 
 /** Authorization request, from the consent page to the code · 10 min. */
-export function authorizationRequestKey(handle: string): Deno.KvKey {
-  return ["authorization-request", fingerprint(handle)];
-}
-
+export const authorizationRequestKey = hashed("authorization-request");
 /** Authorization code · 60 s, and a day once it was used. */
-export function codeKey(code: string): Deno.KvKey {
-  return ["code", fingerprint(code)];
-}
+export const codeKey = hashed("code");
 
 /**
  * Grant · 60 s, then 30 days after its last refresh, 90 days in all; for a
@@ -201,74 +151,51 @@ export function codeKey(code: string): Deno.KvKey {
 export function grantKey(...grantId: string[]): Deno.KvKey {
   return ["grant", ...grantId.map(bounded)];
 }
-
 /** Grants of a person · as long as the grant. */
-export function grantsOfSubjectKey(
-  subject: string,
-  ...grantId: string[]
-): Deno.KvKey {
-  return ["grant-of-subject", fingerprint(subject), ...grantId];
-}
+export const grantsOfSubjectKey = listOf("grant-of-subject");
+/** A grant whose person was erased: nothing more is kept for it · 1 day. */
+export const erasedKey = ours("erased");
+/** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */
+export const ledgerKey = hashed("ledger");
+/** The provider's tokens of a grant, sealed · as long as the grant may live. */
+export const upstreamKey = ours("upstream");
+/** Access token · 1 h; for one that a person made, up to a year. */
+export const accessTokenKey = hashed("access-token");
+/** Refresh token · as its grant at the time; used, until its successor is. */
+export const refreshTokenKey = hashed("refresh-token");
+/** The successors of a used refresh token, sealed · until they are used. */
+export const successorKey = hashed("successor");
 
-/** The characters of a person's fingerprint in a key. */
-const PERSON_CHARACTERS = 16;
-
-/**
- * A person who has a grant, listed by their name, or by a word that finds them ·
- * a day longer than the grant may live.
- *
- * @param days the lifetime of the grant: grants of each lifetime have a row of
- * their own, so that a short one never replaces the row of a long one
- */
-export function personKey(
-  { by, text, subject, days }: {
-    by: PersonOrder;
-    text: string;
-    subject: string;
-    days: number;
-  },
-): Deno.KvKey {
-  const person = fingerprint(subject).slice(0, PERSON_CHARACTERS);
-  return [`person-${by}`, text, person, days];
-}
-
-/**
- * The texts by which a person is in the lists, by their mark, or all of them ·
- * as long as the person is listed.
- */
-export function listedPersonKey(
-  subject: string,
-  ...listing: string[]
-): Deno.KvKey {
-  const person = fingerprint(subject).slice(0, PERSON_CHARACTERS);
-  return ["person-listed", person, ...listing];
-}
-
-/**
- * The list of people by name, where each is once, or that by word, where each
- * is once for every word.
- */
+/** The list of people by name, where each is once, or by each of their words. */
 export type PersonOrder = "name" | "word";
 
 /** The place of a person in a list of people. */
-export interface PersonPlace {
-  text: string;
-  person: string;
+export type PersonPlace = { text: string; person: string };
+
+const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
+/**
+ * A person who has a grant, listed by their name, or by a word that finds them ·
+ * a day longer than the grant may live. Grants of each lifetime have a row of
+ * their own, so that a short one never replaces the row of a long one.
+ */
+export function personKey(
+  by: PersonOrder,
+  text: string,
+  { subject, days }: { subject: string; days: number },
+) {
+  return [`person-${by}`, text, personOf(subject), days];
 }
 
 /** The place where {@linkcode personKey} puts a person. */
 export function personPlaceOf([, text, person]: Deno.KvKey): PersonPlace {
-  return { text: text as string, person: person as string };
+  return { text: String(text), person: String(person) };
 }
-
-/** The last character of Unicode, which ends a range of keys. */
-const LAST = "\u{10ffff}";
 
 /** The people whose text begins with `begins`, after a place. */
 export function peopleRange(
   by: PersonOrder,
   { begins, after }: { begins: string; after?: PersonPlace },
-): { start: Deno.KvKey; end: Deno.KvKey } {
+) {
   const kind = `person-${by}`;
   return {
     start: after ? [kind, after.text, after.person, Infinity] : [kind, begins],
@@ -276,164 +203,47 @@ export function peopleRange(
   };
 }
 
+/** The texts by which a person is listed, by their mark, or all · as these. */
+export function listedPersonKey(subject: string, ...mark: string[]) {
+  return ["person-listed", personOf(subject), ...mark];
+}
 /** The progress in listing the people of version 0.2 · for ever. */
-export function peopleGatheredKey(): Deno.KvKey {
-  return ["people-gathered"];
-}
-
-/** The grants of a person after one of them. */
-export function grantsOfSubjectRange(subject: string, after: string): {
-  start: Deno.KvKey;
-  end: Deno.KvKey;
-} {
-  const list = grantsOfSubjectKey(subject);
-  return { start: [...list, `${after}\0`], end: [...list, LAST] };
-}
-
-/** The grants after one of them, or all of them. */
-export function grantsRange(after = ""): {
-  start: Deno.KvKey;
-  end: Deno.KvKey;
-} {
-  return { start: ["grant", `${after}\0`], end: ["grant", LAST] };
-}
-
-/** A grant whose person was erased: nothing more is kept for it · 1 day. */
-export function erasedKey(grantId: string): Deno.KvKey {
-  return ["erased", bounded(grantId)];
-}
-
-/** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */
-export function ledgerKey(ledgerId: string): Deno.KvKey {
-  return ["ledger", fingerprint(ledgerId)];
-}
-
-/** The provider's tokens of a grant, sealed · as long as the grant may live. */
-export function upstreamKey(grantId: string): Deno.KvKey {
-  return ["upstream", bounded(grantId)];
-}
-
-/** Access token · 1 h; for one that a person made, up to a year. */
-export function accessTokenKey(token: string): Deno.KvKey {
-  return ["access-token", fingerprint(token)];
-}
-
-/** Refresh token · as long as its grant at the time; used, until its successor is. */
-export function refreshTokenKey(token: string): Deno.KvKey {
-  return ["refresh-token", fingerprint(token)];
-}
-
-/** The successors of a used refresh token, sealed with it · until they are used. */
-export function successorKey(refreshToken: string): Deno.KvKey {
-  return ["successor", fingerprint(refreshToken)];
-}
-
-/**
- * A token bucket of the rate limit, shared by all processes · until it is full
- * again.
- */
-export function bucketKey(purpose: string, name: string): Deno.KvKey {
-  return ["bucket", purpose, bounded(name)];
-}
+export const peopleGatheredKey = alone("people-gathered");
 
 /** The session of a person at the account page · 1 h. */
-export function accountSessionKey(sessionId: string): Deno.KvKey {
-  return ["account-session", fingerprint(sessionId)];
-}
-
+export const accountSessionKey = hashed("account-session");
 /** Account sessions of a person · as long as the session. */
-export function accountSessionsOfKey(
-  subject: string,
-  ...sessionId: string[]
-): Deno.KvKey {
-  const sessions = sessionId.map(fingerprint);
-  return ["account-session-of", fingerprint(subject), ...sessions];
+export function accountSessionsOfKey(subject: string, ...id: string[]) {
+  return ["account-session-of", fingerprint(subject), ...id.map(fingerprint)];
 }
-
-/** The account session that a key of {@linkcode accountSessionsOfKey} lists. */
-export function listedAccountSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
-  return ["account-session", session];
-}
-
+export const listedAccountSessionKey = listedIn("account-session");
 /** Changes whenever a person makes an access token · 366 days. */
-export function tokensOfKey(subject: string): Deno.KvKey {
-  return ["tokens-of", fingerprint(subject)];
-}
-
+export const tokensOfKey = hashed("tokens-of");
 /** An access token that a person made, sealed, for its page · 5 min. */
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
-/** A wait for a person, or for a moment · 1 h, or as long as asked. */
-export function waitKey(id: string): Deno.KvKey {
-  return ["wait", fingerprint(id)];
-}
-
-/** Waits of a person · as long as the wait. */
-export function waitsOfKey(subject: string, ...wait: string[]): Deno.KvKey {
-  return ["wait-of", fingerprint(subject), ...wait];
-}
-
-/** The key of {@linkcode waitsOfKey} that lists a wait. */
-export function listingWaitKey(
-  subject: string,
-  [, wait]: Deno.KvKey,
-): Deno.KvKey {
-  return waitsOfKey(subject, wait as string);
-}
-
-/** The wait that a key of {@linkcode waitsOfKey} lists. */
-export function listedWaitKey([, , wait]: Deno.KvKey): Deno.KvKey {
-  return ["wait", wait];
-}
-
-/** The wait of one place in one call, or in one task · as long as the wait. */
-export function waitAtKey(place: string): Deno.KvKey {
-  return ["wait-at", fingerprint(place)];
-}
-
-/** A closed fence: no commit that rests on it is applied any more · 1 day. */
-export function fenceKey(fence: string): Deno.KvKey {
-  return ["fence", fence];
-}
-
-/** A mark of a commit whose request was answered with 503 · 1 day. */
-export function givenUpKey(mark: string): Deno.KvKey {
-  return ["given-up", mark];
-}
-
-/** The key whose reading or writing shows that the database answers · 60 s. */
-export function probeKey(): Deno.KvKey {
-  return ["probe"];
-}
-
-/** The key whose reading shows that the database is back; nothing is there. */
-export function lookKey(): Deno.KvKey {
-  return ["look"];
-}
-
-/** The last attempts to connect, all in one value · 30 days after the last. */
-export function attemptsKey(): Deno.KvKey {
-  return ["attempts"];
-}
-
-/** The steps that fail, all in one value · 7 days after the last. */
-export function stepFailuresKey(): Deno.KvKey {
-  return ["step-failures"];
-}
-
-/** The block of a person or a client · until it is lifted. */
+/** The block of a person or a client, or of all · until it is lifted. */
 export function blockKey(...name: string[]): Deno.KvKey {
   return ["block", ...name.map(fingerprint)];
 }
-
 /** A head that changes with every block and its end · for ever. */
-export function blockHeadKey(): Deno.KvKey {
-  return ["block-head"];
-}
+export const blockHeadKey = alone("block-head");
 
-/** The `BASE_URL` of the last start · for ever. */
-export function lastStartKey(): Deno.KvKey {
-  return ["last-start"];
+/** A shared bucket of the rate limit · until it is full again. */
+export function bucketKey(purpose: string, name: string): Deno.KvKey {
+  return ["bucket", purpose, bounded(name)];
 }
+/** A closed fence: no commit that rests on it is applied any more · 1 day. */
+export const fenceKey = plain("fence");
+/** A mark of a commit whose request was answered with 503 · 1 day. */
+export const givenUpKey = plain("given-up");
+/** The key whose reading or writing shows that the database answers · 60 s. */
+export const probeKey = alone("probe");
+/** The key whose reading shows that the database is back; nothing is there. */
+export const lookKey = alone("look");
+/** The last attempts to connect, all in one value · 30 days after the last. */
+export const attemptsKey = alone("attempts");
+/** The `BASE_URL` of the last start · for ever. */
+export const lastStartKey = alone("last-start");

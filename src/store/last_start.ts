@@ -6,7 +6,7 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import type { Database } from "./database.ts";
-import { grantsRange, lastStartKey } from "./keys.ts";
+import { grantKey, lastStartKey } from "./keys.ts";
 
 interface StartRecord {
   baseUrl: string;
@@ -41,7 +41,7 @@ export async function noteStart(
   const key = lastStartKey();
   const entry = await database.get<StartRecord>(key);
   if (entry.value?.baseUrl === baseUrl) return undefined;
-  const { found } = await database.listSome<Grant>(grantsRange(), MOST_GRANTS);
+  const found = await database.list<Grant>(grantKey(), { limit: MOST_GRANTS });
   const others = found.map(({ value }) => value).filter(({ status, issuer }) =>
     status === "active" && issuer !== baseUrl
   );

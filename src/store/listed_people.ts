@@ -36,7 +36,7 @@ function rowsOf(
   { name, terms, days }: Omit<Listing, "expiresAt">,
 ): Deno.KvKey[] {
   const key = (by: PersonOrder, text: string) =>
-    personKey({ by, text, subject, days });
+    personKey(by, text, { subject, days });
   return [key("name", name), ...terms.map((term) => key("word", term))];
 }
 

@@ -6,7 +6,8 @@
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
  */
-import { deserialize, serialize } from "node:v8";
+import { deserialize } from "node:v8";
+import { MemoryAtomic, type Mutation } from "./memory_atomic.ts";
 import { packKey } from "./memory_key.ts";
 
 const MAX_VALUE_BYTES = 65_536;
@@ -21,13 +22,6 @@ interface Row {
   bytes: Uint8Array;
   versionstamp: string;
   expiresMilliseconds: number;
-}
-
-/** A mutation: without `bytes`, the key is deleted. */
-interface Mutation {
-  key: Deno.KvKey;
-  bytes?: Uint8Array;
-  expireIn?: number;
 }
 
 interface Watcher {
@@ -89,8 +83,8 @@ class MemoryKv {
     }
   }
 
-  atomic(): AtomicOperation {
-    return new AtomicOperation((checks, mutations) =>
+  atomic(): MemoryAtomic {
+    return new MemoryAtomic((checks, mutations) =>
       this.#commit(checks, mutations)
     );
   }
@@ -201,42 +195,6 @@ function inSelection(
   // 0xff continues an escaped zero: the part is longer than the prefix's.
   return (name) =>
     name.startsWith(start) && name !== start && name[start.length] !== "\xff";
-}
-
-class AtomicOperation {
-  #checks: Deno.AtomicCheck[] = [];
-  #mutations: Mutation[] = [];
-
-  constructor(
-    private readonly run: (
-      checks: readonly Deno.AtomicCheck[],
-      mutations: readonly Mutation[],
-    ) => Deno.KvCommitResult | Deno.KvCommitError,
-  ) {}
-
-  check(...checks: Deno.AtomicCheck[]): this {
-    this.#checks.push(...checks);
-    return this;
-  }
-
-  set(
-    key: Deno.KvKey,
-    value: unknown,
-    { expireIn }: { expireIn?: number } = {},
-  ): this {
-    this.#mutations.push({ key, bytes: serialize(value), expireIn });
-    return this;
-  }
-
-  delete(key: Deno.KvKey): this {
-    this.#mutations.push({ key });
-    return this;
-  }
-
-  // deno-lint-ignore require-await -- a refusal must be a rejection
-  async commit(): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
-    return this.run(this.#checks, this.#mutations);
-  }
 }
 
 /** Deno's error for a closed database. */

@@ -5,9 +5,10 @@
  *
  * @module
  */
+import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { whileLocked } from "./locked.ts";
+import { isLocked, whileLocked } from "./locked.ts";
 
 /** The time an operation may take, queue included, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;
@@ -29,6 +30,15 @@ const LONGEST_LOOK_MILLISECONDS = 30_000;
  * The time after which a late answer means that the database may have stalled.
  */
 const SLOW_MILLISECONDS = 2500;
+
+/** The number of tries of an operation that failed at once. */
+export const TRIES = 3;
+const PAUSE_MILLISECONDS = 20;
+
+/** Waits between two tries of an operation. */
+export function pauseAfter(tries: number): Promise<void> {
+  return pause(tries * PAUSE_MILLISECONDS);
+}
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
@@ -79,7 +89,7 @@ export class Operations {
   constructor(
     private readonly look: () => Promise<unknown>,
     private readonly deadlineMilliseconds: number = DEADLINE_MILLISECONDS,
-    private readonly onBack: () => void = () => {},
+    public onBack: () => void = () => {},
   ) {}
 
   /** The time for which every operation has been answered soon. */
@@ -103,14 +113,18 @@ export class Operations {
     let timer = setTimeout(() => {
       timer = setTimeout(() => {
         state.isOver = true;
-        const error = new DeadlineError(this.#limit, state.isBegun);
+        const error = new DeadlineError(
+          this.deadlineMilliseconds,
+          state.isBegun,
+        );
         if (state.isBegun) {
           this.#hanging.add(state);
-          this.#goDown(error);
+          this.#failure = error;
+          this.#lookAgain();
         }
         reject(error);
       }, GRACE_MILLISECONDS);
-    }, this.#limit);
+    }, this.deadlineMilliseconds);
     try {
       return await Promise.race([this.#take(operation, state), over]);
     } catch (cause) {
@@ -126,14 +140,22 @@ export class Operations {
     }
   }
 
+  /** Runs an operation that may be repeated. @throws {StorageError} */
+  async repeat<T>(operation: () => Promise<T>): Promise<T> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await this.run(operation);
+      } catch (error) {
+        if (!isTransient(error) || tries === TRIES) throw error;
+        await pauseAfter(tries);
+      }
+    }
+  }
+
   /** Resolves when no operation is waited for. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle ??= Promise.withResolvers<void>()).promise;
-  }
-
-  get #limit(): number {
-    return this.deadlineMilliseconds;
   }
 
   async #take<T>(
@@ -145,10 +167,12 @@ export class Operations {
     } else this.#underWay++;
     try {
       // No longer waited for, so it is not carried out.
-      if (state.isOver) throw new DeadlineError(this.#limit, false);
+      if (state.isOver) {
+        throw new DeadlineError(this.deadlineMilliseconds, false);
+      }
       state.isBegun = true;
       const begun = performance.now();
-      const result = await whileLocked(operation, this.#limit);
+      const result = await whileLocked(operation, this.deadlineMilliseconds);
       const ended = performance.now();
       if (ended - begun > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
       this.#failure = undefined;
@@ -173,11 +197,6 @@ export class Operations {
       state.isForgotten = true;
       this.#free();
     }
-  }
-
-  #goDown(error: DeadlineError): void {
-    this.#failure = error;
-    this.#lookAgain();
   }
 
   /**
@@ -216,4 +235,16 @@ function isMisuse(error: unknown): boolean {
       /too (large|many|long)|non-negative|cannot be empty/i
         .test(error.message) ||
     error instanceof DOMException && error.name === "DataCloneError";
+}
+
+/**
+ * True if another try may work: not after the process has closed the database,
+ * nor after waiting in vain for a turn or a lock.
+ */
+export function isTransient(error: unknown): error is StorageError {
+  if (!(error instanceof StorageError)) return false;
+  const { cause } = error;
+  if (isLocked(cause)) return false;
+  if (cause instanceof DeadlineError && !cause.isBegun) return false;
+  return !["BadResource", "Interrupted"].includes((cause as Error)?.name);
 }

@@ -14,15 +14,9 @@ import {
 } from "../auth/rules/person.ts";
 import type { Database, Found } from "./database.ts";
 import type { GrantStore } from "./grants.ts";
-import {
-  grantsRange,
-  peopleGatheredKey,
-  peopleRange,
-  type PersonPlace,
-  personPlaceOf,
-} from "./keys.ts";
-import { type ListedPerson, listPerson } from "./listed_people.ts";
-import { pause } from "../clock.ts";
+import { peopleRange, type PersonPlace, personPlaceOf } from "./keys.ts";
+import type { ListedPerson } from "./listed_people.ts";
+import { peopleGathering } from "./people_gathering.ts";
 
 /** The places that one page reads: at a time, and in all. */
 const PLACES_PER_READ = 200;
@@ -30,24 +24,6 @@ const MOST_PLACES = 2000;
 
 /** The most grants of a person that a page reads. */
 export const GRANTS_READ = 100;
-
-/**
- * The old grants whose people one commit lists: each takes up to 17 rows, and a
- * commit takes a thousand mutations.
- */
-const GRANTS_PER_PIECE = 50;
-/** The commits that a page waits for; the rest is done in the background. */
-const PIECES_AT_ONCE = 10;
-const PIECE_PAUSE_MILLISECONDS = 20;
-
-/** The progress in listing the people of version 0.2. */
-interface Gathered {
-  /** The last grant that was looked at. */
-  after?: string;
-  /** Grants that were looked at. */
-  count: number;
-  isDone: boolean;
-}
 
 /** A person and their live grants, newest first. */
 export interface Person {
@@ -90,66 +66,12 @@ export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,
 ) {
-  const stopping = new AbortController();
-  let isGathering = false;
+  const gathering = peopleGathering(database);
 
-  /** Lists the people of the next grants that version 0.2 made. */
-  async function gatherPiece(): Promise<Gathered> {
-    const entry = await database.get<Gathered>(peopleGatheredKey());
-    const before = entry.value ?? { count: 0, isDone: false };
-    if (before.isDone) return before;
-    const { found, last } = await database.listSome<Grant>(
-      grantsRange(before.after),
-      GRANTS_PER_PIECE,
-    );
-    const gathered: Gathered = {
-      after: last?.at(-1) as string,
-      count: before.count + found.length,
-      isDone: last === undefined,
-    };
-    // If another process was faster, the next piece follows its one.
-    await database.commit((transaction) => {
-      transaction.check(entry).setForever(entry.key, gathered);
-      // The grant itself is written at its next use: here it could make another
-      // change of it fail.
-      for (const { value } of found) listPerson(transaction, value);
-    });
-    return gathered;
-  }
-
-  async function gatherRest(): Promise<void> {
-    try {
-      while (!stopping.signal.aborted && !(await gatherPiece()).isDone) {
-        await pause(PIECE_PAUSE_MILLISECONDS, stopping.signal);
-      }
-    } finally {
-      isGathering = false;
-    }
-  }
-
-  /**
-   * Lists the people of version 0.2, the rest of them in the background. Gives
-   * the number of grants that were read, until all are.
-   */
-  async function gather(): Promise<number | undefined> {
-    const { value } = await database.get<Gathered>(peopleGatheredKey());
-    if (value?.isDone) return undefined;
-    if (isGathering) return value?.count ?? 0;
-    isGathering = true;
-    let count = 0;
-    let isLong = false;
-    try {
-      for (let piece = 0; piece < PIECES_AT_ONCE; piece++) {
-        const gathered = await gatherPiece();
-        if (gathered.isDone) return undefined;
-        ({ count } = gathered);
-      }
-      isLong = true;
-      database.background(gatherRest);
-      return count;
-    } finally {
-      if (!isLong) isGathering = false;
-    }
+  /** The live grants of a person, newest first. */
+  async function heldBy(subject: string): Promise<Grant[]> {
+    const held = await grants.listOfSubject(subject, GRANTS_READ);
+    return held.filter(({ kind }) => kind !== "client");
   }
 
   /** The person at a place, where they are shown there. */
@@ -159,8 +81,7 @@ export function peopleStore(
     lookup: string | undefined,
   ): Promise<Person | undefined> {
     const { text } = personPlaceOf(key);
-    const held = (await grants.listOfSubject(subject, GRANTS_READ))
-      .filter(({ kind }) => kind !== "client");
+    const held = await heldBy(subject);
     if (held.length === 0) {
       // A grant that comes meanwhile has written this place again.
       database.background(async () => {
@@ -181,8 +102,7 @@ export function peopleStore(
 
   /** The person whose subject is written exactly so. */
   async function personOf(subject: string): Promise<PeoplePage | undefined> {
-    const held = (await grants.listOfSubject(subject, GRANTS_READ))
-      .filter(({ kind }) => kind !== "client");
+    const held = await heldBy(subject);
     if (held.length === 0) return undefined;
     return { people: [{ subject, grants: held }] };
   }
@@ -226,16 +146,13 @@ export function peopleStore(
   return {
     /** People by name, or those whom a search finds by how words begin. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
-      const gathering = await gather();
+      const old = await gathering.gather();
       const { search, after } = query;
       const exact = search && !after && await personOf(search.trim());
-      return { ...exact || await find(query), gathering };
+      return { ...exact || await find(query), gathering: old };
     },
 
-    /** Stops listing old people. */
-    close(): void {
-      stopping.abort();
-    },
+    close: gathering.close,
   };
 }
 

@@ -1,9 +1,9 @@
 /**
- * The members that every record in the database has besides its own.
+ * Records as they are stored, with the members that every one has besides its
+ * own, and as they are read.
  *
  * @module
  */
-
 import { withSubjectOfToday } from "../auth/rules/former_subject.ts";
 
 /** A record that ends. `expiresAt` is in epoch seconds. */
@@ -24,6 +24,37 @@ export interface Marked {
   v?: number;
   /** The mark of the transaction that wrote it. */
   mark?: string;
+}
+
+/**
+ * The result of a read under a key. Its version counts even without a live
+ * value.
+ */
+export interface Entry<T> {
+  key: Deno.KvKey;
+  value: T | undefined;
+  versionstamp: string | null;
+  /** The mark of the commit that wrote it, if it has one. */
+  mark?: string;
+}
+
+/** A live record and the version it was read at, for a later check. */
+export interface Found<T> {
+  key: Deno.KvKey;
+  value: T;
+  versionstamp: string;
+  mark?: string;
+}
+
+/** Keys from `start` on, and before `end`. */
+export interface KeyRange {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+}
+
+/** True if the entry has a live value. */
+export function isFound<T>(entry: Entry<T>): entry is Found<T> {
+  return entry.value !== undefined;
 }
 
 /** Reads a record as a store wrote it; undefined if it has expired. */

@@ -27,6 +27,8 @@ import {
 import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
+const answerKey = (token: string) => deriveKey(token, "successor");
+
 /** All records that a refresh token leads to. */
 export interface ReadRefreshToken {
   refreshToken: string;
@@ -51,8 +53,6 @@ export interface LiveRefreshToken {
    */
   repeated?: ReadRefreshToken;
 }
-
-export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 
 /** Opens the refresh tokens of a database. */
 export function refreshTokenStore(
@@ -143,8 +143,4 @@ export function refreshTokenStore(
       await checkBlocks(database, grant, "invalid_grant");
     },
   };
-}
-
-function answerKey(refreshToken: string): Uint8Array {
-  return deriveKey(refreshToken, "successor");
 }

@@ -14,7 +14,7 @@ import {
   isFound,
 } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
-import type { CommitWith, Write } from "./transaction.ts";
+import type { CommitWith } from "./transaction.ts";
 
 export interface UpstreamRecord extends Expiring {
   /** The tokens, sealed with the grant's data key. */
@@ -35,19 +35,6 @@ export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
 
 /** Opens the provider's tokens in a database. */
 export function upstreamTokenStore(database: Database) {
-  function change(
-    found: FoundTokens,
-    record: UpstreamRecord,
-  ): Promise<string | undefined> {
-    return database.commit((transaction) =>
-      transaction.check(found).set(found.key, record)
-    );
-  }
-
-  async function commitAlone(write: Write): Promise<boolean> {
-    return await database.commit(write) !== undefined;
-  }
-
   return {
     /**
      * Finds the tokens of a grant; undefined if the grant has ended.
@@ -74,16 +61,15 @@ export function upstreamTokenStore(database: Database) {
       // A lease that was given up before its holder began is void.
       if (isLeased && !await database.isGivenUp(found)) return undefined;
       const leaseUntil = time + REFRESH_LEASE_SECONDS;
-      const value = { ...found.value, leaseUntil };
-      const versionstamp = await change(found, value);
-      return versionstamp === undefined
-        ? undefined
-        : { ...found, value, versionstamp };
+      return await database.replace(found, { ...found.value, leaseUntil });
     },
 
     /** Gives the lease back without new tokens. */
     async release(leased: FoundTokens): Promise<void> {
-      await change(leased, { ...leased.value, leaseUntil: undefined });
+      await database.replace(leased, {
+        ...leased.value,
+        leaseUntil: undefined,
+      });
     },
 
     /**
@@ -94,7 +80,8 @@ export function upstreamTokenStore(database: Database) {
     async replace(
       leased: FoundTokens,
       tokens: string,
-      commit: CommitWith = commitAlone,
+      commit: CommitWith = async (write) =>
+        await database.commit(write) !== undefined,
     ): Promise<boolean> {
       const { key, value: { expiresAt }, grantId, dataKey } = leased;
       const sealed = await seal(dataKey, tokens, grantId);

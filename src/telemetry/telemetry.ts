@@ -9,16 +9,14 @@ import {
   type Attributes,
   type Context,
   context,
-  type Histogram,
   propagation,
   ROOT_CONTEXT,
   SpanKind,
-  SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
 import { methodName } from "../net/method.ts";
-import { errorNameOf } from "../thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
+import { observe, typeOf } from "./observation.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
 import { Tally } from "./tally.ts";
@@ -51,17 +49,6 @@ export interface EndedSession {
   revision: string;
   outcome: string;
   milliseconds: number;
-}
-
-/** The settings of one observation. */
-interface Observation<T> {
-  span?: { name: string; kind: SpanKind; attributes?: Attributes };
-  /** Attributes of both the span and the metric. */
-  attributes: Attributes;
-  histogram: Histogram;
-  errorType?(error: unknown): string;
-  /** Finds the error type of a result, if nothing was thrown. */
-  errorIn?(result: T): string | undefined;
 }
 
 /** The telemetry of a process. */
@@ -168,7 +155,7 @@ export class Telemetry {
   /** Does the work of a task, which outlives its call. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
     const tally = new Tally();
-    return this.#observe(() => tally.run(run), {
+    return observe(this.#instruments.tracer, () => tally.run(run), {
       span: { name: `task ${tool}`, kind: SpanKind.INTERNAL },
       attributes: { "gen_ai.tool.name": tool },
       histogram: this.#instruments.tasks,
@@ -181,7 +168,7 @@ export class Telemetry {
 
   /** Asks an MCP client. */
   question<T>(method: string, ask: () => Promise<T>): Promise<T> {
-    return this.#observe(ask, {
+    return observe(this.#instruments.tracer, ask, {
       span: { name: method, kind: SpanKind.CLIENT },
       attributes: { "mcp.method.name": method },
       histogram: this.#instruments.questions,
@@ -198,7 +185,7 @@ export class Telemetry {
     call: () => Promise<T>,
     errorType: (error: unknown) => string,
   ): Promise<T> {
-    return this.#observe(call, {
+    return observe(this.#instruments.tracer, call, {
       span: { name: `provider ${verb}`, kind: SpanKind.INTERNAL },
       attributes: {
         "tool_server.provider.call": verb,
@@ -220,7 +207,7 @@ export class Telemetry {
       kind: SpanKind.CLIENT,
       attributes: keys > 1 ? { "db.operation.batch.size": keys } : {},
     };
-    return this.#observe(operate, {
+    return observe(this.#instruments.tracer, operate, {
       span: hasSpan ? span : undefined,
       attributes: {
         "db.system.name": "deno.kv",
@@ -235,43 +222,6 @@ export class Telemetry {
   detached<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }
-
-  async #observe<T>(
-    work: () => Promise<T>,
-    observation: Observation<T>,
-  ): Promise<T> {
-    const { span: named, attributes, histogram } = observation;
-    const { errorType = typeOf, errorIn } = observation;
-    const startedMilliseconds = performance.now();
-    const span = named &&
-      this.#instruments.tracer.startSpan(named.name, {
-        kind: named.kind,
-        attributes: { ...attributes, ...named.attributes },
-      });
-    let error: string | undefined;
-    try {
-      const result = await (span
-        ? context.with(trace.setSpan(context.active(), span), work)
-        : work());
-      error = errorIn?.(result);
-      return result;
-    } catch (thrown) {
-      error = errorType(thrown);
-      throw thrown;
-    } finally {
-      const failure: Attributes = error === undefined
-        ? {}
-        : { "error.type": error };
-      if (error !== undefined) {
-        span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
-      }
-      span?.end();
-      histogram.record(
-        (performance.now() - startedMilliseconds) / 1000,
-        { ...attributes, ...failure },
-      );
-    }
-  }
 }
 
 /** Leaves out the baggage, if there is any. */
@@ -279,10 +229,4 @@ function withoutBaggage(received: Context): Context {
   return propagation.getBaggage(received)
     ? propagation.deleteBaggage(received)
     : received;
-}
-
-/** Gives the class of an exception; its message may hold anyone's text. */
-function typeOf(error: unknown): string {
-  const name = errorNameOf(error) ?? "";
-  return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }

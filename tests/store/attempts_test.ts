@@ -5,8 +5,9 @@ import {
   addAttempt,
   type Attempt,
   ATTEMPTS,
-} from "../../src/store/attempt_list.ts";
-import { type AttemptStore, attemptStore } from "../../src/store/attempts.ts";
+  type AttemptStore,
+  attemptStore,
+} from "../../src/store/attempts.ts";
 import { until } from "../kit/wait.ts";
 import { test } from "../kit/databases.ts";
 import { losing, overtaken } from "../kit/overtaken_kv.ts";

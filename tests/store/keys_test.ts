@@ -11,8 +11,7 @@ Deno.test("every key begins with a word of its own", () => {
     personKey,
     personPlaceOf,
     peopleRange,
-    grantsRange,
-    grantsOfSubjectRange,
+    rangeOf,
     dueWakesRange,
     partsOfWake,
     ...others
@@ -30,20 +29,20 @@ Deno.test("every key begins with a word of its own", () => {
   const listing = listingWaitKey("ada", ["wait", wait]);
   assert.equal(listing[0], keys.waitsOfKey("ada")[0]);
   assert.deepEqual(listedWaitKey(listing), ["wait", wait]);
-  const person = { by: "name", text: "jo", subject: "ada", days: 1 } as const;
+  const person = personKey("name", "jo", { subject: "ada", days: 1 });
   const { start, end } = peopleRange("name", { begins: "j" });
-  const [kind, text, ada] = personKey(person);
+  const [kind, text, ada] = person;
   assert.deepEqual([start[0], end[0]], [kind, kind]);
   assert(String(start[1]) < String(text) && String(text) < String(end[1]));
-  const place = personPlaceOf(personKey(person));
+  const place = personPlaceOf(person);
   assert.deepEqual(place, { text: "jo", person: ada });
   const [after] = peopleRange("name", { begins: "", after: place }).start;
   assert.equal(after, kind);
   const wake = { dueSeconds: 1, taskId: "t" };
   assert.deepEqual(partsOfWake(keys.wakeKey(1, "t")), wake);
   const ranges = [
-    grantsRange(),
-    grantsOfSubjectRange("ada", "id"),
+    rangeOf(keys.grantKey()),
+    rangeOf(keys.grantsOfSubjectKey("ada"), "id"),
     dueWakesRange(1),
   ];
   for (const range of ranges) {

@@ -1,0 +1,196 @@
+/**
+ * The settings of people: who may sign in, and who may be granted what.
+ *
+ * @module
+ */
+import { type Membership, MEMBERSHIPS } from "../caller.ts";
+import {
+  EntryError,
+  type GroupFix,
+  type Known,
+  type ListEntry,
+  type ListKind,
+  parseListEntry,
+} from "../auth/rules/list_entry.ts";
+import { prefixOf } from "../auth/rules/membership.ts";
+import {
+  parsePermissions,
+  type PermissionRule,
+} from "../auth/rules/permissions.ts";
+import type { ProviderConfig } from "./application.ts";
+import { PROVIDER } from "./provider.ts";
+import { renameFor } from "./providers.ts";
+import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
+import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
+
+const USERS = {
+  shape: listOf("subjects, e-mail addresses or @domains"),
+  default: [],
+  example: "jo@example.com,@example.org",
+} as const;
+
+export const PEOPLE = settingsOf({
+  OAUTH_ALLOWED_USERS: {
+    ...USERS,
+    words: "Who may sign in: subjects as `/account` and the log print them " +
+      "(`github:583231`), verified e-mail addresses, `@domain`.",
+    unset: "everyone the provider knows",
+  },
+  OAUTH_ADMINS: {
+    ...USERS,
+    words: "Who sees everyone's connections on `/account`.",
+    unset: "no one",
+  },
+  OAUTH_BLOCKED: {
+    shape: listOf("subjects, e-mail addresses, @domains or client:ID"),
+    default: [],
+    words: "People who may not sign in, written in the same way, and clients " +
+      "that no one may use, as `client:ID`.",
+    unset: "no one",
+    example: "jo@example.com,@example.org",
+  },
+  OAUTH_LEDGER_DAYS: {
+    words: "For how many days `/account` shows the latest tool calls of a " +
+      "connection: tool, time and outcome, never arguments; `0` keeps none.",
+    shape: wholeNumber("days", 365),
+    default: 30,
+  },
+  OAUTH_PERMISSIONS: {
+    words: "Who may be granted what: `who=scope scope; who=scope`. Who is a " +
+      "subject, a verified e-mail address, `@domain`, `group:`, `role:`, " +
+      "`org:` or `team:` with a name, or `*` for everyone; a scope may be " +
+      "`*`. See docs/access.md.",
+    shape: text("entries who=scope scope, separated by semicolons"),
+    unset: "everyone everything",
+    example: "@example.com=*; group:staff=*",
+  },
+});
+
+const NO_GROUPS_OF_OPERATORS =
+  "Name each operator: anyone who may change a group at the provider would see " +
+  "and end everyone's connections here";
+
+const NO_GROUPS_BLOCKED =
+  "Name each person: who leaves a group must not be let in by that. " +
+  "OAUTH_PERMISSIONS says which groups may do what";
+
+/** The settings of people, parsed. */
+export interface PeopleConfig {
+  /** The people who may sign in; empty: everyone. */
+  allowedUsers: readonly ListEntry[];
+  /** The people who may see everyone's grants. */
+  admins: readonly ListEntry[];
+  /** The people and clients who may nothing. */
+  blocked: readonly ListEntry[];
+  /**
+   * The number of days for which a connection's latest calls are kept; 0: none.
+   */
+  ledgerDays: number;
+}
+
+/** Parses the settings of people; `known` are those that there can be. */
+export function parsePeople(
+  settings: Settings,
+  known: Known,
+): PeopleConfig {
+  return {
+    allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
+    admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {
+      groupFix: () => NO_GROUPS_OF_OPERATORS,
+    }),
+    blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, {
+      takes: ["client"],
+      groupFix: () => NO_GROUPS_BLOCKED,
+    }),
+    ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
+  };
+}
+
+const TOLD: Readonly<
+  Record<ProviderConfig["provider"], readonly Membership[]>
+> = {
+  github: ["organizations", "teams"],
+  google: ["organizations"],
+  microsoft: ["groups", "roles"],
+  gitlab: ["groups"],
+  oidc: ["groups", "roles", "organizations"],
+  custom: ["groups", "roles", "organizations"],
+  dev: MEMBERSHIPS,
+};
+
+/** Reads a list of people, and complains of every entry that matches no one. */
+function readList(
+  settings: Settings,
+  setting: NamedSetting & {
+    shape: Shape<string[]>;
+    default: readonly string[];
+  },
+  known: Known,
+  list: { takes?: readonly ListKind[]; groupFix?: GroupFix } = {},
+): ListEntry[] {
+  return settings.read(setting).flatMap((text) => {
+    try {
+      return [parseListEntry(text, known, list)];
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error;
+      const { why, fix } = error;
+      const wants =
+        `${setting.shape.wants}; this matches no one, because ${why}`;
+      settings.complain(setting, { got: text, wants, fix });
+      return [];
+    }
+  });
+}
+
+/**
+ * Notes rules about memberships that no one tells the server of. They are no
+ * complaint: a provider that an app brings may tell of others.
+ */
+function doubtMemberships(
+  settings: Settings,
+  rules: readonly PermissionRule[],
+  { providers, otherIds }: Known,
+): void {
+  const toldBy = ({ kind, key }: Known["providers"][number]) => {
+    const claim = renameFor(key)(PROVIDER.OAUTH_GROUPS_CLAIM);
+    const told = [...TOLD[kind as ProviderConfig["provider"]]];
+    const isNamed = settings.text(claim) !== undefined && kind !== "github";
+    return isNamed ? [...told, "groups" as const] : told;
+  };
+  const kinds = providers.map(({ kind }) => kind).join(",");
+  for (const { who } of rules) {
+    if (!("name" in who)) continue;
+    const told = new Set([
+      ...providers.filter(({ id }) => !who.provider || who.provider === id)
+        .flatMap(toldBy),
+      // Assertions have the usual claims.
+      ...otherIds.length > 0 && !who.provider ? TOLD.oidc : [],
+    ]);
+    if (told.has(who.kind)) continue;
+    settings.doubts.push(
+      `OAUTH_PERMISSIONS: ${prefixOf(who.kind)}:${who.name} matches no one, ` +
+        `because OAUTH_PROVIDER=${kinds} tells of no ${who.kind}: use ` +
+        `${[...told].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
+        "name people",
+    );
+  }
+}
+
+/** Reads the permissions and complains of every wrong entry. */
+export function readPermissions(
+  settings: Settings,
+  scopes: readonly string[],
+  known: Known,
+): readonly PermissionRule[] | undefined {
+  const got = settings.read(PEOPLE.OAUTH_PERMISSIONS);
+  if (got === undefined) return undefined;
+  const { rules, complaints } = parsePermissions(got, scopes, known);
+  const aboutScopes = scopes.length > 0
+    ? `There are these scopes: ${scopes.join(" ")}, and * for all`
+    : "Nothing here needs a scope: leave it unset";
+  for (const { got, fix = aboutScopes } of complaints) {
+    settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, fix });
+  }
+  doubtMemberships(settings, rules, known);
+  return rules;
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads of records: the live ones alone, each with the version that it was read
+ * at.
+ *
+ * @module
+ */
+import { type Clock, now } from "../clock.ts";
+import type { Fence } from "./fence.ts";
+import { rangeOf } from "./keys.ts";
+import type { Operations } from "./operations.ts";
+import {
+  type Entry,
+  type Found,
+  isFound,
+  type KeyRange,
+  type Marked,
+  readRecord,
+} from "./record.ts";
+import { KEYS_PER_READ } from "./transaction.ts";
+
+/** A list of more records takes another round trip. */
+const RECORDS_PER_READ = 500;
+
+/** A database that is read. */
+export class Reader {
+  constructor(
+    protected readonly kv: Deno.Kv,
+    readonly clock: Clock,
+    protected readonly operations: Operations,
+    protected readonly fence: Fence,
+  ) {}
+
+  /** Gives the present in whole epoch seconds. */
+  now(): number {
+    return now(this.clock);
+  }
+
+  /**
+   * Reads a key.
+   *
+   * @throws {StorageError}
+   */
+  async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
+    return this.entry<T>(
+      await this.operations.repeat(() => this.kv.get(key)),
+    );
+  }
+
+  /**
+   * Finds the live record under a key.
+   *
+   * @throws {StorageError}
+   */
+  async find<T>(key: Deno.KvKey): Promise<Found<T> | undefined> {
+    const entry = await this.get<T>(key);
+    return isFound(entry) ? entry : undefined;
+  }
+
+  /**
+   * Reads several keys concurrently.
+   *
+   * @throws {StorageError}
+   */
+  async getMany<T extends readonly unknown[]>(
+    keys: readonly Deno.KvKey[],
+  ): Promise<{ [K in keyof T]: Entry<T[K]> }> {
+    const reads = [];
+    for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
+      const some = keys.slice(start, start + KEYS_PER_READ);
+      reads.push(
+        this.operations.repeat(() => this.kv.getMany<unknown[]>(some)),
+      );
+    }
+    const entries = (await Promise.all(reads)).flat();
+    return entries.map((entry) => this.entry(entry)) as {
+      [K in keyof T]: Entry<T[K]>;
+    };
+  }
+
+  /**
+   * Lists the live records under a prefix, in the order of their keys.
+   *
+   * @throws {StorageError}
+   */
+  async list<T>(
+    prefix: Deno.KvKey,
+    { limit }: { limit?: number } = {},
+  ): Promise<Found<T>[]> {
+    const entries = await this.#listed<T>({ prefix }, limit);
+    return entries.filter(isFound);
+  }
+
+  /**
+   * Lists the live ones among the next records of a range, and gives the key of
+   * the last one read; undefined when there are no more.
+   *
+   * @throws {StorageError}
+   */
+  async listSome<T>(
+    range: KeyRange,
+    limit: number,
+  ): Promise<{ found: Found<T>[]; last?: Deno.KvKey }> {
+    const entries = await this.#listed<T>(range, limit);
+    return {
+      found: entries.filter(isFound),
+      last: entries.length < limit ? undefined : entries.at(-1)?.key,
+    };
+  }
+
+  /** Lists the live records of a list that names them, some at a time. */
+  async *listInParts<T>(
+    list: Deno.KvKey,
+    perRead = RECORDS_PER_READ,
+  ): AsyncGenerator<Found<T>[]> {
+    for (let after: string | undefined = ""; after !== undefined;) {
+      const range = rangeOf(list, after);
+      const { found, last } = await this.listSome<T>(range, perRead);
+      yield found;
+      after = last && String(last.at(-1));
+    }
+  }
+
+  async #listed<T>(
+    selector: Deno.KvListSelector,
+    limit?: number,
+  ): Promise<Entry<T>[]> {
+    const entries = await this.operations.repeat(() =>
+      Array.fromAsync(
+        this.kv.list(selector, { limit, batchSize: RECORDS_PER_READ }),
+      )
+    );
+    return entries.map((entry) => this.entry<T>(entry));
+  }
+
+  /** Gives a record as it was read. */
+  protected entry<T>(entry: Deno.KvEntryMaybe<unknown>): Entry<T> {
+    const { key, versionstamp } = entry;
+    if (entry.value === null) return { key, value: undefined, versionstamp };
+    const value = readRecord<T>(entry.value, this.now());
+    const { mark } = entry.value as Marked;
+    if (mark !== undefined) this.fence.compareClocks(mark);
+    return { key, value, versionstamp, mark };
+  }
+}
