@@ -13,6 +13,8 @@
  */
 import { parseArgs } from "node:util";
 import { SignIn } from "../packages/client/mod.ts";
+import { pause } from "../src/clock.ts";
+import { freePort } from "../tests/kit/port.ts";
 import { count } from "./arguments.ts";
 import {
   type Call,
@@ -137,7 +139,7 @@ async function answering(ask: () => Promise<Response>): Promise<void> {
       return;
     } catch (error) {
       if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
     }
   }
 }
@@ -220,11 +222,6 @@ const fetchFromElsewhere: typeof fetch = (input, init) => {
   const headers = { "x-forwarded-for": `10.${address}` };
   return fetch(input, { ...init, headers });
 };
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 async function measure(engine: string, processes: number): Promise<Rates> {
   const directory = await Deno.makeTempDir({ prefix: "bench-cores-" });

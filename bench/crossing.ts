@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { pause } from "../src/clock.ts";
 import { type Cluster, startCluster } from "../tests/kit/cluster.ts";
 import { Events } from "../tests/kit/answer.ts";
 import type { Json } from "../tests/kit/message.ts";
@@ -27,10 +28,6 @@ interface Crossing {
 
 /** The time that a person takes; by then, the wait has slowed down. */
 const PERSON_MILLISECONDS = 1000;
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
 
 async function answered(
   { a, b }: Cluster,

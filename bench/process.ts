@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { pause } from "../src/clock.ts";
+import { freePort } from "../tests/kit/port.ts";
 import { callHealth, clientOf, connect, type Endpoint } from "./client.ts";
 import { prepareLogin } from "./login.ts";
 import type { Server } from "./servers.ts";
@@ -104,20 +106,16 @@ async function answering(
     } catch (error) {
       const refused = error instanceof TypeError; // from fetch: not listening
       if (!refused || performance.now() - started > 20_000) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await pause(1);
     }
   }
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** Linux counts processor time in hundredths of a second (proc(5)). */
 const TICKS_PER_SECOND = 100;
 
-function cpuSeconds(pid: number): number {
+/** Gives the processor time of all threads of a process, in seconds. */
+export function cpuSeconds(pid: number): number {
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
   // The second field, the program's name in parentheses, may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

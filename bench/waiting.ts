@@ -6,8 +6,10 @@
  *
  * @module
  */
+import { pause } from "../src/clock.ts";
 import { Database } from "../src/store/database.ts";
 import { replyStore } from "../src/store/replies.ts";
+import { cpuSeconds } from "./process.ts";
 import { print, table } from "./statistics.ts";
 
 const QUESTIONS = Number(Deno.args[0] ?? 219);
@@ -36,17 +38,6 @@ function counting(kv: Deno.Kv): { kv: Deno.Kv; reads: number; keys: number } {
   return counts;
 }
 
-/**
- * Reads the processor time of this process in milliseconds, all its threads
- * together.
- */
-async function processorMilliseconds(): Promise<number> {
-  const stat = await Deno.readTextFile("/proc/self/stat");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // User and system time are in hundredths of a second.
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
 const directory = await Deno.makeTempDir();
 const kv = await Deno.openKv(`${directory}/waiting.db`);
 const counts = counting(kv);
@@ -60,10 +51,10 @@ const waiting = Array.from({ length: QUESTIONS }, async (_, n) => {
 
 const lines = [];
 for (let step = 1; step <= STEPS; step++) {
-  const before = await processorMilliseconds();
+  const before = cpuSeconds(Deno.pid);
   const { reads, keys } = counts;
-  await new Promise((resolve) => setTimeout(resolve, STEP_MILLISECONDS));
-  const milliseconds = await processorMilliseconds() - before;
+  await pause(STEP_MILLISECONDS);
+  const milliseconds = (cpuSeconds(Deno.pid) - before) * 1000;
   lines.push([
     `until ${step * STEP_MILLISECONDS / 1000} s`,
     print(100 * milliseconds / STEP_MILLISECONDS),

@@ -9,6 +9,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { pause } from "../src/clock.ts";
 import { ANONYMOUS } from "../src/caller.ts";
 import { Database } from "../src/store/database.ts";
 import { taskRunStore } from "../src/store/task_runs.ts";
@@ -45,10 +46,6 @@ const sleeping = {
   withCatalogue: undefined,
   settings: { LOG_LEVEL: "off", CALLS_PER_MINUTE: "0" },
 };
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
 
 /** Stores tasks that sleep until a time. */
 async function fill(path: string, until: number): Promise<void> {

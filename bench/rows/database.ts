@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "../../src/clock.ts";
 import { DatabaseSync } from "node:sqlite";
 import { callHealth } from "../client.ts";
 import { fill, saveGrants, saveSessions } from "../filler.ts";
@@ -61,7 +62,7 @@ export const database: Row = {
       sample["empty resident"] = empty.running.residentBytes() / 2 ** 20;
       sample["full resident"] = full.running.residentBytes() / 2 ** 20;
       // The ledger's calls are written within five seconds.
-      await new Promise((resolve) => setTimeout(resolve, 6000));
+      await pause(6000);
       sample.left = rowsIn(full.kvPath) - rowsBefore;
       return sample;
     } finally {

@@ -5,11 +5,34 @@
  *
  * @module
  */
+import type { ServerError } from "../client/mod.ts";
 import { Command, type Surroundings } from "./command.ts";
 import { parseCommandLine } from "./command_line.ts";
-import { explain } from "./explanation.ts";
-import { Exit } from "./failure.ts";
+import { Exit, Failure } from "./failure.ts";
 import { Terminal } from "./terminal.ts";
+
+/** Prints the reason why a command failed, and gives its exit code. */
+function explain(error: unknown, { terminal, signal }: Surroundings) {
+  if (signal.aborted) {
+    terminal.tell("Cancelled");
+    return Exit.cancelled;
+  }
+  // The reader of the results has seen enough, as head does.
+  if (error instanceof Deno.errors.BrokenPipe) return 0;
+  if (error instanceof Failure) {
+    terminal.tell(error.message);
+    return error.exitCode;
+  }
+  const { message, response, code } = error as Partial<ServerError>;
+  terminal.tell(
+    code === undefined
+      ? `${message}`
+      : `The server refuses (${code}): ${message}`,
+  );
+  return response?.status === 401 || response?.status === 403
+    ? Exit.access
+    : Exit.server;
+}
 
 if (import.meta.main) {
   const interruption = new AbortController();

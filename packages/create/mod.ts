@@ -18,7 +18,7 @@ import {
   initializeGit,
   writeFiles,
 } from "./files.ts";
-import { NameError, parseProjectName, parseToolName } from "./names.ts";
+import { parseProjectName, parseToolName } from "./names.ts";
 import { projectFiles } from "./project.ts";
 import { updateSettings } from "./project_settings.ts";
 import { updateSkills } from "./project_skills.ts";
@@ -32,8 +32,9 @@ const USAGE = `Usage:
   create skills [--check]    writes skills/mod.ts from the folders in skills/`;
 
 /**
- * Runs a command. Failures are thrown as a {@linkcode CreateError} or a
- * {@linkcode NameError}.
+ * Runs a command.
+ *
+ * @throws {CreateError} for a failure that anyone who typed it can fix
  */
 async function run(args: readonly string[]): Promise<void> {
   const [command, name] = args;
@@ -128,9 +129,7 @@ if (import.meta.main) {
   try {
     await run(Deno.args);
   } catch (error) {
-    const isMistake = error instanceof CreateError ||
-      error instanceof NameError;
-    if (!isMistake) throw error;
+    if (!(error instanceof CreateError)) throw error;
     console.error(error.message);
     Deno.exit(1);
   }

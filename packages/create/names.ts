@@ -3,22 +3,17 @@
  *
  * @module
  */
-
-/** A name that breaks the rules; the message shows it and the rule. */
-export class NameError extends Error {
-  /** The name of the class. */
-  override name = "NameError";
-}
+import { CreateError } from "./files.ts";
 
 /**
  * Parses the name of a project, which is that of its directory.
  *
- * @throws {NameError}
+ * @throws {CreateError}
  */
 export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
-  throw new NameError(
+  throw new CreateError(
     `A project's name must begin and end with a letter or a digit, with "-", ` +
       `"_" and "." between them, such as my-tools: got ${
         JSON.stringify(name)
@@ -30,13 +25,13 @@ export function parseProjectName(directory: string): string {
  * Parses the name of a tool and turns it to snake case: `searchMail` and
  * `search-mail` become `search_mail`.
  *
- * @throws {NameError}
+ * @throws {CreateError}
  */
 export function parseToolName(given: string): string {
   const name = given.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll("-", "_").toLowerCase();
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
-  throw new NameError(
+  throw new CreateError(
     `A tool's name must be a word or several, such as search_mail: got ` +
       `${JSON.stringify(given)}.`,
   );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { CreateError } from "../files.ts";
 import {
-  NameError,
   parseProjectName,
   parseToolName,
   titleOf,
@@ -14,7 +14,7 @@ Deno.test("parseProjectName() takes the last part of a path", () => {
 
 for (const name of ["", ".", "..", "-a", "a b", 'a"b', "a$b", "a/../.."]) {
   Deno.test(`parseProjectName() refuses ${JSON.stringify(name)}`, () => {
-    assert.throws(() => parseProjectName(name), NameError);
+    assert.throws(() => parseProjectName(name), CreateError);
   });
 }
 
@@ -26,7 +26,7 @@ Deno.test("parseToolName() writes every spelling in snake case", () => {
 
 for (const name of ["", "1st", "a b", "../a", "a.b", "mod.ts", "a'"]) {
   Deno.test(`parseToolName() refuses ${JSON.stringify(name)}`, () => {
-    assert.throws(() => parseToolName(name), NameError);
+    assert.throws(() => parseToolName(name), CreateError);
   });
 }
 
