@@ -11,10 +11,9 @@ import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   EntryError,
-  type GroupFix,
   type Known,
   type ListEntry,
-  type ListKind,
+  type ListTaking,
   parseListEntry,
 } from "../auth/rules/list_entry.ts";
 import { prefixOf } from "../auth/rules/membership.ts";
@@ -204,7 +203,7 @@ function readList(
     default: readonly string[];
   },
   known: Known,
-  list: { takes?: readonly ListKind[]; groupFix?: GroupFix } = {},
+  list: ListTaking = {},
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {

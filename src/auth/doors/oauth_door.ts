@@ -15,7 +15,7 @@ import type { Gate } from "./gate.ts";
 export function oauthDoor(
   { baseUrl, scopes: { usual }, verify, restore }: {
     baseUrl: string;
-    /** Those named in a challenge that needs no particular ones. */
+    /** The scopes in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
     /** Verifies an access token. @throws {ChallengeError} */
     verify(token: string): MaybePromise<Authenticated>;

@@ -12,7 +12,7 @@ import { subjectOf } from "./subject.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** Our base URL when it was made: another server's are not valid here. */
+  /** Our base URL when it was made; it is valid at no other server. */
   issuer: string;
   /** The resource its tokens are for. */
   resource: string;

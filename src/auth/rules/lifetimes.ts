@@ -8,7 +8,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** From the client's authorization request to our code, sign-in included. */
+/** The time from an authorization request to our code, with the sign-in. */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time in which one process may redeem the provider's code. It is longer

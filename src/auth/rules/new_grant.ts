@@ -30,7 +30,7 @@ export function openGrant(
     provider: string;
     identity: Identity;
     clientName: string;
-    /** Those that the person approved and may grant; all by default. */
+    /** The scopes that the person approved and may grant; all by default. */
     scopes?: readonly string[];
     now: number;
   },

@@ -84,7 +84,7 @@ export function parsePermissions(
 export interface Wanted {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
-  /** Those that a rule names, which are worth a scope at the provider. */
+  /** The kinds that a rule names, which are worth a scope there. */
   named: ReadonlySet<Membership>;
 }
 
