@@ -32,10 +32,7 @@ export function api(
   { tokens, renew }: {
     /** Gives tokens that are valid now. */
     tokens(): Promise<UpstreamTokens>;
-    /**
-     * Gives tokens in place of one that the API has just refused; undefined if
-     * that token is still valid.
-     */
+    /** Gives tokens in place of a refused one, unless it is still valid. */
     renew(rejected: string): Promise<UpstreamTokens | undefined>;
   },
 ): Upstream {

@@ -108,8 +108,7 @@ export function parseAuthorizationRequest(
 
 /**
  * Parses the redirect URI of a request and checks it against the client's
- * registration. Before this has returned, there is no address to send an error
- * to.
+ * registration. Before this has returned, no error has an address.
  *
  * @throws {OAuthError} `invalid_request`
  */

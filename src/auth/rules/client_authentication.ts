@@ -72,8 +72,7 @@ export function parseClientCredentials(
 
 /**
  * Reads Basic credentials, whose halves are form-encoded before they are joined
- * (RFC 6749 §2.3.1). An unreadable header is an error, not the absence of
- * credentials.
+ * (RFC 6749 §2.3.1). An unreadable header is an error, not an absent one.
  */
 function parseBasic(
   authorization: string | null,

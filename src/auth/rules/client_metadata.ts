@@ -1,6 +1,5 @@
 /**
- * The metadata of a client, from its registration or from a document at its own
- * address.
+ * The metadata of a client, from its registration or its own document.
  *
  * @see RFC 7591 §2
  * @module

@@ -201,10 +201,7 @@ export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/**
- * Gives the id under which its calls are listed: the next grant of a passing
- * one continues the same list.
- */
+/** Gives the id of its list of calls, which the next passing grant shares. */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

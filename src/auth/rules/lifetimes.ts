@@ -44,8 +44,7 @@ export const SUCCESSOR_TTL_SECONDS = 30;
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**
  * The least and the most time for which a document is cached, whatever its
- * headers say. The least keeps `no-store` from causing a fetch for every token
- * request.
+ * headers say. The least keeps `no-store` from a fetch for every request.
  */
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
 /** The least time between two fetches of a document for a missing key. */

@@ -3,8 +3,7 @@
  * name, so that the whole sign-in runs on one machine.
  *
  * People reach it through their browser; we need no request to it. Codes and
- * tokens are sealed and not stored, so each process can serve those of the
- * others.
+ * tokens are sealed and not stored, so each process can serve them all.
  *
  * @module
  */
