@@ -45,9 +45,7 @@ const MACHINE = {
 const DESK = {
   ...MACHINE,
   client_id: "desk",
-  grant_types: [
-    JWT_BEARER_GRANT_TYPE,
-  ],
+  grant_types: [JWT_BEARER_GRANT_TYPE],
 };
 
 type Settings = Record<string, string>;
@@ -115,9 +113,7 @@ async function openAll(
   });
   return {
     "connection": await connect(await Client.register(server)),
-    "connection of a document": await connect(
-      new Client(server, DOCUMENT_URL),
-    ),
+    "connection of a document": await connect(new Client(server, DOCUMENT_URL)),
     "connection of a configured client": await connect(
       new Client(server, APP.client_id, REDIRECT_URI, SECRET),
     ),

@@ -112,10 +112,7 @@ export const PARSERS: readonly Property[] = [
   }),
   property(
     "readBody() gives what was sent",
-    fc.oneof(
-      json.map((value) => JSON.stringify(value) ?? ""),
-      texts,
-    ),
+    fc.oneof(json.map((value) => JSON.stringify(value) ?? ""), texts),
     async (text) => {
       const request = new Request(BASE_URL, { method: "POST", body: text });
       const value = await parsed(() => readBody(request));

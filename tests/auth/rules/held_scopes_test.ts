@@ -189,12 +189,7 @@ Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
 
 Deno.test("heldScopes() leaves nothing to who is blocked, or whose client is", () => {
   for (
-    const entry of [
-      "github:42",
-      "client:app",
-      "jo@example.com",
-      "@example.com",
-    ]
+    const entry of ["github:42", "client:app", "jo@example.com", "@example.com"]
   ) {
     const blocked = entry === "client:app"
       ? [{ kind: "client", clientId: "app" } as const]
