@@ -6,10 +6,9 @@
 import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import {
   EntryError,
-  type GroupFix,
   type Known,
   type ListEntry,
-  type ListKind,
+  type ListTaking,
   parseListEntry,
 } from "../auth/rules/list_entry.ts";
 import { prefixOf } from "../auth/rules/membership.ts";
@@ -126,7 +125,7 @@ function readList(
     default: readonly string[];
   },
   known: Known,
-  list: { takes?: readonly ListKind[]; groupFix?: GroupFix } = {},
+  list: ListTaking = {},
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {

@@ -19,8 +19,7 @@ const ALL = "all";
 
 /**
  * Bounds the fetches of documents that no one has signed in with. A document
- * that is kept is fetched seldom anyway, and no stranger can keep it from its
- * client.
+ * that is kept is fetched seldom anyway, and no stranger can keep it away.
  *
  * @throws {DocumentError} that a later try may not meet
  */

@@ -1,7 +1,6 @@
 /**
  * Fetches the document at a stranger's URL, without being led elsewhere: the
- * name is looked up once, the address is checked, and the connection goes to
- * that address.
+ * name is looked up once, and the connection goes to that checked address.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111 §4.2
  * @module
@@ -16,10 +15,7 @@ import { DocumentError, NoDocument } from "./document_error.ts";
 /** The time from the name's look-up to the last byte. */
 const TIMEOUT_SECONDS = 5;
 
-/**
- * The draft recommends 5 KB; documents in use are a little larger than that,
- * and key sets in them larger again.
- */
+/** More than the 5 KB of the draft, because of key sets in documents. */
 const MAX_DOCUMENT_BYTES = 16 * 1024;
 
 /** Addresses of one name that are tried, one after the other. */

@@ -28,10 +28,7 @@ export function gateOfDoors(doors: Doors): Gate {
   if (open.length === 1) return open[0];
   const takesTokens = oauth ?? jwt ?? bearer;
 
-  /**
-   * Finds the door for a token. If the door of its shape is closed, the token
-   * is just a text and may be a static one.
-   */
+  /** Finds the door for a token, which may be static if that door is closed. */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
       case "own":

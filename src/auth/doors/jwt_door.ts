@@ -21,7 +21,7 @@ import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../rules/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
-import { addressRuleOf } from "../provider/google.ts";
+import { addressRuleOf } from "../provider/identity.ts";
 import { isTrue } from "../provider/identity.ts";
 import { claimAt } from "../provider/memberships.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";

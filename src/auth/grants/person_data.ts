@@ -1,6 +1,5 @@
 /**
- * The data that is kept about a person: a copy of it without secrets, and its
- * end.
+ * The data kept about a person: a copy of it without secrets, and its end.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * The choice among several providers: of the person, or of an address that the
- * client proposes.
+ * The choice among several providers: by the person, or by an address.
  *
  * @module
  */

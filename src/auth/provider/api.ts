@@ -9,17 +9,6 @@ import { HttpError } from "../../errors.ts";
 import { isLoopback } from "../../net/loopback.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 
-/** The source of the provider's tokens. */
-export interface TokenSource {
-  /** Tokens that are valid now. */
-  tokens(): Promise<UpstreamTokens>;
-  /**
-   * Gives tokens in place of one that the API has just refused; undefined if
-   * that token is still valid.
-   */
-  renew(rejected: string): Promise<UpstreamTokens | undefined>;
-}
-
 /** First labels of API hosts; what follows is the provider's domain. */
 const API_LABEL = /^(api|graph|www)\./;
 
@@ -40,7 +29,12 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
 /** Makes an API that takes its tokens from a source. */
 export function api(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
-  { tokens, renew }: TokenSource,
+  { tokens, renew }: {
+    /** Gives tokens that are valid now. */
+    tokens(): Promise<UpstreamTokens>;
+    /** Gives tokens in place of a refused one, unless it is still valid. */
+    renew(rejected: string): Promise<UpstreamTokens | undefined>;
+  },
 ): Upstream {
   function resolve(input: string | URL): URL {
     // A path is relative to the API's own path, not to the root of its host.

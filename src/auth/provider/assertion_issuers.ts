@@ -15,13 +15,13 @@ import type { Identity } from "../../caller.ts";
 import { type Clock, now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import {
-  badAssertion,
   ID_JAG_TYPE,
   type TrustedIssuer,
 } from "../rules/identity_assertion.ts";
+import { invalidGrant } from "../rules/parameters.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { discovery } from "./discovery.ts";
-import { addressRuleOf } from "./google.ts";
+import { addressRuleOf } from "./identity.ts";
 import { parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
@@ -59,11 +59,11 @@ export function assertionVerifier(
     try {
       named = decodeJwt(assertion).iss;
     } catch (cause) {
-      throw badAssertion("assertion must be a JWT", cause);
+      throw invalidGrant("assertion must be a JWT", cause);
     }
     const found = byIssuer.get(named ?? "");
     if (found) return found;
-    throw badAssertion("iss of the assertion is not trusted here");
+    throw invalidGrant("iss of the assertion is not trusted here");
   }
 
   return async function verifyAssertion(assertion) {
@@ -80,7 +80,7 @@ export function assertionVerifier(
     } catch (cause) {
       if (cause instanceof OAuthError) throw cause;
       throw isFaultOfJwt(cause)
-        ? badAssertion(
+        ? invalidGrant(
           `assertion must be a live ${ID_JAG_TYPE} signed by its issuer`,
           cause,
         )
@@ -99,7 +99,7 @@ export function assertionVerifier(
         memberships: memberships(by),
       });
     } catch (cause) {
-      throw badAssertion("sub of the assertion must name a person", cause);
+      throw invalidGrant("sub of the assertion must name a person", cause);
     }
   }
 }

@@ -10,7 +10,7 @@ import type {
 import { customProvider } from "./custom.ts";
 import type { Wanted } from "../rules/permissions.ts";
 import { usualClaims } from "./memberships.ts";
-import { addressRuleOf } from "./google.ts";
+import { addressRuleOf } from "./identity.ts";
 import { gitHubProvider } from "./github.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import { type Preset, PRESETS } from "./presets.ts";

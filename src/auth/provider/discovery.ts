@@ -38,8 +38,7 @@ export interface Metadata extends AuthorizationServer {
 
 /**
  * Fetches a provider's metadata when it is first needed, and again after an
- * hour. What is there serves for a day while the next fetch fails; a failure is
- * not cached.
+ * hour. What is there serves for a day while fetches fail, which is not cached.
  *
  * @param isIssuer true if the document may name this issuer
  */

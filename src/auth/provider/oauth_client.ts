@@ -59,19 +59,14 @@ export function oauthClient(
       ? ["none"]
       : server.token_endpoint_auth_methods_supported ?? [];
     for (const method of methods) {
-      // It refuses an empty code before it asks.
-      const response = await checked(
-        "answer",
-        () =>
-          send((_, { client_id }, body, headers) => {
-            if (method === "client_secret_basic") {
-              headers.set("authorization", basic(client_id, clientSecret!));
-            } else {
-              body.set("client_id", client_id);
-              if (clientSecret) body.set("client_secret", clientSecret);
-            }
-          }),
-      );
+      const response = await send((_, { client_id }, body, headers) => {
+        if (method === "client_secret_basic") {
+          headers.set("authorization", basic(client_id, clientSecret!));
+        } else {
+          body.set("client_id", client_id);
+          if (clientSecret) body.set("client_secret", clientSecret);
+        }
+      });
       const error = await refusalIn(response, host);
       if (error === undefined) return response;
       const another = AUTH_REFUSALS.includes(error.code ?? "");
@@ -86,34 +81,37 @@ export function oauthClient(
   /** Sends a token request and reads its answer. */
   async function grant(
     server: Server,
-    send: (authentication: ClientAuth) => Promise<Response>,
+    grantType: string,
+    parameters: Record<string, string>,
   ): Promise<TokenAnswer> {
-    const { host } = new URL(server.token_endpoint);
-    const response = await post(server, server.token_endpoint, send);
+    const { oauth, client, options } = await load();
+    const { token_endpoint: endpoint } = server;
+    const response = await post(
+      server,
+      endpoint,
+      (authentication) =>
+        oauth.genericTokenEndpointRequest(
+          server,
+          client,
+          authentication,
+          grantType,
+          parameters,
+          options,
+        ),
+    );
+    const { host } = new URL(endpoint);
     return parseAnswer(await readObject(response, host), host);
   }
 
-  /** Checks a response as far as its issuer goes. */
-  async function validate(
-    server: Server,
-    { code, issuer }: { code?: string; issuer?: string },
-  ): Promise<URLSearchParams> {
-    const { oauth, client } = await load();
-    return await checked("answer", () =>
-      oauth.validateAuthResponse(
-        server,
-        client,
-        new URLSearchParams({
-          ...code !== undefined && { code },
-          ...issuer && { iss: issuer },
-        }),
-      ));
-  }
-
   return {
-    /** Checks the `iss` parameter of a response without a code. */
+    /** Checks the `iss` parameter of a response. */
     async checkIssuer(server: Server, issuer?: string): Promise<void> {
-      await validate(server, { issuer });
+      const { oauth, client } = await load();
+      const response = new URLSearchParams(issuer ? { iss: issuer } : {});
+      await checked(
+        "answer",
+        () => oauth.validateAuthResponse(server, client, response),
+      );
     },
 
     /** Exchanges a code, if the response is from `server`, and for no other. */
@@ -121,37 +119,22 @@ export function oauthClient(
       server: Server,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
     ): Promise<TokenAnswer> {
-      const { oauth, client, options } = await load();
-      const response = await validate(server, { code, issuer });
-      return await grant(
-        server,
-        (authentication) =>
-          oauth.authorizationCodeGrantRequest(
-            server,
-            client,
-            authentication,
-            response,
-            redirectUri,
-            codeVerifier,
-            options,
-          ),
-      );
+      await this.checkIssuer(server, issuer);
+      if (code === "") {
+        throw new UpstreamError("misbehaved", "There is no authorization code");
+      }
+      return await grant(server, "authorization_code", {
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: codeVerifier,
+      });
     },
 
     /** Refreshes tokens; without a new refresh token the old one stays. */
     async refresh(server: Server, refreshToken: string): Promise<TokenAnswer> {
-      const { oauth, client, options } = await load();
-      const { tokens, idToken } = await grant(
-        server,
-        (authentication) =>
-          oauth.refreshTokenGrantRequest(
-            server,
-            client,
-            authentication,
-            refreshToken,
-            options,
-          ),
-      );
+      const { tokens, idToken } = await grant(server, "refresh_token", {
+        refresh_token: refreshToken,
+      });
       const kept = tokens.refreshToken ?? refreshToken;
       return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },

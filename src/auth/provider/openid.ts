@@ -33,12 +33,9 @@ export interface OpenIdOptions {
   /** The `prompt` that these scopes need. */
   prompt?: string;
   apiUrl?: string;
-  /** True if metadata found under the issuer may name this one; exact if unset. */
+  /** True if the issuer's metadata may name this one; exact if unset. */
   isNamed?(issuer: string, named: string): boolean;
-  /**
-   * True if tokens and responses of the metadata's issuer may carry this one;
-   * exact if unset.
-   */
+  /** True if tokens of the metadata's issuer may name this; exact if unset. */
   isFrom?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   /** The memberships to find out. */

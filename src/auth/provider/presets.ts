@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { GOOGLE_ISSUER, isGoogleAddress } from "./google.ts";
+import { GOOGLE_ISSUER, isGoogleAddress } from "./identity.ts";
 import {
   isMicrosoftIssuer,
   isTenantIssuer,
@@ -20,10 +20,7 @@ export type Preset =
     refusedParams?: readonly string[];
   };
 
-/**
- * Presets by `OAUTH_PROVIDER`. `extraAuthParams` may be replaced by settings; endpoints
- * come from discovery.
- */
+/** Presets by `OAUTH_PROVIDER`; settings replace `extraAuthParams`. */
 export const PRESETS: Readonly<
   Record<"google" | "microsoft" | "gitlab", Preset>
 > = {
@@ -32,15 +29,13 @@ export const PRESETS: Readonly<
     name: "Google",
     issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
-    // Only with both parameters is there a refresh token, also at later
-    // sign-ins.
+    // Only with both is there a refresh token, also at later sign-ins.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
     isFrom: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
-    // The Workspace domain as a claim; the parameter of that name is only a
-    // hint.
+    // The Workspace domain as a claim; such a parameter is only a hint.
     claims: {
       isOwnAddress: isGoogleAddress,
       memberships: { organizations: ["hd"] },

@@ -151,8 +151,7 @@ export function providerRefresh({
   /**
    * Stores the provider's new tokens in place of the leased ones. The provider
    * may have ended the old ones, so this is tried until it works or time is up;
-   * until then the new tokens exist only in this promise. False when the grant
-   * has ended.
+   * until then the new tokens are only in this promise. False: the grant ended.
    */
   async function store(
     leased: FoundTokens,

@@ -168,8 +168,7 @@ export function providerTokens(
       try {
         await valid(provider, found, {
           commit: async (also) => {
-            // A request that stopped waiting has told its client to try again
-            // already.
+            // A request that stopped waiting has told its client to retry.
             if (!isWaiting) return false;
             committing = commit(also);
             return await committing.catch(() => undefined) !== undefined;
@@ -181,10 +180,7 @@ export function providerTokens(
       return await (committing ?? commit());
     },
 
-    /**
-     * Reads a grant's tokens while that is possible, and gives a function that
-     * revokes them at the provider.
-     */
+    /** Reads a grant's tokens, and gives a function that revokes them there. */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);

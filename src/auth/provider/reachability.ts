@@ -14,14 +14,10 @@ const LOOK_MILLISECONDS = 60_000;
  * The reachability; `unknown` before the first request, `misbehaved` after a
  * look that found no provider that people could sign in with.
  */
-export type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
+type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
 /** A provider that remembers the result of its last request. */
-export interface WatchedProvider {
-  provider: Provider;
-  /** Tells the present state, and has a look in the background unless it is ok. */
-  reachability(): Reachability;
-}
+export type WatchedProvider = ReturnType<typeof watchProvider>;
 
 /** Watches a provider. */
 export function watchProvider(
@@ -32,7 +28,7 @@ export function watchProvider(
     /** Called with the reason why a look failed, once until it is well. */
     onFault?(error: unknown): void;
   } = {},
-): WatchedProvider {
+) {
   let reachability: Reachability = "unknown";
   let lookedMilliseconds = -Infinity;
   let hasTold = false;
@@ -70,27 +66,29 @@ export function watchProvider(
     }
   }
 
-  return {
-    provider: {
-      name: watched.name,
-      get apiUrl() {
-        return watched.apiUrl;
-      },
-      revokesOne: watched.revokesOne,
-      authorizationUrl: (request) =>
-        noted("authorization_url", () => watched.authorizationUrl(request)),
-      // Most need no request for it, which would prove nothing.
-      checkIssuer: watched.checkIssuer?.bind(watched),
-      redeem: (response) => noted("redeem", () => watched.redeem(response)),
-      refresh: (token) => noted("refresh", () => watched.refresh(token)),
-      identify: watched.identify &&
-        ((tokens) => noted("identify", () => watched.identify!(tokens))),
-      isAlive: watched.isAlive &&
-        ((token) => noted("is_alive", () => watched.isAlive!(token))),
-      revoke: watched.revoke &&
-        ((tokens) => noted("revoke", () => watched.revoke!(tokens))),
+  const provider: Provider = {
+    name: watched.name,
+    get apiUrl() {
+      return watched.apiUrl;
     },
-    reachability() {
+    revokesOne: watched.revokesOne,
+    authorizationUrl: (request) =>
+      noted("authorization_url", () => watched.authorizationUrl(request)),
+    // Most need no request for it, which would prove nothing.
+    checkIssuer: watched.checkIssuer?.bind(watched),
+    redeem: (response) => noted("redeem", () => watched.redeem(response)),
+    refresh: (token) => noted("refresh", () => watched.refresh(token)),
+    identify: watched.identify &&
+      ((tokens) => noted("identify", () => watched.identify!(tokens))),
+    isAlive: watched.isAlive &&
+      ((token) => noted("is_alive", () => watched.isAlive!(token))),
+    revoke: watched.revoke &&
+      ((tokens) => noted("revoke", () => watched.revoke!(tokens))),
+  };
+  return {
+    provider,
+    /** Tells the present state, and has a look in the background unless it is ok. */
+    reachability(): Reachability {
       if (reachability !== "ok" && watched.look) detached(look);
       return reachability;
     },

@@ -48,8 +48,7 @@ export function signInProviders(
   );
 
   /**
-   * Takes the mark of being verified from an address that only another provider
-   * can vouch for.
+   * Marks an address that only another provider can vouch for as unverified.
    *
    * @param id the prefix of the issuer that names the address
    */
@@ -100,10 +99,7 @@ export function signInProviders(
     at: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the one that a person signed in at, if it is still listed. */
     of: (person: KnownPerson) => all.find(({ id }) => isPersonOf(person, id)),
-    /**
-     * Finds the one that serves the domain of an address, or the only one;
-     * undefined: the person must choose.
-     */
+    /** Finds the only one, or that of an address; else the person chooses. */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];
       const id = address.includes("@") && ownerOf.get(domainOf(address));

@@ -55,8 +55,7 @@ export async function refusalIn(
 
 /**
  * Parses a successful token answer. Providers leave `token_type` out, send
- * `expires_in` as a string (forms can do nothing else), and null for what they
- * do not give.
+ * `expires_in` as a string (forms must), and null for what they do not give.
  *
  * @throws {UpstreamError} `misbehaved`
  * @see RFC 6749 §5.1

@@ -1,6 +1,5 @@
 /**
- * The failures between us and the provider, by the four kinds that decide the
- * next step.
+ * The failures between us and the provider, by their four kinds.
  *
  * @module
  */

@@ -110,8 +110,7 @@ export async function knock(
 }
 
 /**
- * Reads the object in an answer, from JSON or, as GitHub's older endpoints send
- * it, from a form.
+ * Reads the object in an answer: JSON, or a form as GitHub's older ones send.
  *
  * @throws {UpstreamError} `misbehaved` when there is none
  */

@@ -8,7 +8,7 @@
 import type { Scopes } from "../../authoring/scope.ts";
 import { OAuthError, type OAuthErrorCode } from "../../errors.ts";
 import type { Client } from "./client.ts";
-import type { Parameters } from "./parameters.ts";
+import { invalidRequest, type Parameters } from "./parameters.ts";
 import { parseCodeChallenge } from "./pkce.ts";
 import { isRegisteredRedirectUri } from "./redirect_uri.ts";
 import { checkResources, resourceOf } from "./resource.ts";
@@ -86,12 +86,12 @@ export function parseAuthorizationRequest(
   }
   const responseMode = parameters.get("response_mode");
   if (responseMode !== undefined && responseMode !== "query") {
-    throw new OAuthError("invalid_request", "response_mode must be query");
+    throw invalidRequest("response_mode must be query");
   }
   const codeChallenge = parseCodeChallenge(parameters);
   const state = parameters.get("state");
   if (state !== undefined && state.length > STATE_MAX_LENGTH) {
-    throw new OAuthError("invalid_request", "state is too long");
+    throw invalidRequest("state is too long");
   }
   checkResources(parameters.resources, baseUrl);
   const wishes = parseWishes(parameters);
@@ -108,8 +108,7 @@ export function parseAuthorizationRequest(
 
 /**
  * Parses the redirect URI of a request and checks it against the client's
- * registration. Before this has returned, there is no address to send an error
- * to.
+ * registration. Before this has returned, no error has an address.
  *
  * @throws {OAuthError} `invalid_request`
  */
@@ -124,16 +123,10 @@ export function parseRedirectUri(
     if (registered.length === 1 && URL.canParse(registered[0])) {
       return registered[0];
     }
-    throw new OAuthError(
-      "invalid_request",
-      "Missing parameter: redirect_uri",
-    );
+    throw invalidRequest("Missing parameter: redirect_uri");
   }
   if (!isRegisteredRedirectUri(requested, registered)) {
-    throw new OAuthError(
-      "invalid_request",
-      "redirect_uri must be one that the client registered",
-    );
+    throw invalidRequest("redirect_uri must be one that the client registered");
   }
   return requested;
 }

@@ -13,7 +13,7 @@ import {
   ASSERTION_MAX_TTL_SECONDS,
   CLOCK_TOLERANCE_SECONDS,
 } from "./lifetimes.ts";
-import type { Parameters } from "./parameters.ts";
+import { invalidRequest, type Parameters } from "./parameters.ts";
 import { verifySignedJwt } from "./signed_jwt.ts";
 
 /** The credentials of a request, not yet checked. */
@@ -49,18 +49,14 @@ export function parseClientCredentials(
   const assertion = parameters.get("client_assertion");
   const methods = [basic, secret, assertion].filter((it) => it !== undefined);
   if (methods.length > 1 || basic && clientId && clientId !== basic.clientId) {
-    throw new OAuthError(
-      "invalid_request",
+    throw invalidRequest(
       "A request must use one way of client authentication, and one client_id",
     );
   }
   if (basic) return basic;
   if (assertion !== undefined) {
     if (parameters.get("client_assertion_type") !== ASSERTION_TYPE) {
-      throw new OAuthError(
-        "invalid_request",
-        `client_assertion_type must be ${ASSERTION_TYPE}`,
-      );
+      throw invalidRequest(`client_assertion_type must be ${ASSERTION_TYPE}`);
     }
     return {
       method: "assertion",
@@ -76,8 +72,7 @@ export function parseClientCredentials(
 
 /**
  * Reads Basic credentials, whose halves are form-encoded before they are joined
- * (RFC 6749 §2.3.1). An unreadable header is an error, not the absence of
- * credentials.
+ * (RFC 6749 §2.3.1). An unreadable header is an error, not an absent one.
  */
 function parseBasic(
   authorization: string | null,

@@ -1,6 +1,5 @@
 /**
- * The metadata of a client, from its registration or from a document at its own
- * address.
+ * The metadata of a client, from its registration or its own document.
  *
  * @see RFC 7591 §2
  * @module
@@ -31,6 +30,11 @@ export const MACHINE_GRANT_TYPE = "client_credentials";
 
 /** The grant types for clients that are not just self-registered. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
+
+/** True for a grant type of clients that prove who they are, without a page. */
+export function isForProven(type: string): boolean {
+  return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
+}
 
 /** Members of a JWK that only its owner may know (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
@@ -139,9 +143,7 @@ export function parseClientMetadata(
     known.includes(type)
   );
   const needsPage = !machines ||
-    !metadata.grant_types.some((type) =>
-      type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE
-    );
+    !metadata.grant_types.some(isForProven);
   const signsIn = metadata.grant_types.includes("authorization_code");
   if (!signsIn && needsPage) {
     refuse("grant_types must include authorization_code");

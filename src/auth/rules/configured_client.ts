@@ -8,23 +8,20 @@
 import { base64url, fingerprint } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
 import type { Client } from "./client.ts";
-import { MACHINE_GRANT_TYPE, parseClientMetadata } from "./client_metadata.ts";
-import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
+import {
+  isForProven,
+  MACHINE_GRANT_TYPE,
+  parseClientMetadata,
+} from "./client_metadata.ts";
 import { parseScope } from "./scope.ts";
 
-/** VSCHAR (RFC 6749 appendix A.1), and not the address of a document. */
+/** A client ID: VSCHAR (RFC 6749 appendix A.1), and no address. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;
 
 /** The shortest secret: shorter ones can be guessed. */
 const MIN_SECRET_CHARACTERS = 16;
-
-/** A client's secret: its SHA-256, or the variable that holds it. */
-interface SecretMembers {
-  client_secret_sha256?: unknown;
-  client_secret_env?: unknown;
-}
 
 /**
  * Parses clients.
@@ -88,9 +85,7 @@ function parseClient(
     if (method.startsWith("client_secret_") !== Boolean(secretFingerprint)) {
       refuse(`${method} ${secretFingerprint ? "has no" : "needs a"} secret`);
     }
-    const proving = metadata.grant_types.find((type) =>
-      type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE
-    );
+    const proving = metadata.grant_types.find(isForProven);
     if (proving !== undefined && method === "none") {
       refuse(`${proving} needs a secret or private_key_jwt`);
     }
@@ -107,8 +102,12 @@ function parseClient(
   }
 }
 
+/** Reads a secret as its SHA-256, or from the variable that holds it. */
 function readSecret(
-  { client_secret_sha256: hash, client_secret_env: variable }: SecretMembers,
+  { client_secret_sha256: hash, client_secret_env: variable }: Record<
+    string,
+    unknown
+  >,
   secretOf: (variable: string) => string | undefined,
   refuse: (what: string) => never,
 ): string | undefined {
@@ -135,5 +134,5 @@ function readSecret(
 /** True if the client may ask for tokens of its own (RFC 6749 §4.4). */
 export function isMachine({ isConfigured, metadata }: Client): boolean {
   return isConfigured === true &&
-    metadata.grant_types.includes("client_credentials");
+    metadata.grant_types.includes(MACHINE_GRANT_TYPE);
 }

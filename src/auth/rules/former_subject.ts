@@ -71,10 +71,7 @@ function idOfFormer(former: string): string | undefined {
   return `${schemeOf(url)}//${place}${organization}`;
 }
 
-/**
- * Gives the former subject of an issuer's person; undefined for everyone else,
- * whose subject is the same.
- */
+/** Gives the former subject of an issuer's person; others kept theirs. */
 export function formerSubject(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.*)$/s.exec(subject) ?? [];
   const former = id === undefined ? undefined : formerIdOf(id);

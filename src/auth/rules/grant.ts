@@ -12,7 +12,7 @@ import { subjectOf } from "./subject.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** Our base URL when it was made: another server's are not valid here. */
+  /** Our base URL when it was made; it is valid at no other server. */
   issuer: string;
   /** The resource its tokens are for. */
   resource: string;
@@ -201,10 +201,7 @@ export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/**
- * Gives the id under which its calls are listed: the next grant of a passing
- * one continues the same list.
- */
+/** Gives the id of its list of calls, which the next passing grant shares. */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

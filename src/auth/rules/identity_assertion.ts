@@ -7,11 +7,11 @@
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module
  */
-import { OAuthError } from "../../errors.ts";
 import {
   ASSERTION_MAX_TTL_SECONDS,
   CLOCK_TOLERANCE_SECONDS,
 } from "./lifetimes.ts";
+import { invalidGrant } from "./parameters.ts";
 import { checkResources } from "./resource.ts";
 import { parseScope } from "./scope.ts";
 
@@ -55,11 +55,6 @@ export interface IdentityAssertion {
   expiresAt: number;
 }
 
-/** Makes an `invalid_grant`. @param cause for the log */
-export function badAssertion(description: string, cause?: unknown): OAuthError {
-  return new OAuthError("invalid_grant", description, { cause });
-}
-
 /**
  * Checks the claims of an assertion whose signature, type and issuer are valid.
  *
@@ -76,7 +71,7 @@ export function checkIdentityAssertion(
 ): IdentityAssertion {
   const { aud, client_id, sub, jti, iat, exp, resource, scope } = claims;
   const check = (isGood: boolean, description: string) => {
-    if (!isGood) throw badAssertion(description);
+    if (!isGood) throw invalidGrant(description);
   };
   // Exactly one audience: with a second one it could be used at another server.
   const [audience, ...others] = Array.isArray(aud) ? aud : [aud];
@@ -122,7 +117,7 @@ function checkResource(resource: unknown, baseUrl: string): void {
     if (!named.every(isText)) throw new TypeError("is no text");
     checkResources(named, baseUrl);
   } catch (cause) {
-    throw badAssertion(
+    throw invalidGrant(
       "resource of the assertion must be this server's",
       cause,
     );

@@ -8,7 +8,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** From the client's authorization request to our code, sign-in included. */
+/** The time from an authorization request to our code, with the sign-in. */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time in which one process may redeem the provider's code. It is longer
@@ -44,8 +44,7 @@ export const SUCCESSOR_TTL_SECONDS = 30;
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**
  * The least and the most time for which a document is cached, whatever its
- * headers say. The least keeps `no-store` from causing a fetch for every token
- * request.
+ * headers say. The least keeps `no-store` from a fetch for every request.
  */
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
 /** The least time between two fetches of a document for a missing key. */

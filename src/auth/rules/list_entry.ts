@@ -24,30 +24,32 @@ export type ListEntry =
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
 
-/** The way to fix an entry about a group, in a list that takes none. */
-export type GroupFix = (entry: string) => string;
-
 /** A kind of entry that not every list takes. */
 export type ListKind = "everyone" | "membership" | "client";
+
+/** The entries that a list takes. */
+export interface ListTaking {
+  /** The kinds besides people. */
+  takes?: readonly ListKind[];
+  /** Tells what to do about a group, where it takes none. */
+  groupFix?(entry: string): string;
+}
 
 /** The people and clients that there can be at a server. */
 export interface Known {
   /** The providers that people sign in at. */
-  providers: readonly KnownProvider[];
+  providers: readonly {
+    /** The prefix of its people's subjects. */
+    id: string;
+    /** Its name in `OAUTH_PROVIDER`, where that lists several. */
+    key?: string;
+    /** `github`, `oidc` and so on. */
+    kind: string;
+  }[];
   /** The prefixes of the subjects of other people. */
   otherIds: readonly string[];
   /** The clients that the operator set up. */
   clientIds: readonly string[];
-}
-
-/** A provider that people sign in at. */
-interface KnownProvider {
-  /** The prefix of its people's subjects. */
-  id: string;
-  /** Its name in `OAUTH_PROVIDER`, where that lists several. */
-  key?: string;
-  /** `github`, `oidc` and so on. */
-  kind: string;
 }
 
 /** The fault of an entry, and the way to fix it. */
@@ -58,44 +60,21 @@ export class EntryError extends Error {
   }
 }
 
-/** Providers whose own names for people have one form. */
-const SUBJECT_FORMS: Readonly<
-  Record<string, { form: RegExp; name: string; example: string }>
-> = {
-  github: {
-    form: /^\d+$/,
-    name: "the number of an account, not its name",
-    example: "583231",
-  },
-  gitlab: {
-    form: /^\d+$/,
-    name: "the number of an account, not its name",
-    example: "42",
-  },
-  google: {
-    form: /^\d+$/,
-    name: "the number of an account",
-    example: "110169484474386276334",
-  },
+/** Providers whose own names for people are numbers: of what, and an example. */
+const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
+  github: ["the number of an account, not its name", "583231"],
+  gitlab: ["the number of an account, not its name", "42"],
+  google: ["the number of an account", "110169484474386276334"],
 };
 
 /** A name that was probably meant for a domain. */
 const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 
-/**
- * Parses an entry.
- *
- * @param list `takes`: the kinds that this list takes besides people;
- * `groupFix`: what to say of groups, where it takes none
- * @throws {EntryError} if it can match no one
- */
+/** Parses an entry. @throws {EntryError} if it can match no one */
 export function parseListEntry(
   text: string,
   known: Known,
-  { takes = [], groupFix = permitGroup }: {
-    takes?: readonly ListKind[];
-    groupFix?: GroupFix;
-  } = {},
+  { takes = [], groupFix = permitGroup }: ListTaking = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -110,9 +89,8 @@ export function parseListEntry(
   const of = known.providers.find(({ key }) =>
     key !== undefined && text.startsWith(`${key}/`)
   );
-  const membership = parseMembership(
-    of ? text.slice(of.key!.length + 1) : text,
-  );
+  const rest = of ? text.slice(of.key!.length + 1) : text;
+  const membership = parseMembership(rest);
   if (membership.isPrefixed) {
     return checkMembership(membership, of, known, { takes, groupFix });
   }
@@ -125,10 +103,7 @@ export function parseListEntry(
   return parseOwnName(text, known);
 }
 
-/**
- * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
- * a k in an address.
- */
+/** Puts A to Z in lower case; the Kelvin sign is not a k in an address. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -145,9 +120,9 @@ function parseClient(
         "OAUTH_BLOCKED",
     );
   }
-  const isShort = /^[\w-]{22}$/.test(clientId);
-  const isClient = isShort || isSealedClientId(clientId) ||
-    namesDocument(clientId) || clientIds.includes(clientId);
+  const isClient = /^[\w-]{22}$/.test(clientId) ||
+    isSealedClientId(clientId) || namesDocument(clientId) ||
+    clientIds.includes(clientId);
   if (isClient) return { kind: "client", clientId: shortClientId(clientId) };
   throw new EntryError(
     "no client has this ID",
@@ -158,9 +133,9 @@ function parseClient(
 
 function checkMembership(
   { kind, name }: { kind: Membership; name: string },
-  of: KnownProvider | undefined,
+  of: Known["providers"][number] | undefined,
   { providers }: Known,
-  { takes, groupFix }: { takes: readonly ListKind[]; groupFix: GroupFix },
+  { takes, groupFix }: Required<ListTaking>,
 ): ListEntry {
   const entry = `${prefixOf(kind)}:${name}`;
   const written = of ? `${of.key}/${entry}` : entry;
@@ -176,11 +151,8 @@ function checkMembership(
       `Use ${providers.map(({ key }) => `${key}/${entry}`).join(" or ")}`,
     );
   }
-  return {
-    kind,
-    name: membershipName(kind, name),
-    ...of && { provider: of.id },
-  };
+  const provider = of && { provider: of.id };
+  return { kind, name: membershipName(kind, name), ...provider };
 }
 
 function permitGroup(entry: string): string {
@@ -232,7 +204,7 @@ function parseOwnName(text: string, known: Known): ListEntry {
   if (LIKE_A_DOMAIN.test(text)) {
     const domain = text.replace(/^\*\./, "");
     const named = namedAt(
-      known.providers.filter(({ kind }) => !(kind in SUBJECT_FORMS)),
+      known.providers.filter(({ kind }) => !(kind in NUMBERED)),
     );
     throw new EntryError(
       "a domain has an @ before it",
@@ -247,10 +219,8 @@ function parseOwnName(text: string, known: Known): ListEntry {
     );
   }
   checkName(text, provider.id, known);
-  return {
-    kind: "subject",
-    subject: subjectOf(provider.id, { subject: text }),
-  };
+  const subject = subjectOf(provider.id, { subject: text });
+  return { kind: "subject", subject };
 }
 
 /** Lists the prefixes of the subjects of people. */
@@ -261,17 +231,18 @@ function idsOf({ providers, otherIds }: Known): string[] {
 /** Checks the provider's own name for a person. @throws {EntryError} */
 function checkName(name: string, id: string, { providers }: Known): void {
   const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
-  const { form = /./s, ...wanted } = SUBJECT_FORMS[kind] ?? {};
-  if (form.test(name)) return;
-  if (!("name" in wanted)) {
+  if (!Object.hasOwn(NUMBERED, kind)) {
+    if (name !== "") return;
     throw new EntryError(
       "no name is behind the issuer",
       `Use ${subjectOf(id, { subject: "NAME" })}`,
     );
   }
+  if (/^\d+$/.test(name)) return;
+  const [wanted, example] = NUMBERED[kind];
   throw new EntryError(
-    `a subject of OAUTH_PROVIDER=${kind} is ${wanted.name}`,
-    `Use ${id}:${wanted.example} as /account and the log print it, or a ` +
+    `a subject of OAUTH_PROVIDER=${kind} is ${wanted}`,
+    `Use ${id}:${example} as /account and the log print it, or a ` +
       "verified e-mail address",
   );
 }

@@ -11,8 +11,7 @@ import { parseClientMetadata } from "./client_metadata.ts";
 import { isDocumentUrl } from "./client_id.ts";
 
 /**
- * Checks the address of a client's document, and its host if only some are
- * allowed.
+ * Checks the address of a client's document, and if its host is allowed.
  *
  * @throws {OAuthError} `invalid_client`
  */

@@ -79,10 +79,7 @@ function openFor(
   };
 }
 
-/**
- * Makes the grant of a client that acts for itself. Its subject cannot be a
- * person's (RFC 9700 §4.15).
- */
+/** Makes the grant of a machine; no person has its subject (RFC 9700 §4.15). */
 export function openClientGrant(
   client:
     & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">

@@ -6,6 +6,16 @@
  */
 import { OAuthError } from "../../errors.ts";
 
+/** Makes the refusal of a request that is not in form. */
+export function invalidRequest(description: string): OAuthError {
+  return new OAuthError("invalid_request", description);
+}
+
+/** Makes the refusal of a code, a token or an assertion. @param cause for the log */
+export function invalidGrant(description: string, cause?: unknown): OAuthError {
+  return new OAuthError("invalid_grant", description, { cause });
+}
+
 /** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
 export class Parameters {
   readonly #values = new Map<string, string>();
@@ -26,10 +36,7 @@ export class Parameters {
       if (list) {
         list.push(value);
       } else if (this.#values.has(name)) {
-        throw new OAuthError(
-          "invalid_request",
-          "A parameter is given more than once",
-        );
+        throw invalidRequest("A parameter is given more than once");
       } else {
         this.#values.set(name, value);
       }
@@ -54,7 +61,7 @@ export class Parameters {
   require(name: string): string {
     const value = this.#values.get(name);
     if (value === undefined) {
-      throw new OAuthError("invalid_request", `Missing parameter: ${name}`);
+      throw invalidRequest(`Missing parameter: ${name}`);
     }
     return value;
   }

@@ -134,10 +134,7 @@ export function permissionsOf(
   }
 
   return {
-    /**
-     * The scopes that the rules give to everyone; a stranger may see these.
-     * Without rules, all scopes.
-     */
+    /** The scopes of everyone, all without rules; a stranger sees them. */
     everyones: allowed(
       rules === undefined
         ? "all"

@@ -1,6 +1,5 @@
 /**
- * People in the eyes of an operator: what they are called, and by which words
- * they are found.
+ * People in the eyes of an operator: their names, and words to find them by.
  *
  * @module
  */

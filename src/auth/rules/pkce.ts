@@ -5,8 +5,7 @@
  * @module
  */
 import { fingerprint, isSameSecret } from "../../crypto/crypto.ts";
-import { OAuthError } from "../../errors.ts";
-import type { Parameters } from "./parameters.ts";
+import { invalidGrant, invalidRequest, type Parameters } from "./parameters.ts";
 
 /** SHA-256 in base64url: always 43 characters. */
 const CHALLENGE = /^[\w-]{43}$/;
@@ -21,23 +20,14 @@ const VERIFIER = /^[\w.~-]{43,128}$/;
 export function parseCodeChallenge(parameters: Parameters): string {
   const challenge = parameters.get("code_challenge");
   if (challenge === undefined) {
-    throw new OAuthError(
-      "invalid_request",
-      "PKCE is required: code_challenge is missing",
-    );
+    throw invalidRequest("PKCE is required: code_challenge is missing");
   }
   // An absent method would mean "plain" (RFC 7636 §4.3).
   if (parameters.get("code_challenge_method") !== "S256") {
-    throw new OAuthError(
-      "invalid_request",
-      "code_challenge_method must be S256",
-    );
+    throw invalidRequest("code_challenge_method must be S256");
   }
   if (!CHALLENGE.test(challenge)) {
-    throw new OAuthError(
-      "invalid_request",
-      "code_challenge is not a SHA-256 digest in base64url",
-    );
+    throw invalidRequest("code_challenge is not a SHA-256 digest in base64url");
   }
   return challenge;
 }
@@ -57,9 +47,6 @@ export function checkCodeVerifier(verifier: string, challenge: string): void {
     !VERIFIER.test(verifier) ||
     !isSameSecret(codeChallenge(verifier), challenge)
   ) {
-    throw new OAuthError(
-      "invalid_grant",
-      "code_verifier does not match the code",
-    );
+    throw invalidGrant("code_verifier does not match the code");
   }
 }

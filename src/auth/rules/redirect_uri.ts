@@ -9,7 +9,7 @@
 import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
-/** A response goes to a website, this person's own machine, or an app. */
+/** The place of a response: a website, this person's machine, an app. */
 export type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -26,40 +26,14 @@ const LOOPBACK =
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 /** Schemes that run code, read data or lead elsewhere. */
-const REFUSED_SCHEMES = new Set([
-  "about",
-  "android-app",
-  "blob",
-  "chrome",
-  "chrome-extension",
-  "content",
-  "data",
-  "edge",
-  "facetime",
-  "file",
-  "filesystem",
-  "ftp",
-  "intent",
-  "jar",
-  "javascript",
-  "ldap",
-  "livescript",
-  "mailto",
-  "moz-extension",
-  "resource",
-  "search-ms",
-  "sftp",
-  "shell",
-  "sms",
-  "smb",
-  "ssh",
-  "tel",
-  "vbscript",
-  "view-source",
-  "ws",
-  "wss",
-  "x-apple.systempreferences",
-]);
+const REFUSED_SCHEMES = new Set(
+  (
+    "about android-app blob chrome chrome-extension content data edge " +
+    "facetime file filesystem ftp intent jar javascript ldap livescript " +
+    "mailto moz-extension resource search-ms sftp shell sms smb ssh tel " +
+    "vbscript view-source ws wss x-apple.systempreferences"
+  ).split(" "),
+);
 
 /** The parameters that the response adds (RFC 6749 §4.1.2, RFC 9207 §2). */
 const ANSWER_PARAMETERS = [

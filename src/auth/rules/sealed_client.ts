@@ -16,19 +16,18 @@ import {
 import type { ClientMetadata } from "./client_metadata.ts";
 
 /** The needed members of a registration; others are only echoed. */
-type Kept = Pick<
-  ClientMetadata,
-  | "redirect_uris"
-  | "client_name"
-  | "token_endpoint_auth_method"
-  | "token_endpoint_auth_methods_supported"
-  | "grant_types"
-  | "jwks"
-  | "jwks_uri"
->;
+const KEPT = [
+  "redirect_uris",
+  "client_name",
+  "token_endpoint_auth_method",
+  "token_endpoint_auth_methods_supported",
+  "grant_types",
+  "jwks",
+  "jwks_uri",
+] as const;
 
 interface Sealed extends Pick<Client, "secretFingerprint" | "issuedAt"> {
-  metadata: Kept;
+  metadata: Pick<ClientMetadata, typeof KEPT[number]>;
 }
 
 /**
@@ -43,20 +42,8 @@ export async function sealClient(
   client: Client,
 ): Promise<Client> {
   const { clientId, metadata, secretFingerprint, issuedAt } = client;
-  const sealed: Sealed = {
-    metadata: {
-      redirect_uris: metadata.redirect_uris,
-      client_name: metadata.client_name,
-      token_endpoint_auth_method: metadata.token_endpoint_auth_method,
-      token_endpoint_auth_methods_supported:
-        metadata.token_endpoint_auth_methods_supported,
-      grant_types: metadata.grant_types,
-      jwks: metadata.jwks,
-      jwks_uri: metadata.jwks_uri,
-    },
-    secretFingerprint,
-    issuedAt,
-  };
+  const kept = Object.fromEntries(KEPT.map((name) => [name, metadata[name]]));
+  const sealed = { metadata: kept, secretFingerprint, issuedAt };
   const text = await seal(key, JSON.stringify(sealed), clientId);
   const carrying = `${clientId}.${text}`;
   if (carrying.length > CLIENT_ID_MAX_CHARACTERS) {

@@ -1,5 +1,6 @@
 /**
- * The metadata documents that clients read before anything else.
+ * The metadata documents that clients read before anything else. Undefined
+ * members are left out in JSON.
  *
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
@@ -53,8 +54,7 @@ export function authorizationServerMetadata(
       ...machines ? [MACHINE_GRANT_TYPE] : [],
       ...assertions ? [JWT_BEARER_GRANT_TYPE] : [],
     ],
-    // The trusted providers are not named: that is between the operator and
-    // them.
+    // The trusted providers are not named: they are no one else's business.
     ...assertions &&
       { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
     code_challenge_methods_supported: ["S256"],
@@ -64,11 +64,9 @@ export function authorizationServerMetadata(
     revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: metadataDocuments,
-    ...known({
-      service_documentation: about.websiteUrl,
-      op_policy_uri: about.privacyUrl,
-      op_tos_uri: about.termsUrl,
-    }),
+    service_documentation: about.websiteUrl,
+    op_policy_uri: about.privacyUrl,
+    op_tos_uri: about.termsUrl,
   };
 }
 
@@ -92,17 +90,8 @@ export function protectedResourceMetadata(
     ...scopesSupported.length > 0 && { scopes_supported: scopesSupported },
     bearer_methods_supported: ["header"],
     resource_name: title,
-    ...known({
-      resource_documentation: about.websiteUrl,
-      resource_policy_uri: about.privacyUrl,
-      resource_tos_uri: about.termsUrl,
-    }),
+    resource_documentation: about.websiteUrl,
+    resource_policy_uri: about.privacyUrl,
+    resource_tos_uri: about.termsUrl,
   };
-}
-
-/** Drops the members that are not set. */
-function known(members: Record<string, string | undefined>) {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  );
 }

@@ -41,8 +41,7 @@ export function refusedByBlock(
 }
 
 /**
- * Makes the grant of a person, with the scopes that they approved and may
- * grant.
+ * Makes the grant of a person, with what they approved and may grant.
  *
  * @throws {OAuthError} `access_denied`
  */
@@ -70,8 +69,7 @@ export function grantOfSignIn(
   if (isBlocked({ subject, identity, clientId }, blocked)) {
     throw refusedByBlock();
   }
-  // A rule about a person of another issuer must not match one of this
-  // provider.
+  // A rule about another issuer's person must not match one of this.
   const others = subjectIds.filter((id) => id !== providerId);
   const isTakenForOther = isSubjectOfOther(identity.subject, others);
   if (isTakenForOther || !isAllowed({ subject, identity }, allowedUsers)) {

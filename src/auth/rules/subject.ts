@@ -1,7 +1,6 @@
 /**
  * Subjects: the names of people and machines here, each an issuer and the
- * issuer's own name, which keep the people of one issuer apart from those of
- * every other.
+ * issuer's own name, which keep the people of issuers apart.
  *
  * @module
  */

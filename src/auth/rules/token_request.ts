@@ -16,7 +16,7 @@ export type TokenRequest =
     grantType: "authorization_code";
     code: string;
     codeVerifier: string;
-    /** Compared if it is sent; in OAuth 2.1, PKCE protects instead. */
+    /** The request's, compared if it is sent; PKCE protects otherwise. */
     redirectUri?: string;
   }
   | {

@@ -10,11 +10,11 @@ import { type Client, clientName } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { openAssertedGrant } from "../rules/new_grant.ts";
 import {
-  badAssertion,
   checkIdentityAssertion,
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
 } from "../rules/identity_assertion.ts";
+import { invalidGrant } from "../rules/parameters.ts";
 import { resourceOf } from "../rules/resource.ts";
 import {
   cutScopes,
@@ -104,7 +104,7 @@ export function assertionGrant(
 
     // The operator's rules, and the ceiling of the identity provider.
     if (!mayHold({ ...wish, scopes: [] })) {
-      throw badAssertion("This account may not sign in here");
+      throw invalidGrant("This account may not sign in here");
     }
     const held = mayHold(wish, cutScopes(wanted, allowed));
     if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
@@ -124,6 +124,6 @@ export function assertionGrant(
       if (tokens) return { tokens, grant };
       using = await assertions.usingAgain(used);
     }
-    throw badAssertion("The assertion was used before");
+    throw invalidGrant("The assertion was used before");
   };
 }

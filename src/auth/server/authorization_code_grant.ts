@@ -10,6 +10,7 @@ import { OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { useGrant } from "../rules/grant.ts";
 import { checkCodeVerifier } from "../rules/pkce.ts";
+import { invalidGrant } from "../rules/parameters.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { ReadCode } from "../../store/codes.ts";
 import type { Services } from "./services.ts";
@@ -37,8 +38,7 @@ export function authorizationCodeGrant(
       const record = read?.code.value;
       if (!read || !record || record.clientId !== clientId) throw unknown();
       if (redirectUri !== undefined && redirectUri !== record.redirectUri) {
-        throw new OAuthError(
-          "invalid_grant",
+        throw invalidGrant(
           "redirect_uri is not that of the authorization request",
         );
       }
@@ -49,7 +49,7 @@ export function authorizationCodeGrant(
         const tokens = await codes.answerAgain(code, read);
         if (tokens) return tokens;
         await grants.end(read.grantId);
-        throw new OAuthError("invalid_grant", "The code was used before");
+        throw invalidGrant("The code was used before");
       }
 
       // The grant, which the operator's rules of today must allow.
@@ -78,5 +78,5 @@ export function authorizationCodeGrant(
 }
 
 function unknown(): OAuthError {
-  return new OAuthError("invalid_grant", "The code is unknown or has expired");
+  return invalidGrant("The code is unknown or has expired");
 }

@@ -16,10 +16,6 @@ import { issuerId } from "../rules/subject.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
 import { isMachine } from "../rules/configured_client.ts";
-import { assertionGrant } from "./assertion_grant.ts";
-import { authorizationCodeGrant } from "./authorization_code_grant.ts";
-import { clientCredentialsGrant } from "./client_credentials_grant.ts";
-import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
@@ -64,22 +60,18 @@ export function authorizationServer(
   const services = authorizationServices(options);
   const { config, baseUrl, clock } = services;
   const { assertionIssuers, metadataDocuments } = config;
-  const redeemAssertion = assertionIssuers.length === 0
+  const verifyAssertion = assertionIssuers.length === 0
     ? undefined
-    : assertionGrant({
-      ...services,
-      verifyAssertion: assertionVerifier(assertionIssuers, {
-        memberships: (by) => usualClaims(applicationOf(config, by)),
-        clock,
-      }),
+    : assertionVerifier(assertionIssuers, {
+      memberships: (by) => usualClaims(applicationOf(config, by)),
+      clock,
     });
   const limit = (endpoint: string, perSecond: number) => {
     const { check, waive } = rateLimit(services, endpoint, perSecond);
     return { ...services, checkRate: check, waiveRate: waive };
   };
   const authorizing = limit("authorize", 10);
-  // A failure here is cheap, and others behind the same address need to
-  // refresh.
+  // A failure is cheap here, and others at the same address must refresh.
   const issuing = limit("token", 200);
   const returning = limit("callback", 10);
   const account = accountRoutes(limit("account", 10));
@@ -92,7 +84,7 @@ export function authorizationServer(
     scopesSupported: options.scopes.supported,
     metadataDocuments: metadataDocuments.enabled,
     machines: config.clients.some(isMachine),
-    assertions: redeemAssertion !== undefined,
+    assertions: verifyAssertion !== undefined,
     registration: config.policy.registration,
     about: options.about,
   });
@@ -112,17 +104,7 @@ export function authorizationServer(
   // The only provider is at the first; each of several has its own.
   app.get(CALLBACK_PATH, recorded, comeBack);
   app.get(`${CALLBACK_PATH}/:provider`, recorded, comeBack);
-  app.post(
-    "/token",
-    recorded,
-    tokenEndpoint({
-      ...issuing,
-      redeemCode: authorizationCodeGrant(services),
-      refresh: refreshTokenGrant(services),
-      issueToMachine: clientCredentialsGrant(services),
-      redeemAssertion,
-    }),
-  );
+  app.post("/token", recorded, tokenEndpoint({ ...issuing, verifyAssertion }));
   app.post("/revoke", revokeEndpoint(issuing));
   app.route("/", account.app);
 

@@ -69,8 +69,7 @@ export function authorizeEndpoint(
       if (!(error instanceof OAuthError)) throw error;
       const { code, description, cause, advice } = error;
       if (code !== "invalid_client") throw error;
-      // The client has not tried to authenticate here, so the status is not
-      // 401.
+      // Not 401, because the client has not tried to authenticate here.
       throw new OAuthError(code, description, { cause, advice, status: 400 });
     }
   }
@@ -122,8 +121,7 @@ export function authorizeEndpoint(
 
     // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);
-    // Its ID, or its document, may be older than the operator's rule about
-    // addresses.
+    // Its ID, or its document, may be older than the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = parameters.get("redirect_uri") === undefined

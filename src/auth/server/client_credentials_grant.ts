@@ -16,8 +16,7 @@ import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Issues tokens to machines, without a refresh token: a machine asks again
- * instead.
+ * Issues tokens to machines, without a refresh token: they ask again.
  *
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */

@@ -49,10 +49,7 @@ export function notApproved(): OAuthError {
   });
 }
 
-/**
- * Makes the refusal of a request whose person was at another provider, which
- * the operator has left meanwhile.
- */
+/** Makes the refusal of a request at a provider that the operator has left. */
 export function leftElsewhere(): OAuthError {
   return new OAuthError(
     "invalid_request",

@@ -104,8 +104,7 @@ export function providerCallbackEndpoint(
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
-      // Only a code in the form of the standard; a stranger can put anything
-      // here.
+      // Only a code in the form of the standard; strangers write here too.
       facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
     };
   }

@@ -23,6 +23,7 @@ import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes } from "../rules/scope.ts";
+import { invalidGrant } from "../rules/parameters.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import type { Write } from "../../store/transaction.ts";
@@ -113,10 +114,7 @@ export function refreshTokenGrant(
       // nothing is left of it.
       if (!record || record.usedAt !== undefined) {
         await grants.end(grant.id, read.grant);
-        throw new OAuthError(
-          "invalid_grant",
-          "The refresh token was used before",
-        );
+        throw invalidGrant("The refresh token was used before");
       }
 
       const requested = requestedScopes(scopes, grant);
@@ -200,14 +198,11 @@ function isSameScopes(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function unknown(): OAuthError {
-  return new OAuthError(
-    "invalid_grant",
-    "The refresh token is unknown, expired or revoked",
-  );
+  return invalidGrant("The refresh token is unknown, expired or revoked");
 }
 
 function ended(cause?: unknown): OAuthError {
-  return new OAuthError("invalid_grant", "The sign-in has ended", { cause });
+  return invalidGrant("The sign-in has ended", cause);
 }
 
 /** Refuses a grant whose tokens at the provider are dead. */

@@ -61,8 +61,7 @@ export function revokeEndpoint(
     c: Context,
     read: ReadRefreshToken,
   ): Promise<void> {
-    // One that was exchanged does not open the grant any more; its successor
-    // does.
+    // One that was exchanged does not open the grant; its successor does.
     const answer = await refreshTokens.answerAgain(read);
     const next = answer && await refreshTokens.read(answer.refreshToken!);
     if (next) return await revokeRefreshToken(c, next);
@@ -70,8 +69,7 @@ export function revokeEndpoint(
     const { value: grant } = read.grant;
     if (grant?.status !== "active") return;
     if (!record && !isMinted(refreshToken, grant.refreshKey)) return;
-    // The provider's tokens are deleted with the grant, so they are opened
-    // before.
+    // The provider's tokens end with the grant, so they are opened before.
     const tellProvider = record?.wrappedKey
       ? await providerTokens.revocation({
         grant,
@@ -99,10 +97,7 @@ export function revokeEndpoint(
     }
   }
 
-  /**
-   * Revokes a token that a person made. Any holder may do that: it got lost, or
-   * is no longer used.
-   */
+  /** Revokes a token that a person made, as any holder may. */
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;

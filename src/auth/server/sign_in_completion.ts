@@ -54,8 +54,7 @@ async function untilStored<T>(store: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Makes the function that ends a leased request with a grant, and gives the
- * code.
+ * Makes the function that ends a leased request with a grant and its code.
  *
  * @throws {OAuthError} `access_denied` by the operator's rules of today;
  * another when the request was finished elsewhere
@@ -78,8 +77,7 @@ export function signInCompletion(
 ) {
   /**
    * Makes the write that records an approval. It is not stored before the
-   * person has signed in: anyone can press a button, and the record is kept for
-   * months.
+   * person has signed in: anyone can press a button, and it is kept for months.
    */
   async function approvalOf(
     { value: { request, consented } }: FoundRequest,

@@ -1,6 +1,5 @@
 /**
- * `POST /token`: authenticates the client, and leaves the rest to the grant
- * type.
+ * `POST /token`: authenticates the client; the rest is the grant type's.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -22,42 +21,30 @@ import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
-import type { assertionGrant } from "./assertion_grant.ts";
-import type { authorizationCodeGrant } from "./authorization_code_grant.ts";
-import type { clientCredentialsGrant } from "./client_credentials_grant.ts";
-import type { refreshTokenGrant } from "./refresh_token_grant.ts";
+import { assertionGrant } from "./assertion_grant.ts";
+import { authorizationCodeGrant } from "./authorization_code_grant.ts";
+import { clientCredentialsGrant } from "./client_credentials_grant.ts";
+import { refreshTokenGrant } from "./refresh_token_grant.ts";
+import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 import type { LimitedServices } from "./services.ts";
 
-/**
- * The tokens of a client that gets them without a page, in each process: each
- * is a record for an hour.
- */
+/** The tokens of a client without a page, in each process: all are records. */
 const OF_PROGRAM: Rate = { burst: 300, perSecond: 5 };
 
 /** Issues tokens. */
 export function tokenEndpoint(
-  {
-    baseUrl,
-    clients,
-    codes,
-    refreshTokens,
-    redeemCode,
-    refresh,
-    issueToMachine,
-    redeemAssertion,
-    clientUses,
-    checkRate,
-    waiveRate,
-    clock,
-    log,
-  }: LimitedServices & {
-    redeemCode: ReturnType<typeof authorizationCodeGrant>;
-    refresh: ReturnType<typeof refreshTokenGrant>;
-    issueToMachine: ReturnType<typeof clientCredentialsGrant>;
+  services: LimitedServices & {
     /** Undefined: no identity provider is trusted. */
-    redeemAssertion?: ReturnType<typeof assertionGrant>;
+    verifyAssertion?: VerifyAssertion;
   },
 ): (c: Context) => Promise<Response> {
+  const { baseUrl, clients, codes, refreshTokens, clientUses } = services;
+  const { verifyAssertion, checkRate, waiveRate, clock, log } = services;
+  const redeemCode = authorizationCodeGrant(services);
+  const refresh = refreshTokenGrant(services);
+  const issueToMachine = clientCredentialsGrant(services);
+  const redeemAssertion = verifyAssertion &&
+    assertionGrant({ ...services, verifyAssertion });
   const programs = new Buckets(OF_PROGRAM);
 
   /** Begins to read the presented code or token together with its client. */
@@ -71,8 +58,7 @@ export function tokenEndpoint(
         : refreshTokens.read(refreshToken),
     };
     // A failure is reported to the code that awaits it, if any does.
-    ahead.code?.catch(() => {});
-    ahead.refreshToken?.catch(() => {});
+    Promise.all(Object.values(ahead)).catch(() => {});
     return ahead;
   }
 

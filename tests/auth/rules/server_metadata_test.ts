@@ -88,7 +88,7 @@ Deno.test("protectedResourceMetadata() names the resource and its server, byte f
       scopesSupported,
       title: "Tools",
     });
-  assert.deepEqual(resource(["mail:read"]), {
+  assert.deepEqual(JSON.parse(JSON.stringify(resource(["mail:read"]))), {
     resource: "https://tools.example.com/mcp",
     authorization_servers: ["https://tools.example.com"],
     scopes_supported: ["mail:read"],

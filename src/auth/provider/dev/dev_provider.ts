@@ -3,8 +3,7 @@
  * name, so that the whole sign-in runs on one machine.
  *
  * People reach it through their browser; we need no request to it. Codes and
- * tokens are sealed and not stored, so each process can serve those of the
- * others.
+ * tokens are sealed and not stored, so each process can serve them all.
  *
  * @module
  */
@@ -40,24 +39,8 @@ const ACCESS_TTL_SECONDS = 300;
 
 const REFRESH_TTL_SECONDS = 30 * 86_400;
 
-/** The parts of a development provider. */
-export interface DevProviderOptions {
-  database: Database;
-  /** Our public origin, without a trailing slash. */
-  baseUrl: string;
-  /** Our callback address at it. */
-  redirectUri: string;
-  deployed: boolean;
-  /** `MCP_TITLE`. */
-  serverTitle: string;
-}
-
-/** The two sides of the development provider. */
-export interface DevProvider {
-  /** The pages for browsers, to be mounted at the root of the server. */
-  routes: Hono;
-  provider: Provider;
-}
+/** The development provider, and its pages for browsers. */
+export type DevProvider = ReturnType<typeof devProvider>;
 
 /**
  * Makes the development provider.
@@ -65,8 +48,16 @@ export interface DevProvider {
  * @throws {Error} when the server is not for this machine alone
  */
 export function devProvider(
-  { database, baseUrl, redirectUri, deployed, serverTitle }: DevProviderOptions,
-): DevProvider {
+  { database, baseUrl, redirectUri, deployed, serverTitle }: {
+    database: Database;
+    baseUrl: string;
+    /** Our callback address at it. */
+    redirectUri: string;
+    deployed: boolean;
+    /** `MCP_TITLE`. */
+    serverTitle: string;
+  },
+) {
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
   const { seal, open } = devSeal(secretStore(database));
@@ -75,7 +66,7 @@ export function devProvider(
 
   app.get("/authorize", (c) => {
     const request = c.req.query();
-    if (!isOurs(request, redirectUri)) return refuse(c, "invalid_request");
+    if (!isOurs(request, redirectUri)) return refuse(c);
     const props = {
       serverTitle,
       action: `${basePathOf(baseUrl)}${DEV_PATH}/authorize`,
@@ -87,9 +78,10 @@ export function devProvider(
   });
 
   app.post("/authorize", async (c) => {
-    const form = await readForm(c);
+    const body = new URLSearchParams(await c.req.text());
+    const form: Record<string, string> = Object.fromEntries(body);
     const { state, nonce, code_challenge, name = "", groups, cancel } = form;
-    if (!isOurs(form, redirectUri)) return refuse(c, "invalid_request");
+    if (!isOurs(form, redirectUri)) return refuse(c);
     const answer = new URL(redirectUri);
     answer.searchParams.set("state", state);
     answer.searchParams.set("iss", issuer);
@@ -177,6 +169,7 @@ export function devProvider(
       answered(async () => await open("access", accessToken) !== undefined),
     look: () => Promise.resolve(),
   };
+  /** `routes` are to be mounted at the root of the server. */
   return { routes: app, provider };
 }
 
@@ -209,12 +202,8 @@ function isOurs(
     Boolean(request.code_challenge) && request.code_challenge_method === "S256";
 }
 
-async function readForm(c: Context): Promise<Record<string, string>> {
-  return Object.fromEntries(new URLSearchParams(await c.req.text()));
-}
-
-function refuse(c: Context, error: string): Response {
-  return c.json({ error }, 400);
+function refuse(c: Context): Response {
+  return c.json({ error: "invalid_request" }, 400);
 }
 
 /**
