@@ -10,7 +10,8 @@ import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { newReference } from "../../log/reference.ts";
 import type { Outcome } from "../../log/outcome.ts";
-import type { Catalogue, Introduction } from "../catalogue/catalogue.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import {
   printNotification,
   type RequestId,

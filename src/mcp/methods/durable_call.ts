@@ -14,7 +14,7 @@ import type { JsonObject } from "../../json.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Engine } from "../exchange/engine.ts";
 import type { DurableRunner } from "../work/durable_runner.ts";
 import type { DurableWork } from "../work/run_at_work.ts";

@@ -6,7 +6,7 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Durable, McpClient } from "../../authoring/context.ts";
-import type { WaitOptions } from "../../authoring/moment.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { JsonObject } from "../../json.ts";
