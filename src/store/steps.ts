@@ -4,11 +4,12 @@
  *
  * @module
  */
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 import type { Hold } from "./run_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** The most characters of a result in the record of its step. */
 const RESULT_CHARACTERS = 28_000;
@@ -91,22 +92,19 @@ export function stepStore(database: Database) {
 
     /** Lists the steps of a task, the first first. */
     async list(taskId: string): Promise<Step[]> {
-      const listed = await database.list<StepRecord>(taskStepKey(taskId));
-      const steps = await Promise.all(
-        listed.map(async ({ value: { result, expiresAt: _, ...step } }) => ({
+      const records = await inOrder(taskId);
+      return await Promise.all(
+        records.map(async ({ result, expiresAt: _, ...step }) => ({
           ...step,
           ...result && { text: await readText(database, result) },
         })),
       );
-      return steps.sort((a, b) => a.place - b.place);
     },
 
     /** Lists the steps of a task without their results, the first first. */
     async outline(taskId: string): Promise<Omit<Step, "text">[]> {
-      const listed = await database.list<StepRecord>(taskStepKey(taskId));
-      return listed.map(({ value: { result: _, expiresAt: __, ...step } }) =>
-        step
-      ).sort((a, b) => a.place - b.place);
+      const records = await inOrder(taskId);
+      return records.map(({ result: _, expiresAt: __, ...step }) => step);
     },
 
     /**
@@ -114,36 +112,39 @@ export function stepStore(database: Database) {
      * until the task goes.
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
-      const listed = await database.list<StepRecord>(taskStepKey(taskId));
-      for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
-        const some = listed.slice(i, i + STEPS_PER_COMMIT);
-        await database.commit((transaction) => {
-          // A step that is being deleted does not come back.
-          transaction.check(...some);
-          for (const { key, value: { result: _, ...step } } of some) {
-            transaction.set<StepRecord>(key, { ...step, expiresAt });
-          }
-        });
-      }
-      await dropTexts(listed.map(({ value }) => value));
+      await rewrite(taskId, (transaction, some) => {
+        // A step that is being deleted does not come back.
+        transaction.check(...some);
+        for (const { key, value: { result: _, ...step } } of some) {
+          transaction.set<StepRecord>(key, { ...step, expiresAt });
+        }
+      });
     },
 
     /** Deletes the steps of a task. */
     async forget(taskId: string): Promise<void> {
-      const listed = await database.list<StepRecord>(taskStepKey(taskId));
-      for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
-        const keys = listed.slice(i, i + STEPS_PER_COMMIT)
-          .map(({ key }) => key);
-        await tidy(() =>
-          database.commit((transaction) => transaction.delete(...keys))
-        );
-      }
-      await dropTexts(listed.map(({ value }) => value));
+      await rewrite(taskId, (transaction, some) => {
+        transaction.delete(...some.map(({ key }) => key));
+      });
     },
   };
 
-  async function dropTexts(records: readonly StepRecord[]): Promise<void> {
-    for (const { result } of records) {
+  async function inOrder(taskId: string): Promise<StepRecord[]> {
+    const listed = await database.list<StepRecord>(taskStepKey(taskId));
+    return listed.map(({ value }) => value).sort((a, b) => a.place - b.place);
+  }
+
+  /** Writes all steps of a task, some at a time, and drops their results. */
+  async function rewrite(
+    taskId: string,
+    write: (transaction: Transaction, some: Found<StepRecord>[]) => void,
+  ): Promise<void> {
+    const listed = await database.list<StepRecord>(taskStepKey(taskId));
+    for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
+      const some = listed.slice(i, i + STEPS_PER_COMMIT);
+      await tidy(() => database.commit((to) => write(to, some)));
+    }
+    for (const { value: { result } } of listed) {
       if (result) await deleteText(database, result);
     }
   }

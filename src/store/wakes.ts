@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Database, Expiring, KeyRange } from "./database.ts";
+import type { Database, Expiring } from "./database.ts";
 import { dueWakesRange, partsOfWake, wakeKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -32,24 +32,20 @@ export function setWake(
 
 /** Opens the wakes of a database. */
 export function wakeStore(database: Database) {
-  async function first(range: KeyRange, limit: number): Promise<Wake[]> {
-    const { found } = await database.listSome<Expiring>(range, limit);
-    return found.map(({ key, versionstamp }) => ({
-      ...partsOfWake(key),
-      key,
-      versionstamp,
-    }));
-  }
-
   return {
-    /** Lists the oldest wakes that are due: one bounded read. */
-    async due(limit: number): Promise<Wake[]> {
-      return await first(dueWakesRange(database.now()), limit);
-    },
-
-    /** Lists the next wakes, those that are due first: one bounded read. */
-    async next(limit: number): Promise<Wake[]> {
-      return await first(dueWakesRange(Number.MAX_SAFE_INTEGER - 1), limit);
+    /**
+     * Lists the oldest wakes that are due: one bounded read.
+     *
+     * @param until epoch seconds
+     */
+    async due(limit: number, until = database.now()): Promise<Wake[]> {
+      const range = dueWakesRange(until);
+      const { found } = await database.listSome<Expiring>(range, limit);
+      return found.map(({ key, versionstamp }) => ({
+        ...partsOfWake(key),
+        key,
+        versionstamp,
+      }));
     },
 
     /** Removes a wake that is there for nothing, unless it was set again. */

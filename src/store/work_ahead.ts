@@ -9,6 +9,9 @@ import { taskRunKey } from "./keys.ts";
 import type { RunRecord } from "./run_record.ts";
 import { wakeStore } from "./wakes.ts";
 
+/** Later than any wake. */
+const LAST_SECONDS = Number.MAX_SAFE_INTEGER - 1;
+
 /** Durable work that goes on. Times are epoch seconds. */
 export interface WorkAhead {
   taskId: string;
@@ -33,7 +36,7 @@ export async function workAhead(
   database: Database,
   most: number,
 ): Promise<{ work: WorkAhead[]; isCut: boolean }> {
-  const wakes = await wakeStore(database).next(most);
+  const wakes = await wakeStore(database).due(most, LAST_SECONDS);
   const first = new Map(
     wakes.toReversed().map(({ taskId, dueSeconds }) => [taskId, dueSeconds]),
   );

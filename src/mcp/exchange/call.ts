@@ -123,13 +123,9 @@ export abstract class Call implements Work, Running {
     const { engine: { waitPages }, caller, message, params } = this;
     if (!waitPages || message.method !== "tools/call") return undefined;
     if (!hasPage(caller, waitPages)) return undefined;
-    const { name, arguments: given = {} } = params;
-    return this.#visits ??= new Visits(
-      waitPages,
-      caller,
-      name as string,
-      given,
-    );
+    const tool = params.name as string;
+    const { arguments: given = {} } = params;
+    return this.#visits ??= new Visits(waitPages, caller, tool, given);
   }
   get requestId(): string {
     return this.#requestId ??= newReference();

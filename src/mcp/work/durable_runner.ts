@@ -28,12 +28,6 @@ import type { Beginning } from "./work_of_task.ts";
 import { TaskRoom } from "./task_room.ts";
 import { EXPELLED } from "./task_state.ts";
 
-/** A run that this process works on, and its end here. */
-interface RunHere {
-  begun: RunAtWork;
-  done: Promise<void>;
-}
-
 /** The time for which a call of `wake` waits for what it has begun. */
 const WAKE_MILLISECONDS = 50_000;
 /** The time until another look at work whose tool is not known here. */
@@ -50,7 +44,8 @@ const STOP_MILLISECONDS = 5000;
 
 /** The durable work of this process. */
 export class DurableRunner {
-  readonly #here = new Map<string, RunHere>();
+  /** The runs that this process works on, and their ends here. */
+  readonly #here = new Map<RunAtWork, Promise<void>>();
   readonly #room;
   readonly #stores: RunStores;
   readonly #takeovers;
@@ -95,12 +90,10 @@ export class DurableRunner {
    * here, undefined while anything is at work.
    */
   get restsUntil(): number | undefined {
-    let first = Infinity;
-    for (const { begun: { run: { restsUntil } } } of this.#here.values()) {
-      if (restsUntil === undefined) return undefined;
-      first = Math.min(first, restsUntil);
-    }
-    return first;
+    const untils = [...this.#here.keys()].map(({ run }) => run.restsUntil);
+    return untils.every((until) => until !== undefined)
+      ? Math.min(...untils)
+      : undefined;
   }
 
   /**
@@ -110,7 +103,7 @@ export class DurableRunner {
   async jump(move: () => void): Promise<void> {
     await this.#takeovers.lookAfter(async () => {
       move();
-      const here = [...this.#here.values()].map(({ begun }) => begun);
+      const here = [...this.#here.keys()];
       // No look comes before the leases are renewed.
       await Promise.all(here.map(({ hold }) => this.#stores.runs.renew(hold)));
       for (const { run } of here) run.recheck();
@@ -133,12 +126,11 @@ export class DurableRunner {
     const { tool, scopes, keep } = work;
     this.#room.enter(countedAs);
     try {
-      const list = await this.#room.chooseList(request);
       const { task, hold } = await this.tasks.createDurable(
         randomId(24),
         { tool, scopes, keep, caller, countedAs },
         beginning,
-        list,
+        await this.#room.chooseList(request),
       );
       this.#begin(hold, [], { work, request }, beginning);
       return task;
@@ -153,7 +145,9 @@ export class DurableRunner {
    * is not here.
    */
   async left(taskId: string): Promise<void> {
-    await this.#here.get(taskId)?.done;
+    for (const [{ hold }, done] of this.#here) {
+      if (hold.taskId === taskId) await done;
+    }
   }
 
   /** Looks for work from now on, once a second. */
@@ -171,14 +165,14 @@ export class DurableRunner {
     const before = new Set(this.#here.values());
     await this.look();
     const begun = [...this.#here.values()].filter((one) => !before.has(one));
-    await within(WAKE_MILLISECONDS, Promise.all(begun.map(({ done }) => done)));
+    await within(WAKE_MILLISECONDS, Promise.all(begun));
   }
 
   /** Takes no more work, and leaves what is between two steps to others. */
   refuse(): void {
     this.#room.close();
     this.#takeovers.end();
-    for (const { begun } of this.#here.values()) begun.run.release();
+    for (const { run } of this.#here.keys()) run.release();
   }
 
   /** Leaves all work to others, and waits until that is stored. */
@@ -186,8 +180,7 @@ export class DurableRunner {
     this.refuse();
     this.#stopping.abort();
     await this.#takeovers.settled();
-    const here = [...this.#here.values()];
-    await Promise.all(here.map(async ({ begun: { hold, task }, done }) => {
+    await Promise.all([...this.#here].map(async ([{ hold, task }, done]) => {
       await persist(
         () => this.#stores.runs.park(hold, this.database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
@@ -214,8 +207,7 @@ export class DurableRunner {
     );
     if (!resumed) return void await this.#miss(hold);
     if (this.#room.isClosed) {
-      await runs.park(hold, this.database.now());
-      return undefined;
+      return void await runs.park(hold, this.database.now());
     }
     const { request, work } = resumed;
     if (!request) return void await taskOfRun(this.#stores, hold).end(EXPELLED);
@@ -228,12 +220,8 @@ export class DurableRunner {
     const now = this.database.now();
     const { run: { tool, missingSince = now } } = hold;
     if (now - missingSince < MISSED_SECONDS) {
-      await this.#stores.runs.park(
-        hold,
-        now + MISSING_SECONDS,
-        [],
-        missingSince,
-      );
+      const { runs } = this.#stores;
+      await runs.park(hold, now + MISSING_SECONDS, [], missingSince);
       return;
     }
     const message = `The tool ${tool} is not there any more`;
@@ -246,16 +234,15 @@ export class DurableRunner {
   #begin(
     hold: Hold,
     steps: readonly Step[],
-    { work, request }: Required<Resumed>,
+    resumed: Required<Resumed>,
     beginning: RunBeginning,
   ): Promise<void> {
-    const { taskId } = hold;
-    const begun = new RunAtWork(this.#stores, hold, steps, { work, request });
+    const begun = new RunAtWork(this.#stores, hold, steps, resumed);
     const done = begun.lead(beginning).finally(() => {
-      this.#here.delete(taskId);
-      this.#room.release(request.countedAs);
+      this.#here.delete(begun);
+      this.#room.release(resumed.request.countedAs);
     });
-    this.#here.set(taskId, { begun, done });
+    this.#here.set(begun, done);
     if (this.#room.isClosed) begun.run.release();
     return done;
   }

@@ -1,0 +1,178 @@
+/**
+ * The rest of a run of durable work: it waits for a time or an answer, and
+ * leaves its process where that takes long.
+ *
+ * @module
+ */
+import { pause } from "../../clock.ts";
+
+/** A wait that is not much longer is waited for in the process. */
+const SHORT_SECONDS = 5;
+/** The time without work after which a run that waits leaves its process. */
+const QUIET_MILLISECONDS = 200;
+/** The longest time of one timer. */
+const TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
+
+/** The run has left its process: its end is not the end of the task. */
+export class Left extends Error {
+  override name = "Left";
+}
+
+/** The surroundings of a run that may leave its process. */
+export interface RestSurroundings {
+  signal: AbortSignal;
+  /** Epoch seconds. */
+  now(): number;
+  /** Leaves the run to others, unless a question has its answer by now. */
+  park(
+    dueSeconds: number | undefined,
+    questions: readonly string[],
+  ): Promise<"parked" | "answered" | "lost">;
+  /** Ends the author's code with a reason, in the middle. */
+  cut(reason: unknown): Promise<never>;
+}
+
+/** A wait that needs no process. */
+interface Waiting {
+  /** Epoch seconds; undefined: until an answer is there. */
+  until?: number;
+  question?: string;
+}
+
+/** The waits of one run, and what is at work beside them. */
+export class RunRest {
+  readonly #waiting = new Set<Waiting>();
+  /** Functions of steps, and what is being stored. */
+  #active = 0;
+  #isReleased = false;
+  #isOver = false;
+  /** Ends the pauses of this process, for another look at the clock. */
+  #rechecked = new AbortController();
+  #quiet?: ReturnType<typeof setTimeout>;
+
+  constructor(private readonly around: RestSurroundings) {}
+
+  /** True once the run has ended here. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** True once the run is to leave its process. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /**
+   * The end of the wait that is all that happens here; undefined while anything
+   * else does, and before a wait for which the run leaves its process.
+   */
+  get until(): number | undefined {
+    if (this.#active > 0 || this.#waiting.size === 0) return undefined;
+    const until = this.#nextUntil;
+    const now = this.around.now();
+    return until > now && until <= now + SHORT_SECONDS ? until : undefined;
+  }
+
+  /** The first end of a wait; infinite if answers are all that it waits for. */
+  get #nextUntil(): number {
+    const untils = [...this.#waiting].map(({ until = Infinity }) => until);
+    return Math.min(...untils);
+  }
+
+  /** Looks at the clock again, which has jumped. */
+  recheck(): void {
+    this.#rechecked.abort();
+    this.#rechecked = new AbortController();
+    this.#lookWhetherQuiet();
+  }
+
+  /** Notes that the run has ended. */
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#quiet);
+  }
+
+  /** Leaves the process as soon as nothing is at work. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.#active === 0 && this.#waiting.size > 0) this.#leave();
+  }
+
+  /** Waits for the process to be left. */
+  async never(): Promise<never> {
+    this.#lookWhetherQuiet();
+    return await new Promise(() => {});
+  }
+
+  async waitUntil(until: number): Promise<void> {
+    const { signal, now } = this.around;
+    if (until <= now()) return;
+    await this.wait({ until }, async () => {
+      for (let left = until - now(); left > 0; left = until - now()) {
+        await pause(
+          Math.min(left * 1000, TIMER_MILLISECONDS),
+          AbortSignal.any([signal, this.#rechecked.signal]),
+        );
+        if (signal.aborted) return await new Promise(() => {});
+      }
+    });
+  }
+
+  /** Does what waits, and needs no process. */
+  async wait(waiting: Waiting, work: () => Promise<unknown>): Promise<void> {
+    this.#waiting.add(waiting);
+    this.#lookWhetherQuiet();
+    try {
+      await work();
+    } finally {
+      this.#waiting.delete(waiting);
+    }
+  }
+
+  /** Does what keeps the run in its process. */
+  async activity<T>(work: () => Promise<T>): Promise<T> {
+    this.#active++;
+    try {
+      return await work();
+    } finally {
+      this.#active--;
+      this.#lookWhetherQuiet();
+    }
+  }
+
+  /** Leaves the process if nothing happens here for a long time. */
+  #lookWhetherQuiet(): void {
+    clearTimeout(this.#quiet);
+    if (this.#isOver || this.#active > 0) return;
+    if (this.#isReleased) return this.#leave();
+    const soon = this.around.now() + SHORT_SECONDS;
+    const isQuiet = this.#waiting.size > 0 && this.#nextUntil > soon;
+    if (!isQuiet) return;
+    this.#quiet = setTimeout(() => this.#leave(), QUIET_MILLISECONDS);
+  }
+
+  #leave(): void {
+    const { park, now, cut } = this.around;
+    if (this.#isOver || this.#active > 0) return;
+    const waiting = this.#isReleased ? [{ until: now() }] : [...this.#waiting];
+    const questions = waiting.flatMap(({ question }) => question ?? []);
+    const untils = waiting.flatMap(({ until }) => until ?? []);
+    const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
+    park(dueSeconds, questions).then(
+      (parked) => {
+        if (parked !== "answered") return void cut(new Left());
+        // Or its question was not there yet: the run leaves a while later.
+        this.#lookWhetherQuiet();
+      },
+      // The database is away: the run goes on, and leaves later.
+      () => {
+        if (this.#isOver) return;
+        clearTimeout(this.#quiet);
+        this.#quiet = setTimeout(
+          () => this.#lookWhetherQuiet(),
+          QUIET_MILLISECONDS,
+        );
+      },
+    );
+  }
+}

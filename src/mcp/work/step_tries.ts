@@ -1,0 +1,148 @@
+/**
+ * The tries of a step: its function is called until it gives a result, or as
+ * often as it may be.
+ *
+ * @module
+ */
+import type { StepContext } from "../../authoring/durable.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import type { Step } from "../../store/steps.ts";
+import { parseKept, printKept, printThrown } from "./kept_value.ts";
+import type { RunMemory } from "./run_memory.ts";
+import { hasDied, mayHaveHappened } from "./step_faults.ts";
+import { named, type StepCall } from "./step_order.ts";
+
+/** The longest pause between two tries. */
+const LONGEST_PAUSE_SECONDS = 300;
+/** The times that a process may die in a step that has read `once`. */
+const MOST_DEATHS = 10;
+
+/** The function of a step. */
+export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
+
+/** The steps of a run that are done in it. */
+export class StepTries {
+  #hasKept = false;
+
+  constructor(private readonly memory: RunMemory) {}
+
+  /**
+   * Does a step, and keeps what it gives or throws.
+   *
+   * @param known the step as an earlier run has left it, without an end
+   */
+  async do<T>(
+    call: StepCall,
+    known: Step | undefined,
+    run: StepFunction<T>,
+    retries: number,
+  ): Promise<T> {
+    const { memory, memory: { rest, around: { now, signal } } } = this;
+    const isRepeatable = retries > 0 || known?.usesOnce === true;
+    let attempts = await this.#attemptsBefore(call, known, retries);
+    for (;;) {
+      await memory.goOn();
+      const step: Step = {
+        ...memory.stepOf(call),
+        ...attempts > 0 && { attempts },
+        ...retries > 0 && { most: retries + 1 },
+        ...known?.usesOnce && { usesOnce: true },
+      };
+      // A step that must not be repeated is noted before it happens.
+      if (!isRepeatable) await memory.save(step);
+      let value: T;
+      try {
+        value = await this.#call(step, run, attempts + 1, isRepeatable);
+      } catch (thrown) {
+        // An error after the end is of no interest.
+        if (signal.aborted || rest.isOver) return await new Promise(() => {});
+        const error = printThrown(thrown);
+        const failed: Step = { ...step, attempts: ++attempts, error };
+        if (attempts > retries) return await this.#fail(failed, thrown);
+        const until = now() +
+          Math.min(2 ** (attempts - 1), LONGEST_PAUSE_SECONDS);
+        await memory.save({ ...failed, state: "waiting", until });
+        await rest.waitUntil(until);
+        continue;
+      }
+      return await this.#keep(call, step, value);
+    }
+  }
+
+  /** Counts the tries of earlier runs, and waits for the time of the next. */
+  async #attemptsBefore(
+    call: StepCall,
+    known: Step | undefined,
+    retries: number,
+  ): Promise<number> {
+    const { rest, around: { hold, cut } } = this.memory;
+    const { state, attempts = 0, usesOnce = false } = known ?? {};
+    const isRepeatable = retries > 0 || usesOnce;
+    if (state === "begun" && !isRepeatable) {
+      return await cut(mayHaveHappened(call));
+    }
+    if (state === "waiting") await rest.waitUntil(known!.until!);
+    else if (isRepeatable && !this.#hasKept) {
+      const died = attempts + hold.run.deaths;
+      const most = retries > 0 ? retries : MOST_DEATHS;
+      return died > most ? await cut(hasDied(call, died)) : died;
+    }
+    return attempts;
+  }
+
+  /** Keeps what a step has given, and gives it as later runs will. */
+  async #keep<T>(call: StepCall, step: Step, value: T): Promise<T> {
+    const { memory, memory: { around: { now } } } = this;
+    let text: string | undefined;
+    try {
+      text = printKept(named(call.id), value);
+      memory.checkRoom(call, text);
+    } catch (fault) {
+      return await this.#fail({ ...step, error: printThrown(fault) }, fault);
+    }
+    await memory.save({ ...step, state: "kept", endedAt: now(), text });
+    this.#hasKept = true;
+    return parseKept<T>(text);
+  }
+
+  /** Keeps what a step has thrown, and throws it. */
+  async #fail(step: Step, thrown: unknown): Promise<never> {
+    const endedAt = this.memory.around.now();
+    await this.memory.save({ ...step, state: "failed", endedAt });
+    this.#hasKept = true;
+    throw thrown;
+  }
+
+  /** Calls the function of a step. */
+  async #call<T>(
+    step: Step,
+    run: StepFunction<T>,
+    attempt: number,
+    isRepeatable: boolean,
+  ): Promise<T> {
+    const { rest, around: { hold: { taskId }, signal, save } } = this.memory;
+    let noted: Promise<unknown> | undefined;
+    const noteOnce = () => {
+      if (isRepeatable) return;
+      step.usesOnce = true;
+      noted ??= save({ ...step }).catch(() => {});
+    };
+    const context: StepContext = {
+      get once() {
+        noteOnce();
+        return fingerprint(JSON.stringify([taskId, step.id]));
+      },
+      attempt,
+      signal,
+    };
+    return await rest.activity(async () => {
+      try {
+        return await run(context);
+      } finally {
+        // The note must not come after the result.
+        await noted;
+      }
+    });
+  }
+}
