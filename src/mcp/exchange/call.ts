@@ -20,7 +20,8 @@ import {
 import { metaOf, progressTokenOf } from "../wire/request_meta.ts";
 import { fire } from "./abort.ts";
 import { AuthoredRun } from "./authored_run.ts";
-import { CallContext, type Work } from "./call_context.ts";
+import { CallContext } from "./call_context.ts";
+import type { Work } from "./work.ts";
 import { type CountedAs, countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";

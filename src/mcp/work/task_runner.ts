@@ -16,7 +16,8 @@ import { fire } from "../exchange/abort.ts";
 import type { AuthoredRun } from "../exchange/authored_run.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
-import { CallContext, type Work } from "../exchange/call_context.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import type { Work } from "../exchange/work.ts";
 import type { Running } from "../exchange/running.ts";
 import { tidy } from "../../store/persist.ts";
 import {
