@@ -73,18 +73,3 @@ function isAddress(name: string, address: string): boolean {
   return url !== null && (url.protocol === "https:" ||
     url.protocol === "http:" && isLoopback(url));
 }
-
-/** Copies only the members of {@linkcode About}. */
-export function aboutOf(about: About): About {
-  const { description, registryName, operator } = about;
-  const { websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
-  return {
-    description,
-    registryName,
-    operator,
-    websiteUrl,
-    privacyUrl,
-    termsUrl,
-    supportUrl,
-  };
-}

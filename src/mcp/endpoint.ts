@@ -15,10 +15,11 @@ import { respond } from "./exchange/run.ts";
 import { refuse, type Uncalled } from "./exchange/settle.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findInSession, findStateless } from "./generations/find.ts";
-import { findSession, findSessionOnce } from "./generations/find_session.ts";
 import { observe } from "./generations/observed.ts";
 import {
   endSession,
+  findSession,
+  findSessionOnce,
   takeNotification,
   takeResponse,
 } from "./generations/session.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
@@ -12,11 +11,7 @@ import { newReference } from "../../log/reference.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Introduction } from "../catalogue/introduction.ts";
-import {
-  printNotification,
-  type RequestId,
-  type RpcRequest,
-} from "../wire/messages.ts";
+import { printNotification, type RpcRequest } from "../wire/messages.ts";
 import { metaOf, progressTokenOf } from "../wire/request_meta.ts";
 import { fire } from "./abort.ts";
 import { AuthoredRun } from "./authored_run.ts";
@@ -41,19 +36,13 @@ const QUIET_MILLISECONDS = 15_000;
 /** The tools, and the other methods, whose authors were advised. */
 const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
-/** The work of a call that goes on, as long as it may become a task's. */
-export interface Lasting {
-  /** Called from time to time. */
-  beat(nowMilliseconds: number): void;
-}
-
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
   /** True if the client belongs to the generation without sessions. */
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly introduction: Introduction;
-  abstract readonly logLevel?: LoggingLevel;
+  abstract readonly logLevel?: Work["logLevel"];
   /** The 2025 session it belongs to. */
   declare readonly sessionId?: string;
   readonly startedMilliseconds: number;
@@ -61,7 +50,8 @@ export abstract class Call implements Work, Running {
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
-  lasting?: Lasting;
+  /** The work that goes on, as long as it may become a task's. */
+  lasting?: Pick<Running, "beat">;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
   #context?: Context;
@@ -108,7 +98,7 @@ export abstract class Call implements Work, Running {
   get meta(): JsonObject {
     return metaOf(this.params);
   }
-  get progressToken(): RequestId | undefined {
+  get progressToken(): Work["progressToken"] {
     return progressTokenOf(this.meta);
   }
   get context(): Context {
@@ -122,13 +112,9 @@ export abstract class Call implements Work, Running {
     const { engine: { waitPages }, caller, message, params } = this;
     if (!waitPages || message.method !== "tools/call") return undefined;
     if (!hasPage(caller, waitPages)) return undefined;
-    const { name, arguments: given = {} } = params;
-    return this.#visits ??= new Visits(
-      waitPages,
-      caller,
-      name as string,
-      given,
-    );
+    const { arguments: given = {} } = params;
+    const tool = params.name as string;
+    return this.#visits ??= new Visits(waitPages, caller, tool, given);
   }
   get requestId(): string {
     return this.#requestId ??= newReference();

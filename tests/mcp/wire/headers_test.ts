@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
+  checkHeader,
   checkParamHeaders,
   checkStandardHeaders,
-  checkVersionHeader,
   valueAt,
 } from "../../../src/mcp/wire/headers.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -86,9 +86,17 @@ Deno.test("checkStandardHeaders() refuses a missing Mcp-Name", () => {
   refuses(() => check(CALL, {}), -32020, 400);
 });
 
-Deno.test("checkVersionHeader() refuses a missing or different version", () => {
-  refuses(() => checkVersionHeader("2025-11-25", VERSION), -32020, 400);
-  refuses(() => checkVersionHeader(null, VERSION), -32020, 400);
+Deno.test("checkHeader() refuses a missing or different version", () => {
+  refuses(
+    () => checkHeader("mcp-protocol-version", "2025-11-25", VERSION),
+    -32020,
+    400,
+  );
+  refuses(
+    () => checkHeader("mcp-protocol-version", null, VERSION),
+    -32020,
+    400,
+  );
 });
 
 const REGION = { header: "mcp-param-region", path: ["where", "region"] };
@@ -189,11 +197,11 @@ Deno.test("a header that is missing or differs is told with what was seen and wh
   for (
     const [act, message] of [
       [
-        () => checkVersionHeader(null, VERSION),
+        () => checkHeader("mcp-protocol-version", null, VERSION),
         `mcp-protocol-version is missing: the body has "${VERSION}"`,
       ],
       [
-        () => checkVersionHeader("x", VERSION),
+        () => checkHeader("mcp-protocol-version", "x", VERSION),
         `mcp-protocol-version does not match the body: the header has "x", the body "${VERSION}"`,
       ],
       [
