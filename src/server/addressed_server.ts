@@ -4,9 +4,13 @@
  *
  * @module
  */
-import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
-import { type Gate, lateGate, openGate } from "../auth/doors/gate.ts";
+import {
+  anonymousGate,
+  type Gate,
+  lateGate,
+  openGate,
+} from "../auth/doors/gate.ts";
 import { staticDoors } from "../auth/doors/static_doors.ts";
 import { HttpError } from "../errors.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";

@@ -36,8 +36,7 @@ export function watchedSignIn(
   baseUrl: string,
 ): WatchedSignIn {
   const { plan, given, database, engine } = parts;
-  const { config, scopes, permissions, options } = plan;
-  const { scopes: uses } = plan.catalogue;
+  const { config, scopes, permissions, options, catalogue } = plan;
   const log = plan.log.logger("oauth");
   const dev = devProviderOf(parts, baseUrl);
   const watched: (ListedProvider & WatchedProvider)[] = [];
@@ -59,7 +58,9 @@ export function watchedSignIn(
     about: options,
     scopes,
     permissions,
-    inWords: (asked) => scopesInWords(asked, { uses, words: scopes.words }),
+    opensUnscoped: !catalogue.within([]).isEmpty,
+    inWords: (asked) =>
+      scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
     provider(listed) {
       const { config, key } = listed;
       const setting = providerSetting(config, renameFor(key));

@@ -67,6 +67,8 @@ export interface Catalogue {
   skills: ReadonlyMap<string, CompiledSkill>;
   /** The directories of skills, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
+  /** True if it has neither tools nor resources nor prompts. */
+  isEmpty: boolean;
   /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** The time and the caches for which lists may be kept. */
@@ -229,6 +231,9 @@ function select(
     skills: new Map(skills.map((skill) => [skill.uri, skill])),
     directories: new Map(
       skills.flatMap(({ directories }) => [...directories]),
+    ),
+    isEmpty: [tools, resources, templates, prompts].every((items) =>
+      items.length === 0
     ),
     session: printLists(
       { ...entries, tools: forAll },

@@ -10,7 +10,7 @@ import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../../json.ts";
-import { messageOf } from "../../log/thrown.ts";
+import { messageOf } from "../../thrown.ts";
 import { checkArguments } from "../wire/prompt_arguments.ts";
 import {
   checkHandOver,

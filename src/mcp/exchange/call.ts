@@ -54,6 +54,8 @@ export abstract class Call implements Work, Running {
   lasting?: Pick<Running, "beat">;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
+  /** True if it waits for the end of that task, for a client without tasks. */
+  awaitsTask = false;
   #context?: Context;
   #authored?: AuthoredRun;
   #abort?: AbortController;

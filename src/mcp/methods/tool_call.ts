@@ -139,6 +139,7 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
  */
 async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
+  call.awaitsTask = true;
   const task = await startTask(toolCall);
   const { taskId } = task;
   call.taskId = taskId;

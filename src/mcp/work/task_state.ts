@@ -8,7 +8,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { RpcCode } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
-import { DIED, type TaskEnd } from "../../store/tasks.ts";
+import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
 
 /** The end of a task: a result or an error, and the outcome for the log. */

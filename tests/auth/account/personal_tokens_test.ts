@@ -16,7 +16,6 @@ import { until } from "../../kit/wait.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
 import { Database } from "../../../src/store/database.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { withKv } from "../../kit/databases.ts";
 
 const DAY = 24 * 60 * 60;
 const tools = [
@@ -68,6 +67,17 @@ async function make(
   );
   const [token = ""] = /tsp_\w{58}/.exec(made.text) ?? [];
   return { page: made, token };
+}
+
+/** Sends the form of someone whose page does not have it. */
+async function makeUnasked(
+  { browser, page }: { browser: Browser; page: Arrival },
+): Promise<{ page: Arrival; token: string }> {
+  const { text } = formOf(page, "/account/sign-out");
+  return await make({
+    browser,
+    page: { ...page, text: text.replace("sign-out", "tokens") },
+  });
 }
 
 async function call(server: OAuthServer, token: string, name = "whoami") {
@@ -124,17 +134,16 @@ Deno.test("loading the page of a new token again makes no other, and shows it to
 
 Deno.test("a new token is shown for five minutes, to its browser alone", async () => {
   using time = new FakeTime();
-  await withKv(async (kv) => {
-    const database = new Database(kv);
-    const sessions = accountSessionStore(database);
-    await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
-    assert.equal(await sessions.findMade("other", "grant"), undefined);
-    assert.equal(await sessions.findMade("mine", "other"), undefined);
-    time.tick(299);
-    assert.equal(await sessions.findMade("mine", "grant"), "tsp_1");
-    time.tick(1);
-    assert.equal(await sessions.findMade("mine", "grant"), undefined);
-  });
+  using kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const sessions = accountSessionStore(database);
+  await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
+  assert.equal(await sessions.findMade("other", "grant"), undefined);
+  assert.equal(await sessions.findMade("mine", "other"), undefined);
+  time.tick(299);
+  assert.equal(await sessions.findMade("mine", "grant"), "tsp_1");
+  time.tick(1);
+  assert.equal(await sessions.findMade("mine", "grant"), undefined);
 });
 
 Deno.test("a made token is in the database as a fingerprint only", async () => {
@@ -148,19 +157,16 @@ Deno.test("a made token is in the database as a fingerprint only", async () => {
 
 Deno.test("a made token is good at another process, and ends on its day", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    await using other = await start({ kv });
-    const { token } = await make(await signIn(server), { days: "7" });
-    assert.equal((await call(other, token)).status, 200);
-    time.tick(7 * DAY - 1);
-    assert.equal((await call(other, token)).status, 200);
-    time.tick(1);
-    assert.equal((await call(other, token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  await using other = await start({ kv });
+  const { token } = await make(await signIn(server), { days: "7" });
+  assert.equal((await call(other, token)).status, 200);
+  time.tick(7 * DAY - 1);
+  assert.equal((await call(other, token)).status, 200);
+  time.tick(1);
+  assert.equal((await call(other, token)).status, 401);
 });
 
 Deno.test("POST /account/end ends a made token within a second", async () => {
@@ -240,18 +246,15 @@ Deno.test("another person ends no one's token", async () => {
 });
 
 Deno.test("a made token ends where its person may no longer sign in", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    const { token } = await make(await signIn(server));
-    await using strict = await start({
-      kv,
-      environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
-    });
-    assert.equal((await call(strict, token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  const { token } = await make(await signIn(server));
+  await using strict = await start({
+    kv,
+    environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
+  });
+  assert.equal((await call(strict, token)).status, 401);
 });
 
 for (
@@ -277,10 +280,34 @@ Deno.test("POST /account/tokens makes none for someone who may not sign in", asy
   await using server = await start({
     environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
   });
-  const { page, token } = await make(await signIn(server));
+  const { page, token } = await makeUnasked(await signIn(server));
   assert.equal(page.status, 403);
   assert.equal(token, "");
 });
+
+for (
+  const [who, environment] of [
+    ["is on no list of who may sign in", {
+      OAUTH_ALLOWED_USERS: "else@example.com",
+    }],
+    ["is in no group, where everything needs a permission", {
+      OAUTH_PERMISSIONS: "org:acme=*",
+    }],
+  ] as const
+) {
+  Deno.test(`a person who ${who} is told that no token would open anything`, async () => {
+    const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
+    await using server = await startOAuthServer({ tools, environment });
+    const signedIn = await signIn(server);
+    const { text } = signedIn.page;
+    assert.match(text, /You may use nothing here, and nor may a token of you/);
+    assert.doesNotMatch(text, /action="\/account\/tokens"/);
+    const { page, token } = await makeUnasked(signedIn);
+    assert.equal(page.status, 403);
+    assert.match(page.text, /This account may not use this server/);
+    assert.equal(token, "");
+  });
+}
 
 Deno.test("POST /account/tokens gives no scope that the server does not have", async () => {
   await using server = await start();
@@ -326,9 +353,8 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
 });
 
 Deno.test("the page says that a token opens nothing that needs a permission, to who may have none", async () => {
-  const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
   const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
-  await using server = await startOAuthServer({ tools, environment });
+  await using server = await start({ environment });
   const none = /You may use nothing here that needs a permission/;
   const at = "/tokens";
   assert.match((await AccountVisitor.signIn(server, { at })).words, none);
