@@ -116,9 +116,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/server/server_parts.ts"],
   [
     "src/server/error_answer.ts",
-    "src/server/observed_routes.ts",
     "src/server/own_routes.ts",
-    "src/server/request_log.ts",
+    "src/server/request_report.ts",
     "src/server/sign_in_routes.ts",
   ],
   ["src/server/app.ts", "src/server/call_gate.ts"],

@@ -84,18 +84,3 @@ export function aboutLinks(about: About): [label: string, href: string][] {
   ];
   return links.filter((link): link is [string, string] => Boolean(link[1]));
 }
-
-/** Copies only the members of {@linkcode About}. */
-export function aboutOf(about: About): About {
-  const { description, registryName, operator } = about;
-  const { websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
-  return {
-    description,
-    registryName,
-    operator,
-    websiteUrl,
-    privacyUrl,
-    termsUrl,
-    supportUrl,
-  };
-}

@@ -15,10 +15,11 @@ import { respond } from "./exchange/run.ts";
 import { refuse, type Uncalled } from "./exchange/settle.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findInSession, findStateless } from "./generations/find.ts";
-import { findSession, findSessionOnce } from "./generations/find_session.ts";
 import { observe } from "./generations/observed.ts";
 import {
   endSession,
+  findSession,
+  findSessionOnce,
   takeNotification,
   takeResponse,
 } from "./generations/session.ts";
@@ -54,6 +55,7 @@ export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
   };
 }
 
+/** Admits a POST, parses its message, and has it served. */
 async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   try {
     const admitted = await admit(engine, uncalled);
@@ -80,6 +82,7 @@ async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   }
 }
 
+/** Ends the session that a DELETE names. */
 async function end(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   try {
     return await endSession(engine, await admit(engine, uncalled));
@@ -88,7 +91,10 @@ async function end(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   }
 }
 
-/** Serves a message by the rules of its generation. */
+/**
+ * Serves a message by the rules of its generation: finds its call and its
+ * method, which `respond` checks, runs, settles and encodes.
+ */
 function serve(
   engine: TaskEngine,
   message: RpcRequest | RpcNotification,

@@ -9,7 +9,6 @@ import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
 import { callback } from "../auth/server/client_callback.ts";
 import type { SignIn } from "../auth/server/sign_in.ts";
-import { aboutOf } from "../authoring/about.ts";
 import { discoveryRoutes } from "../discovery/routes.ts";
 import { HttpError } from "../errors.ts";
 import { clientAddress } from "../http/client_address.ts";
@@ -23,9 +22,8 @@ import { landing } from "../pages/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../store/probe.ts";
 import { errorAnswer } from "./error_answer.ts";
-import { observedRoutes } from "./observed_routes.ts";
 import { addOwnRoutes } from "./own_routes.ts";
-import { requestLog } from "./request_log.ts";
+import { observedRoutes, requestLog } from "./request_report.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { watchedSignIn } from "./sign_in_routes.ts";
 
@@ -55,8 +53,7 @@ const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 /** Builds every route except the path of a call. */
 export async function createApp(parts: AppParts): Promise<App> {
   const { plan, engine, database, baseUrl, gate, stopping } = parts;
-  const { config, permissions } = plan;
-  const about = aboutOf(plan.options);
+  const { config, permissions, options: about } = plan;
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = { config, about, baseUrl, catalogue };

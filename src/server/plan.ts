@@ -167,9 +167,9 @@ function compile(
     name,
     title: config.title,
     version,
-    ...(description !== undefined && { description }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-    ...(icons !== undefined && { icons }),
+    description,
+    websiteUrl,
+    icons,
   };
   const { instructions } = config;
   return compileCatalogue(provideNeeds(options, lifecycle), {

@@ -33,19 +33,13 @@ export function provideNeeds(
   }
   function filled(definition: Resource | Prompt): Resource["complete"] {
     const { complete = {} } = definition;
-    return Object.fromEntries(
-      Object.entries(complete).flatMap(([name, propose]) =>
-        propose
-          ? [
-            [
-              name,
-              (value, known, context) =>
-                propose(value, known, fill(definition, context)),
-            ] satisfies [string, Complete],
-          ]
-          : []
-      ),
-    );
+    const wrapped: Record<string, Complete> = {};
+    for (const [name, propose] of Object.entries(complete)) {
+      if (!propose) continue;
+      wrapped[name] = (value, known, context) =>
+        propose(value, known, fill(definition, context));
+    }
+    return wrapped;
   }
   return {
     tools: tools.map((tool): ProvidedTool =>

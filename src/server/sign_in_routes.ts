@@ -16,7 +16,6 @@ import {
 } from "../auth/provider/reachability.ts";
 import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { type SignIn, signIn } from "../auth/server/sign_in.ts";
-import { aboutOf } from "../authoring/about.ts";
 import { scopesInWords } from "../pages/scope_words.ts";
 import { providerSetting } from "../settings/provider.ts";
 import { type ListedProvider, renameFor } from "../settings/providers.ts";
@@ -56,7 +55,7 @@ export function watchedSignIn(
     ledger: engine.ledger,
     baseUrl,
     serverTitle: config.title,
-    about: aboutOf(options),
+    about: options,
     scopes,
     permissions,
     opensUnscoped: !catalogue.within([]).isEmpty,

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { resource, tool, z } from "../../src/mod.ts";
-import { LINKS } from "../../src/mcp/exchange/links.ts";
+import { LINKS } from "../../src/mcp/exchange/suspension.ts";
 import { Database } from "../../src/store/database.ts";
 import { WAIT_SECONDS, waitStore } from "../../src/store/waits.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";

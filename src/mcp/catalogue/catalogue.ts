@@ -221,7 +221,7 @@ function select(
   return {
     ...source.common,
     tools: byName(tools),
-    taskTools: hasTaskTools ? TASK_TOOLS : NONE,
+    taskTools: hasTaskTools ? TASK_TOOLS : new Set(),
     prompts: byName(prompts),
     resources: new Map(
       [...resources, ...files].map((resource) => [resource.uri, resource]),
@@ -235,15 +235,10 @@ function select(
     isEmpty: [tools, resources, templates, prompts].every((items) =>
       items.length === 0
     ),
-    session: printLists(
-      { ...entries, tools: forAll },
-      { ...source.session, ...lists },
-    ),
-    stateless: printLists(entries, { ...source.stateless, ...lists }),
+    session: printLists({ ...entries, tools: forAll }, source.session, lists),
+    stateless: printLists(entries, source.stateless, lists),
   };
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 /** True for a tool that clients without tasks can call. */
 function isForAll(tool: CompiledTool): boolean {

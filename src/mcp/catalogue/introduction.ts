@@ -37,9 +37,8 @@ export interface Entries {
 /** Prints the lists for one generation. */
 export function printLists(
   entries: Entries,
-  { printer, capabilities, listCache, pageSize }:
-    & Pick<Introduction, "printer" | "capabilities">
-    & { listCache: CacheHint; pageSize: number },
+  { printer, capabilities }: Pick<Introduction, "printer" | "capabilities">,
+  { listCache, pageSize }: { listCache: CacheHint; pageSize: number },
 ): Introduction {
   const { taskTools, skills } = entries;
   const hasOwn = taskTools.length > 0;

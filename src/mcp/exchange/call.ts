@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
@@ -12,15 +11,12 @@ import { newReference } from "../../log/reference.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Introduction } from "../catalogue/introduction.ts";
-import {
-  printNotification,
-  type RequestId,
-  type RpcRequest,
-} from "../wire/messages.ts";
+import { printNotification, type RpcRequest } from "../wire/messages.ts";
 import { metaOf, progressTokenOf } from "../wire/request_meta.ts";
 import { fire } from "./abort.ts";
 import { AuthoredRun } from "./authored_run.ts";
-import { CallContext, type Work } from "./call_context.ts";
+import { CallContext } from "./call_context.ts";
+import type { Work } from "./work.ts";
 import { type CountedAs, countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
@@ -40,19 +36,13 @@ const QUIET_MILLISECONDS = 15_000;
 /** The tools, and the other methods, whose authors were advised. */
 const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
-/** The work of a call that goes on, as long as it may become a task's. */
-export interface Lasting {
-  /** Called from time to time. */
-  beat(nowMilliseconds: number): void;
-}
-
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
   /** True if the client belongs to the generation without sessions. */
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly introduction: Introduction;
-  abstract readonly logLevel?: LoggingLevel;
+  abstract readonly logLevel?: Work["logLevel"];
   /** The 2025 session it belongs to. */
   declare readonly sessionId?: string;
   readonly startedMilliseconds: number;
@@ -60,7 +50,8 @@ export abstract class Call implements Work, Running {
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
-  lasting?: Lasting;
+  /** The work that goes on, as long as it may become a task's. */
+  lasting?: Pick<Running, "beat">;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
   /** True if it waits for the end of that task, for a client without tasks. */
@@ -109,7 +100,7 @@ export abstract class Call implements Work, Running {
   get meta(): JsonObject {
     return metaOf(this.params);
   }
-  get progressToken(): RequestId | undefined {
+  get progressToken(): Work["progressToken"] {
     return progressTokenOf(this.meta);
   }
   get context(): Context {
@@ -123,8 +114,8 @@ export abstract class Call implements Work, Running {
     const { engine: { waitPages }, caller, message, params } = this;
     if (!waitPages || message.method !== "tools/call") return undefined;
     if (!hasPage(caller, waitPages)) return undefined;
-    const tool = params.name as string;
     const { arguments: given = {} } = params;
+    const tool = params.name as string;
     return this.#visits ??= new Visits(waitPages, caller, tool, given);
   }
   get requestId(): string {

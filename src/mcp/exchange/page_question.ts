@@ -7,31 +7,14 @@
  */
 import type { Elicited } from "../../authoring/context.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Link, PageQuestion, Visits } from "./visits.ts";
+import type { PageQuestion, Visits } from "./visits.ts";
+import type { Work } from "./work.ts";
 
 /**
  * The time for which a round of a 2026 client is held while its person is on
  * the page, in milliseconds: proxies and clients give up after 30 seconds.
  */
 const HOLD_MILLISECONDS = 25_000;
-
-/** The work that asks: a call, or a task. */
-export interface AskingWork {
-  readonly stateless: boolean;
-  readonly signal: AbortSignal;
-  /**
-   * Gives a link to a client that opens no pages: in a result that ends the run,
-   * for good, or in the status of a task, which goes on.
-   */
-  showLink?(link: Link): Promise<void>;
-  /**
-   * True if the question of this key may be asked once more. Only of a 2026
-   * request, which cannot be held for as long as a person needs.
-   */
-  mayAskAgain?(key: string): boolean;
-  /** Sends a notification that belongs to the request. */
-  notify(method: string, params: JsonObject): Promise<void>;
-}
 
 /**
  * Asks on a page, and gives the answer that was given there.
@@ -40,7 +23,7 @@ export interface AskingWork {
  * cannot
  */
 export async function askOnPage(
-  work: AskingWork,
+  work: Work,
   visits: Visits,
   question: PageQuestion,
   request?: (params: JsonObject, key: string) => Promise<JsonObject>,

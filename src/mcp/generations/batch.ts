@@ -24,9 +24,8 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import { findInSession } from "./find.ts";
-import { findSession, type InSession } from "./find_session.ts";
 import { observe } from "./observed.ts";
-import { takeNotification } from "./session.ts";
+import { findSession, type InSession, takeNotification } from "./session.ts";
 
 /** The most messages of one batch: all of them are served at the same time. */
 const BATCH_MESSAGES = 100;

@@ -14,13 +14,13 @@ import { readResource } from "../methods/resource_read.ts";
 import { getSkill, listSkills, readDirectory } from "../methods/skills.ts";
 import { listen } from "../methods/subscription.ts";
 import { callTool } from "../methods/tool_call.ts";
-import { argumentsOf } from "../wire/arguments.ts";
 import {
+  checkHeader,
   checkParamHeaders,
   checkStandardHeaders,
-  checkVersionHeader,
 } from "../wire/headers.ts";
 import {
+  argumentsOf,
   invalidParams,
   methodNotFound,
   type RpcRequest,
@@ -36,7 +36,7 @@ import {
 import { hasTasks } from "../exchange/tasks_extension.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
-import type { InSession } from "./find_session.ts";
+import type { InSession } from "./session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
 
@@ -55,7 +55,9 @@ export function findStateless(
   const { params } = message;
   const meta = metaOf(params);
   const claimed = meta[Meta.protocolVersion];
-  if (typeof claimed === "string") checkVersionHeader(version, claimed);
+  if (typeof claimed === "string") {
+    checkHeader("mcp-protocol-version", version, claimed);
+  }
   const parsed = parseStatelessMeta(meta);
   checkStandardHeaders(headers, message);
   const method = STATELESS_METHODS.get(message.method);

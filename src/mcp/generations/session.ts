@@ -1,10 +1,12 @@
 /**
- * Messages of the 2025 generation: each belongs to a session, which every
- * process can find.
+ * The session that a 2025 request names, which every process can find, and the
+ * messages that only a session has.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
+import { RpcCode, RpcError } from "../../errors.ts";
+import { mayAdopt, type Session } from "../../store/sessions.ts";
 import { countedAs } from "../exchange/counted_as.ts";
 import { emptyResponse } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
@@ -13,14 +15,84 @@ import {
   isRequestId,
   type RpcNotification,
   type RpcResponse,
+  shown,
 } from "../wire/messages.ts";
-import { STATELESS_REVISION } from "../wire/revisions.ts";
 import {
-  findSessionOnce,
-  type InSession,
-  sessionIdOf,
-  sessionNotFound,
-} from "./find_session.ts";
+  isRevision,
+  REVISIONS,
+  STATELESS_REVISION,
+} from "../wire/revisions.ts";
+
+/** A session, its id, and the request that named it. */
+export interface InSession extends Admitted {
+  sessionId: string;
+  session: Session;
+}
+
+/**
+ * Finds the session that a request names, if it belongs to the caller.
+ *
+ * @throws {RpcError} 400 when it names none, or a revision that is not
+ * supported; 404 when there is none
+ */
+export async function findSession(
+  { sessions }: Pick<Engine, "sessions">,
+  admitted: Admitted,
+): Promise<InSession> {
+  const { request, version, authenticated: { caller } } = admitted;
+  const sessionId = sessionIdOf(request.headers);
+  if (version !== null && !isRevision(version)) {
+    throw badRequest(
+      `Unsupported protocol version: ${shown(version)}. Use one of ${
+        REVISIONS.join(", ")
+      }`,
+    );
+  }
+  let session = await sessions.find(sessionId);
+  if (!session) throw sessionNotFound();
+  if (session.binding !== caller.binding) {
+    // A stranger's session goes to its holder, who has signed in since.
+    if (!mayAdopt(session, caller.binding)) throw sessionNotFound();
+    session = await sessions.adopt(sessionId, caller);
+    if (!session) throw sessionNotFound();
+  } else if (session.grantId !== caller.grantId) {
+    // The same person with another grant: it now ends with that one.
+    await sessions.use(sessionId, caller.grantId);
+  }
+  return { ...admitted, sessionId, session };
+}
+
+/**
+ * Finds the session for a message that no other follows at once. It is
+ * forgotten, so that a session that a client ends in the same second is ended
+ * at every process.
+ */
+export async function findSessionOnce(
+  engine: Pick<Engine, "sessions">,
+  admitted: Admitted,
+): Promise<InSession> {
+  const found = await findSession(engine, admitted);
+  engine.sessions.forget(found.sessionId);
+  return found;
+}
+
+/** @throws {RpcError} 400 when a request names no session */
+export function sessionIdOf(headers: Headers): string {
+  const sessionId = headers.get("mcp-session-id");
+  if (sessionId) return sessionId;
+  throw badRequest("Mcp-Session-Id is missing: begin with initialize");
+}
+
+function badRequest(message: string): RpcError {
+  return new RpcError(RpcCode.badRequest, message, { status: 400 });
+}
+
+/** Makes the refusal, which hides if a session of another caller exists. */
+export function sessionNotFound(): RpcError {
+  return new RpcError(RpcCode.sessionNotFound, "Session not found", {
+    status: 404,
+  });
+}
 
 /** Takes a notification, of which only a cancellation has an effect. */
 export async function takeNotification(

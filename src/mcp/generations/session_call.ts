@@ -16,11 +16,11 @@ import { QuestionError } from "../wire/elicitation.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
-import { Links } from "../exchange/links.ts";
+import { Links } from "../exchange/suspension.ts";
 import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
-import type { InSession } from "./find_session.ts";
+import type { InSession } from "./session.ts";
 
 /** A request of a session. */
 export class SessionCall extends Call {

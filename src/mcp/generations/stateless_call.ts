@@ -26,11 +26,10 @@ import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
 import type { Admitted } from "../exchange/engine.ts";
-import { Links } from "../exchange/links.ts";
 import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
-import { suspend } from "../exchange/suspension.ts";
+import { Links, suspend } from "../exchange/suspension.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 
 /** The methods that may end with questions, and so accept answers. */

@@ -5,12 +5,11 @@
  * @see MCP 2026-07-28, Prompts, Getting a Prompt
  */
 import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
-import { argumentsOf } from "../wire/arguments.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../wire/json_schema.ts";
-import { invalidParams, quoted } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, quoted } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { inputErrorText } from "../wire/tool_result.ts";
 

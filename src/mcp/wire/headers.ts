@@ -51,19 +51,12 @@ export function checkStandardHeaders(
 }
 
 /**
- * Checks `MCP-Protocol-Version` alone: a mismatch is reported before an
- * unsupported revision.
+ * Checks a header alone: another `MCP-Protocol-Version` is reported before a
+ * revision that is not supported.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
-export function checkVersionHeader(
-  value: string | null,
-  expected: string,
-): void {
-  checkHeader("mcp-protocol-version", value, expected);
-}
-
-function checkHeader(
+export function checkHeader(
   name: string,
   value: string | null,
   expected: string,

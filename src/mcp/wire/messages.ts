@@ -210,3 +210,15 @@ export function printId(id: RequestId): string {
 export function salvageId(value: unknown): RequestId | undefined {
   return isObject(value) && isRequestId(value.id) ? value.id : undefined;
 }
+
+/**
+ * Gives the arguments of a call; none if the client sent none or null.
+ *
+ * @throws {import("../../errors.ts").RpcError} -32602 unless an object
+ */
+export function argumentsOf(params: JsonObject): JsonObject {
+  // Go's encoder writes null for a map that was never made.
+  const args = params.arguments ?? {};
+  if (!isObject(args)) throw invalidParams("arguments must be an object");
+  return args;
+}

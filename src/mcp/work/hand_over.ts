@@ -7,7 +7,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../errors.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";
-import type { Call, Lasting } from "../exchange/call.ts";
+import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/settle.ts";
@@ -28,7 +28,7 @@ export interface TaskEngine extends Engine {
 export type LastingCall = Call & { readonly engine: TaskEngine };
 
 /** A running tool. It costs a call nothing that ends before its first beat. */
-export abstract class LastingTool implements Lasting {
+export abstract class LastingTool {
   abstract readonly tool: CompiledTool;
   abstract readonly call: LastingCall;
   /** The result, once the tool runs and its call may be handed over. */

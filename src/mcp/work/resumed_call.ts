@@ -12,7 +12,7 @@ import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";
-import type { Work } from "../exchange/call_context.ts";
+import type { Work } from "../exchange/work.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
 import type { Beginning } from "./work_of_task.ts";

@@ -9,7 +9,7 @@ import { isTerminal } from "../../store/task_record.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../catalogue/task_tools.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { argumentsOf } from "../wire/arguments.ts";
+import { argumentsOf } from "../wire/messages.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay } from "./task_relay.ts";

@@ -15,7 +15,7 @@ import type { Outcome } from "../../log/outcome.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
-import type { Work } from "../exchange/call_context.ts";
+import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";

@@ -3,10 +3,8 @@ import * as z from "zod";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { RpcError } from "../../../src/errors.ts";
 import { ToolError } from "../../../src/authoring/tool.ts";
-import {
-  CallContext,
-  type Work,
-} from "../../../src/mcp/exchange/call_context.ts";
+import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
+import type { Work } from "../../../src/mcp/exchange/work.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { rejects } from "../../kit/refuses.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { settled } from "../../kit/wait.ts";
-import type { InSession } from "../../../src/mcp/generations/find_session.ts";
+import type { InSession } from "../../../src/mcp/generations/session.ts";
 import { SessionCall } from "../../../src/mcp/generations/session_call.ts";
 
 /** Makes a call of a session, with a record of its questions. */

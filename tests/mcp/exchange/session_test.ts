@@ -6,8 +6,8 @@ import { initialize } from "../../../src/mcp/methods/initialize.ts";
 import {
   findSession,
   findSessionOnce,
-} from "../../../src/mcp/generations/find_session.ts";
-import { takeNotification } from "../../../src/mcp/generations/session.ts";
+  takeNotification,
+} from "../../../src/mcp/generations/session.ts";
 import { findInSession } from "../../../src/mcp/generations/find.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
+  checkHeader,
   checkParamHeaders,
   checkStandardHeaders,
-  checkVersionHeader,
   valueAt,
 } from "../../../src/mcp/wire/headers.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -156,11 +156,11 @@ Deno.test("a header that is missing or differs is told with what was seen and wh
   for (
     const [act, message] of [
       [
-        () => checkVersionHeader(null, VERSION),
+        () => checkHeader("mcp-protocol-version", null, VERSION),
         `mcp-protocol-version is missing: the body has "${VERSION}"`,
       ],
       [
-        () => checkVersionHeader("x", VERSION),
+        () => checkHeader("mcp-protocol-version", "x", VERSION),
         `mcp-protocol-version does not match the body: the header has "x", the body "${VERSION}"`,
       ],
       [

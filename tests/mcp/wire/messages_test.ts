@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  argumentsOf,
   codeOfStatus,
   isRequestId,
   methodNotFound,
@@ -231,4 +232,16 @@ Deno.test("methodNotFound() is in band in 2025, and 404 in 2026", () => {
   };
   assert.deepEqual(refusalOf(false), [-32601, 200]);
   assert.deepEqual(refusalOf(true), [-32601, 404]);
+});
+
+Deno.test("argumentsOf() takes an object, and none for null or nothing", () => {
+  assert.deepEqual(argumentsOf({ arguments: { a: 1 } }), { a: 1 });
+  assert.deepEqual(argumentsOf({ arguments: null }), {});
+  assert.deepEqual(argumentsOf({}), {});
+});
+
+Deno.test("argumentsOf() refuses what is no object", () => {
+  for (const args of [[], "a", 1, false]) {
+    refuses(() => argumentsOf({ arguments: args }), -32602);
+  }
 });

@@ -3,10 +3,8 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../../src/errors.ts";
 import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_tool.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
-import {
-  CallContext,
-  type Work,
-} from "../../../src/mcp/exchange/call_context.ts";
+import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
+import type { Work } from "../../../src/mcp/exchange/work.ts";
 import {
   type LastingCall,
   LastingTool,

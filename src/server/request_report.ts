@@ -1,16 +1,19 @@
 /**
- * One log line for each request outside `/mcp`: the client, the route, and the
- * failure.
+ * The reports of a request outside `POST /mcp`: one line in the log, with the
+ * client, the route and the failure, and telemetry.
  *
  * @module
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
-import { printAddress } from "../net/address.ts";
+import { STEPS } from "../auth/server/sign_in.ts";
 import { HttpError, OAuthError } from "../errors.ts";
-import { methodName } from "../net/method.ts";
 import type { Passing } from "../http/passing.ts";
 import type { Logger } from "../log/log.ts";
+import { printAddress } from "../net/address.ts";
+import { basePathOf } from "../net/base_path.ts";
+import { methodName } from "../net/method.ts";
+import { telemetry } from "../telemetry/current.ts";
 
 /**
  * Routes that machines ask for all day; only their failures are worth a line.
@@ -48,7 +51,7 @@ function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
 }
 
 /** Tells the outcome of a request outside `/mcp`. */
-export function outcomeOf(
+function outcomeOf(
   c: Context<Passing>,
 ): { outcome: string; refusal?: string } {
   const { error } = c;
@@ -62,4 +65,36 @@ export function outcomeOf(
   const isOurs = error instanceof OAuthError || error instanceof HttpError;
   if (!isOurs) return { outcome: "internal_error" };
   return { outcome: "refused", refusal: error.message };
+}
+
+/** Names each request by its route, and measures the steps of a sign-in. */
+export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
+  const base = basePathOf(baseUrl);
+  return async (c, next) => {
+    if (!telemetry) return await next();
+    const startedMilliseconds = performance.now();
+    await next();
+    const { method } = c.req;
+    const route = routePath(c, -1);
+    // An unknown address has no route but that of a middleware.
+    if (route === "/*" || route === "*") return;
+    telemetry.nameRoute(method, base + route);
+    const step = `${method} ${route}`;
+    if (!STEPS.includes(step)) return;
+    telemetry.tellStep({
+      step,
+      grantType: c.get("grantType"),
+      outcome: outcomeOf(c).outcome,
+      errorType: errorTypeOf(c),
+      startedMilliseconds,
+    });
+  };
+}
+
+/** Gives an error code of OAuth, or the status if there is no code. */
+function errorTypeOf(c: Context<Passing>): string | undefined {
+  if (c.error instanceof OAuthError) return c.error.code;
+  if (c.error) return String(c.res.status);
+  // The recorded text of an attempt begins with its error code.
+  return /^\w+/.exec(c.get("refusal") ?? "")?.[0];
 }

@@ -1,0 +1,208 @@
+/**
+ * The questions of one context: to the person, by their client or on a page,
+ * and to the client itself. A question is no exception: where it has no answer,
+ * the run ends.
+ *
+ * @module
+ */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  Root,
+} from "@modelcontextprotocol/server";
+import type { AnswerTo, Elicited, Question } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import {
+  elicitationParams,
+  FORM_ATTEMPTS,
+  FormError,
+  isEmptyForm,
+  parseAnswer,
+  QuestionError,
+} from "../wire/elicitation.ts";
+import { invalidParams } from "../wire/messages.ts";
+import { askOnPage } from "./page_question.ts";
+import type { Work } from "./work.ts";
+
+const NO_PAGE =
+  "This caller cannot sign in to a page of this server, on which a person says that it is done.";
+
+const EMPTY_FORM =
+  "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
+
+/** The questions of one context, made with the first of them. */
+export class Asking {
+  #open = 0;
+
+  /** @param work asks for the author; another one once a call has become a task */
+  constructor(public work: Work) {}
+
+  /** True while a question waits for its answer. */
+  get isOpen(): boolean {
+    return this.#open > 0;
+  }
+
+  async ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    if ("url" in question) {
+      const answer = await this.#askOnPage(question);
+      if (answer) return answer as AnswerTo<Q>;
+    }
+    this.#requireElicitation("url" in question);
+    let mistake: FormError | undefined;
+    for (let attempt = 1;; attempt++) {
+      const { key } = question;
+      const result = await this.#request(
+        "elicitation/create",
+        elicitationParams(question, this.work, mistake),
+        key && attempt > 1 ? `${key}#${attempt}` : key,
+      );
+      if (isEmptyForm(question)) this.work.advise?.(EMPTY_FORM);
+      try {
+        return parseAnswer(question, result) as AnswerTo<Q>;
+      } catch (error) {
+        if (!(error instanceof FormError)) return await this.#cut(error);
+        if (attempt === FORM_ATTEMPTS) throw error;
+        mistake = error;
+      }
+    }
+  }
+
+  async sample(
+    request: CreateMessageRequestParams,
+  ): Promise<CreateMessageResult> {
+    const withTools = request.tools !== undefined;
+    this.#requireCapability(
+      "sampling",
+      (sampling) => !withTools || "tools" in sampling,
+      withTools ? { tools: {} } : {},
+    );
+    const result = await this.#request(
+      "sampling/createMessage",
+      request as unknown as JsonObject,
+    );
+    if (typeof result.model !== "string" || result.content === undefined) {
+      return await this.#cut(
+        invalidParams("A sampling result must have a model and content"),
+      );
+    }
+    return result as unknown as CreateMessageResult;
+  }
+
+  async roots(): Promise<Root[]> {
+    this.#requireCapability("roots", () => true, {});
+    const { roots } = await this.#request("roots/list", {});
+    if (!Array.isArray(roots)) {
+      return await this.#cut(
+        invalidParams("A roots result must have an array of roots"),
+      );
+    }
+    return roots as Root[];
+  }
+
+  /**
+   * Asks on a page of ours: what has to be done there, and what a client cannot
+   * show. Undefined where the client opens the address itself, or no page is
+   * the caller's.
+   */
+  async #askOnPage(
+    question: Extract<Question, { url: string }>,
+  ): Promise<Elicited<undefined> | undefined> {
+    const work = this.work;
+    const { visits, client: { capabilities: { elicitation } } } = work;
+    const isOpener = isObject(elicitation) && "url" in elicitation;
+    const mustBeDone = question.until === "done";
+    if (isOpener && !mustBeDone) return undefined;
+    if (!visits) {
+      if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
+      return undefined;
+    }
+    const asks = isOpener && !work.keepAnswer;
+    const ask = () =>
+      askOnPage(
+        work,
+        visits,
+        question,
+        asks
+          ? (params, key) => this.#request("elicitation/create", params, key)
+          : undefined,
+      );
+    return await this.#orCut(() =>
+      work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
+    );
+  }
+
+  /** Checks that the client asks in the form that is needed. */
+  #requireElicitation(url: boolean): void {
+    this.#requireCapability(
+      "elicitation",
+      (elicitation) =>
+        url
+          ? "url" in elicitation
+          : !("url" in elicitation) || "form" in elicitation,
+      { [url ? "url" : "form"]: {} },
+    );
+  }
+
+  /** Asks the client, whose refusal is the only thing that it throws. */
+  async #request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject> {
+    return await this.#orCut(() => this.work.request(method, params, key));
+  }
+
+  /** Waits for the person, unless the run has ended. */
+  async #orCut<T>(ask: () => Promise<T>): Promise<T> {
+    const { authored } = this.work;
+    if (authored?.reason !== undefined) {
+      authored.goesOn();
+      // Never settled: nothing that a run asks after its end is wanted.
+      return await new Promise(() => {});
+    }
+    this.#open++;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof QuestionError) throw error;
+      return await this.#cut(error);
+    } finally {
+      this.#open--;
+    }
+  }
+
+  /**
+   * Ends the run with an error. No answer is no answer: what the author does
+   * without one is not wanted.
+   */
+  async #cut(error: unknown): Promise<never> {
+    const { authored } = this.work;
+    if (!authored) throw error;
+    return await authored.cut(error);
+  }
+
+  /**
+   * Checks that the client declared a capability (MCP 2026-07-28, Base
+   * Protocol).
+   */
+  #requireCapability(
+    name: string,
+    isEnough: (capability: JsonObject) => boolean,
+    needed: JsonObject,
+  ): void {
+    const capability = this.work.client.capabilities[name];
+    if (isObject(capability) && isEnough(capability)) return;
+    const message =
+      `The client does not support ${name} in the form that is needed`;
+    // 2025 has no code for this. As a tool error, the model can try another
+    // way.
+    if (!this.work.stateless) throw new ToolError(message);
+    throw new RpcError(
+      RpcCode.missingCapability,
+      message,
+      { status: 400, data: { requiredCapabilities: { [name]: needed } } },
+    );
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The work that a context speaks for.
+ *
+ * @module
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import type { Durable, McpClient } from "../../authoring/context.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
+import type { Caller, Upstream } from "../../caller.ts";
+import type { JsonObject } from "../../json.ts";
+import type { ChangeStore } from "../../store/changes.ts";
+import type { RequestId } from "../wire/messages.ts";
+import type { AuthoredRun } from "./authored_run.ts";
+import type { Link, Visits } from "./visits.ts";
+
+/**
+ * The work that a context belongs to: a request, or a task that goes on after
+ * it.
+ */
+export interface Work {
+  /** True if the client belongs to the generation without sessions. */
+  readonly stateless: boolean;
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly requestId: string;
+  readonly client: McpClient;
+  readonly meta: JsonObject;
+  /** The token for progress; undefined if the client did not ask for it. */
+  readonly progressToken?: RequestId;
+  /** The least severe level the client wants; undefined: no messages at all. */
+  readonly logLevel?: LoggingLevel;
+  readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
+  /** The author's code, which may have to end in the middle. */
+  readonly authored?: AuthoredRun;
+  /** Waits in durable work for a word from outside. */
+  wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
+  /** Tells why there is no `upstream`; absent: its caller has none. */
+  readonly lacksUpstream?: string;
+  /** The steps of durable work. */
+  readonly durable?: Durable;
+  /**
+   * Asks on a page once, and keeps the answer. Only of durable work, whose
+   * client hears of the page by its status.
+   */
+  keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
+  /** Questions on pages of ours; undefined: its caller has none. */
+  readonly visits?: Visits;
+  /** Tells the author, in the log and once, what to do better. */
+  advise?(message: string): void;
+  /**
+   * Asks the client and gives its result. `key` names the question if the tool
+   * gave it one; otherwise its position does.
+   *
+   * @throws {QuestionError} when the client answers with an error; anything
+   * else that it throws means that no one has answered
+   */
+  request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject>;
+  /**
+   * Gives a link to a client that opens no pages: in a result that ends the run,
+   * for good, or in the status of a task, which goes on.
+   */
+  showLink?(link: Link): Promise<void>;
+  /**
+   * True if the question of this key may be asked once more. Only of a 2026
+   * request, which cannot be held for as long as a person needs.
+   */
+  mayAskAgain?(key: string): boolean;
+  /** Sends a notification that belongs to the request. */
+  notify(method: string, params: JsonObject): Promise<void>;
+}
