@@ -101,7 +101,7 @@ export type {
   StepContext,
   StepOptions,
 } from "./authoring/durable.ts";
-export type { WaitOptions } from "./authoring/moment.ts";
+export type { WaitOptions } from "./authoring/durable.ts";
 export {
   type MaybePromise,
   type Service,
@@ -127,7 +127,8 @@ export type {
   Upstream,
 } from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
-export type { DecidePermissions, Person } from "./auth/rules/permissions.ts";
+export type { DecidePermissions } from "./auth/rules/permissions.ts";
+export type { Person } from "./auth/rules/person.ts";
 export {
   type Provider,
   UpstreamError,

@@ -22,7 +22,6 @@ import type { PeopleStore } from "../../store/people.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StepFailureStore } from "../../store/step_failures.ts";
 import type { StepStore } from "../../store/steps.ts";
-import type { TaskListStore } from "../../store/task_list.ts";
 import type { TaskRunStore } from "../../store/task_runs.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
@@ -88,7 +87,6 @@ export interface AccountServices {
   sessions: SessionStore;
   stepFailures: StepFailureStore;
   steps: StepStore;
-  taskList: TaskListStore;
   taskRuns: TaskRunStore;
   tasks: TaskStore;
   waits: WaitStore;

@@ -9,7 +9,7 @@ import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/redirect.ts";
-import { endOfAll } from "../grants/end_all.ts";
+import { endOfAll } from "../grants/end_grant.ts";
 import {
   type Grant,
   isPassing,

@@ -34,7 +34,7 @@ const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
 function ownWork(
-  { baseUrl, permissions, grants, tasks, taskList }: AccountServices,
+  { baseUrl, permissions, grants, tasks }: AccountServices,
 ) {
   const resource = resourceOf(baseUrl);
 
@@ -67,7 +67,7 @@ function ownWork(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const binding = bindingOfPerson(session);
-      const listed = await taskList.newest(binding, MOST_TASKS);
+      const listed = await tasks.newest(binding, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)

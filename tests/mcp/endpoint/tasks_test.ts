@@ -6,7 +6,8 @@ import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { TASK_SECONDS } from "../../../src/store/task_record.ts";
-import { CONFIRM_SECONDS, taskStore } from "../../../src/store/tasks.ts";
+import { CONFIRM_SECONDS } from "../../../src/store/leases.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { outcome, refusal, resultOf } from "../../kit/answer.ts";
@@ -352,9 +353,7 @@ Deno.test("the log names a task where it begins, and tells under that name how i
     const more = name === "build" ? { arguments: { n: 1 } } : {};
     const { taskId } = await resultOf(call(server, name, more));
     if (outcome === "cancelled") {
-      await resultOf(
-        server.call("tasks/cancel", { taskId }, { capabilities }),
-      );
+      await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
     }
     await until(() => told("Task", taskId) !== undefined);
     assert.deepEqual(told("Request", taskId), [name, "ok"]);
