@@ -4,10 +4,8 @@
  *
  * @module
  */
+import type { Loose } from "./host_view.ts";
 import type { Client, SignIn, TaskState } from "../client/mod.ts";
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
 
 /** Requests of the page's server. */
 export interface DevClient {

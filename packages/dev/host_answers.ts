@@ -3,13 +3,11 @@
  *
  * @module
  */
+import type { Loose } from "./host_view.ts";
 import type { DevClient } from "./dev_client.ts";
 import type { MessageLog } from "./message_log.ts";
 import type { Remembered } from "./page_memory.ts";
 import type { Palette } from "./palette.ts";
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
 
 /** Answers requests; it throws what the host refuses. */
 export interface HostAnswers {

@@ -8,12 +8,9 @@
 import { Client, SignIn } from "../client/mod.ts";
 import { devClient } from "./dev_client.ts";
 import { hostAnswers } from "./host_answers.ts";
-import { hostView } from "./host_view.ts";
+import { hostView, type Loose } from "./host_view.ts";
 import { messageLog } from "./message_log.ts";
 import { pageMemory } from "./page_memory.ts";
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
 
 /** Gives the arguments to start with: defaults and examples, if there are any. */
 function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {

@@ -6,8 +6,9 @@
  * @see MCP Apps 2026-01-26, Communication Protocol
  */
 
+/** A value of a page, or of the wire, that is not checked. */
 // deno-lint-ignore no-explicit-any
-type Loose = any;
+export type Loose = any;
 
 /** The window of a frame, and the window that receives its messages. */
 interface Windows {

@@ -5,10 +5,7 @@
  * @module
  */
 
-import type { HostDuties } from "./host_view.ts";
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
+import type { HostDuties, Loose } from "./host_view.ts";
 
 /** The list, and the maker of elements. */
 export interface MessageLog {

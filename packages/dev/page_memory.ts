@@ -4,9 +4,7 @@
  *
  * @module
  */
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
+import type { Loose } from "./host_view.ts";
 
 /** The state. */
 export interface Remembered {

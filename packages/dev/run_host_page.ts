@@ -4,11 +4,8 @@
  * @module
  */
 import type { PARTS } from "./host_parts.ts";
-import type { HOST_OPTIONS, HostedView } from "./host_view.ts";
+import type { HOST_OPTIONS, HostedView, Loose } from "./host_view.ts";
 import type { Palette } from "./palette.ts";
-
-// deno-lint-ignore no-explicit-any
-type Loose = any;
 
 /**
  * Runs the page. The source text of this function is put into it, so everything

@@ -9,9 +9,13 @@ import type { Config } from "../settings/config.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
 import { isForModels } from "../mcp/catalogue/view_resource.ts";
-import { aiCatalog, CATALOG_TYPE } from "./ai_catalog.ts";
 import { llmsText } from "./llms_text.ts";
-import { CARD_TYPE, serverCard } from "./server_card.ts";
+import {
+  aiCatalog,
+  CARD_TYPE,
+  CATALOG_TYPE,
+  serverCard,
+} from "./server_card.ts";
 
 const MAX_AGE_SECONDS = 3600;
 

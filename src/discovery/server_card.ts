@@ -1,7 +1,9 @@
 /**
- * The server card, which directories read before anyone connects.
+ * The server card, which directories read before anyone connects, and the
+ * catalogue of a host, which has the addresses of the cards of its servers.
  *
- * @see SEP-2127; `SERVER_CARD=false` takes the card away
+ * @see SEP-2127; `SERVER_CARD=false` takes both away
+ * @see Agent-Card/ai-catalog, version 1.0
  * @module
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
@@ -72,4 +74,31 @@ function suffixOf(name: string): string {
 
 function cut(text: string): string {
   return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+}
+
+/** The media type of the catalogue. */
+export const CATALOG_TYPE = "application/ai-catalog+json";
+
+/** Makes the document at `/.well-known/ai-catalog.json`. */
+export function aiCatalog(
+  { card, baseUrl, operator }: {
+    card: ServerCard;
+    /** Without a trailing slash. */
+    baseUrl: string;
+    /** The operator of the host. */
+    operator?: string;
+  },
+) {
+  const displayName = card.title ?? card.name;
+  const suffix = card.name.slice(card.name.indexOf("/") + 1);
+  return {
+    specVersion: "1.0",
+    host: { displayName: operator ?? displayName },
+    entries: [{
+      identifier: `urn:air:${new URL(baseUrl).hostname}:mcp:${suffix}`,
+      displayName,
+      type: CARD_TYPE,
+      url: `${card.remotes[0].url}/server-card`,
+    }],
+  };
 }

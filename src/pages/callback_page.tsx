@@ -31,48 +31,45 @@ interface CallbackProps extends PageProps {
   origins: readonly string[];
 }
 
-/** The text of the page. The parameters' own words are never shown. */
-interface OutcomeInWords {
-  title: string;
-  words: string;
-}
-
-const APPROVED: OutcomeInWords = {
-  title: "Almost done",
-  words: "You approved, and the app is finishing the connection.",
-};
-const FAILED: OutcomeInWords = {
-  title: "Not connected",
-  words: "Signing in did not work. Start again from the app.",
-};
-const NOTHING: OutcomeInWords = {
-  title: "Nothing to see here",
-  words: "Apps send people here at the end of signing in. Start from the app.",
-};
+/** The title and the words for an outcome; never the parameters' own. */
+type OutcomeInWords = readonly [title: string, words: string];
 
 /** Errors of RFC 6749 §4.1.2.1 that mean something to a person. */
 const ERRORS: ReadonlyMap<string, OutcomeInWords> = new Map([
-  ["access_denied", {
-    title: "Not connected",
-    words: "Access was denied, and the app got nothing.",
-  }],
-  ["temporarily_unavailable", {
-    title: "Not connected yet",
-    words: "Signing in is not possible at the moment. Try again in a minute.",
-  }],
+  ["access_denied", [
+    "Not connected",
+    "Access was denied, and the app got nothing.",
+  ]],
+  ["temporarily_unavailable", [
+    "Not connected yet",
+    "Signing in is not possible at the moment. Try again in a minute.",
+  ]],
 ]);
 
 function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
-  if (message === undefined) return NOTHING;
-  if ("code" in message) return APPROVED;
-  return ERRORS.get(message.error) ?? FAILED;
+  if (message === undefined) {
+    return [
+      "Nothing to see here",
+      "Apps send people here at the end of signing in. Start from the app.",
+    ];
+  }
+  if ("code" in message) {
+    return [
+      "Almost done",
+      "You approved, and the app is finishing the connection.",
+    ];
+  }
+  return ERRORS.get(message.error) ?? [
+    "Not connected",
+    "Signing in did not work. Start again from the app.",
+  ];
 }
 
 /** The outcome as text, and an offer to close the window. */
 export function CallbackPage(
   { message, origins, ...page }: CallbackProps,
 ) {
-  const { title, words } = outcomeOf(message);
+  const [title, words] = outcomeOf(message);
   return (
     <Layout
       {...page}

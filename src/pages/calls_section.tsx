@@ -80,26 +80,19 @@ export function CallsSection(
       ])}
     >
       <form class="filter" method="get" action={`${base}/account/calls`}>
-        {isForOperators && (
+        {Object.entries({ ...isForOperators && { person }, client }).map((
+          [name, value],
+        ) => (
           <label>
-            Person
+            {name === "person" ? "Person" : "Client"}
             <input
               type="text"
-              name="person"
-              value={person ?? ""}
+              name={name}
+              value={value ?? ""}
               autocomplete="off"
             />
           </label>
-        )}
-        <label>
-          Client
-          <input
-            type="text"
-            name="client"
-            value={client ?? ""}
-            autocomplete="off"
-          />
-        </label>
+        ))}
         <label>
           Outcome
           <select name="outcome">

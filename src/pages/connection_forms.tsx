@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { Child } from "@hono/hono/jsx";
 import { AccountForm, type FormPage } from "./form.tsx";
 import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
 
@@ -39,52 +40,64 @@ export function EndForm(
   );
 }
 
-/** The buttons that a connection shows at once. */
-export function ConnectionButtons(
-  {
-    connection: { grantId, pausedAt, isPassing },
-    grantIds = [grantId],
-    of,
-    ...form
-  }: FormPage & {
-    /** The grants that end; by default one, with all of its connection. */
-    grantIds?: readonly string[];
-    connection: {
-      grantId: string;
-      /** Undefined: it is not paused. */
-      pausedAt?: number;
-      /** True if its client gets another grant without asking. */
-      isPassing?: boolean;
-    };
-    of: string;
+/** The row of a connection or an access token, with its forms. */
+export function ConnectionRow(
+  { name, title, grantIds, scopes, isPassing, isPaused, ...rest }: FormPage & {
+    /** For people who hear a button without its row. */
+    name: string;
+    /** The name, as the row shows it. */
+    title: Child;
+    /** The grants that End ends; the first stands for its connection. */
+    grantIds: readonly string[];
+    scopes: readonly ScopeInWords[];
+    /** True if its client gets another grant without asking. */
+    isPassing?: boolean;
+    isPaused: boolean;
+    /** The address of its latest calls; undefined where none are kept. */
+    callsHref?: string;
+    children: Child;
   },
 ) {
-  const isPaused = pausedAt !== undefined;
+  const { callsHref, children, ...form } = rest;
+  const grant = { grant: grantIds[0] };
   return (
-    <div class="buttons">
-      {!isPassing && (
-        <AccountForm
-          {...form}
-          to={isPaused ? "/account/resume" : "/account/pause"}
-          fields={{ grant: grantId }}
-        >
-          <button class="quiet" type="submit">
-            {isPaused ? "Resume" : "Pause"}
-            <span class="visually-hidden">{` ${of}`}</span>
-          </button>
-        </AccountForm>
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">{title}</h2>
+        <div class="buttons">
+          {!isPassing && (
+            <AccountForm
+              {...form}
+              to={isPaused ? "/account/resume" : "/account/pause"}
+              fields={grant}
+            >
+              <button class="quiet" type="submit">
+                {isPaused ? "Resume" : "Pause"}
+                <span class="visually-hidden">{` ${name}`}</span>
+              </button>
+            </AccountForm>
+          )}
+          <EndForm {...form} grantIds={grantIds} label="End" of={name} />
+        </div>
+      </div>
+      {children}
+      {callsHref !== undefined && (
+        <p class="small">
+          <a href={callsHref}>
+            Latest calls<span class="visually-hidden">{` of ${name}`}</span>
+          </a>
+        </p>
       )}
-      <EndForm {...form} grantIds={grantIds} label="End" of={of} />
-    </div>
+      <NarrowForm {...form} grant={grant} scopes={scopes} of={name} />
+    </li>
   );
 }
 
-/** Boxes for the scopes of a connection, closed at first. */
-export function NarrowForm(
-  { grantId, scopes, of, ...form }: FormPage & {
-    grantId: string;
+/** Boxes for the scopes that a person may take away, closed at first. */
+function NarrowForm(
+  { grant, scopes, of, ...form }: FormPage & {
+    grant: Readonly<Record<string, string>>;
     scopes: readonly ScopeInWords[];
-    /** The connection's name, for people who hear a button without its row. */
     of: string;
   },
 ) {
@@ -99,7 +112,7 @@ export function NarrowForm(
       <AccountForm
         {...form}
         to="/account/narrow"
-        fields={{ grant: grantId }}
+        fields={grant}
         autocomplete="off"
         class="narrow"
       >

@@ -14,7 +14,7 @@ import {
   destinationOf,
   DomainBadge,
 } from "./client_name.tsx";
-import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
+import { ConnectionRow } from "./connection_forms.tsx";
 import { displayName } from "./display_name.ts";
 import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
@@ -106,47 +106,6 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
-/** The row of a connection or an access token, with its buttons. */
-export function ConnectionRow(
-  { name, title, connection, grantIds, scopes, callsHref, children, ...form }:
-    & FormPage
-    & Pick<Parameters<typeof ConnectionButtons>[0], "connection" | "grantIds">
-    & {
-      name: string;
-      /** The name, as the row shows it. */
-      title: Child;
-      /** The scopes that the person may take away. */
-      scopes: readonly ScopeInWords[];
-      /** The address of its latest calls; undefined where none are kept. */
-      callsHref?: string;
-      children: Child;
-    },
-) {
-  const { grantId } = connection;
-  return (
-    <li>
-      <div class="row-head">
-        <h2 class="row-title">{title}</h2>
-        <ConnectionButtons
-          {...form}
-          connection={connection}
-          grantIds={grantIds}
-          of={name}
-        />
-      </div>
-      {children}
-      {callsHref !== undefined && (
-        <p class="small">
-          <a href={callsHref}>
-            Latest calls<span class="visually-hidden">{` of ${name}`}</span>
-          </a>
-        </p>
-      )}
-      <NarrowForm {...form} grantId={grantId} scopes={scopes} of={name} />
-    </li>
-  );
-}
-
 function ClientRow(
   { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
 ) {
@@ -167,13 +126,11 @@ function ClientRow(
             : <DomainBadge domain={client.domain} />}
         </>
       }
-      connection={{
-        ...newest,
-        pausedAt: connections.find((it) => it.pausedAt !== undefined)?.pausedAt,
-      }}
       grantIds={newest.isPassing
         ? connections.map(({ grantId }) => grantId)
-        : undefined}
+        : [newest.grantId]}
+      isPassing={newest.isPassing}
+      isPaused={connections.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}
       callsHref={client.callsHref}
     >

@@ -6,12 +6,8 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import { ClientName } from "./client_name.tsx";
-import {
-  ConnectionRow,
-  CutNote,
-  MayUse,
-  PausedNote,
-} from "./connections_section.tsx";
+import { ConnectionRow } from "./connection_forms.tsx";
+import { CutNote, MayUse, PausedNote } from "./connections_section.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { displayName } from "./display_name.ts";
 import { AccountForm, type FormPage } from "./form.tsx";
@@ -160,7 +156,8 @@ function TokenRow(
       {...form}
       name={name}
       title={<bdi>{name}</bdi>}
-      connection={token}
+      grantIds={[token.grantId]}
+      isPaused={token.pausedAt !== undefined}
       scopes={scopes}
       callsHref={token.callsHref}
     >

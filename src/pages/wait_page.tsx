@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page of one question: who asks it, where its address leads, and the
- * person's answer.
+ * The questions that wait for a person, and the page of one: who asks it, where
+ * its address leads, and the person's answer.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { type AskingClient, AskingName, ClientName } from "./client_name.tsx";
 import { displayName } from "./display_name.ts";
 import { AccountForm } from "./form.tsx";
 import { CardPage, Fact, type PageProps } from "./layout.tsx";
+import { Moment } from "./moment.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
 /** The answers of a person. */
@@ -183,5 +184,61 @@ export function WaitSignInPage(
       </p>
       <SignInForm base={page.base} back={`wait/${id}`} options={options} />
     </CardPage>
+  );
+}
+
+/** An open question, for the page of its person. Times are epoch seconds. */
+export interface WaitInWords {
+  id: string;
+  client: AskingClient;
+  tool: string;
+  /** The author's words. */
+  message: string;
+  createdAt: number;
+}
+
+/** The most characters of a message in the list. */
+const LISTED_CHARACTERS = 200;
+
+/** A person's open questions; nothing where there are none. */
+export function WaitingSection(
+  { base = "", waits, now }: {
+    /** Path of the public address; empty at a root. */
+    base?: string;
+    /** Newest first. */
+    waits: readonly WaitInWords[];
+    now: number;
+  },
+) {
+  if (waits.length === 0) return null;
+  return (
+    <section>
+      <h2>Waiting for you</h2>
+      <div class="card">
+        <ul class="rows">
+          {waits.map(({ id, client, tool, message, createdAt }) => (
+            <li>
+              <div class="row-head">
+                <h3 class="row-title">
+                  <AskingName client={client} />
+                </h3>
+                <a class="button quiet" href={`${base}/wait/${id}`}>
+                  Answer
+                  <span class="visually-hidden">
+                    {` ${displayName(client.name)}, ${tool}`}
+                  </span>
+                </a>
+              </div>
+              <p class="said">
+                <bdi>{shownMessage(message, LISTED_CHARACTERS)}</bdi>
+              </p>
+              <p class="small soft">
+                Asked by <code>{tool}</code> <Moment at={createdAt} now={now} />
+              </p>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
   );
 }

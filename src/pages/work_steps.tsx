@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Child } from "@hono/hono/jsx";
 import { visible } from "../log/log_line.ts";
 import { Moment, Upcoming } from "./moment.tsx";
 import { shownMessage } from "./wait_page.tsx";
@@ -80,7 +79,9 @@ export function WorkSteps(
                 {TONES[step.state][0]}
               </span>
             </div>
-            <p class="small soft">{timesOf(step, now)}</p>
+            <p class="small soft">
+              <When {...step} now={now} />
+            </p>
             {step.said !== undefined && (
               <p class="small said">
                 <bdi>{shownMessage(step.said, SAID_CHARACTERS)}</bdi>
@@ -93,39 +94,29 @@ export function WorkSteps(
   );
 }
 
+/** The words before a time that is not simply past, and how it is told. */
+const TIMES: Partial<
+  Record<StepInWords["state"], [lead: string, Time: typeof Moment]>
+> = {
+  running: ["Since ", Moment],
+  sleeping: ["Until ", Upcoming],
+  awaiting: ["Until ", Upcoming],
+  tried: ["next try ", Upcoming],
+};
+
 /** Tells when, and at which try. */
-function timesOf(
-  { state, at, tries = 0, most }: StepInWords,
-  now: number,
-): Child {
-  const of = most === undefined ? "" : ` of ${most}`;
-  const count = most === undefined && tries < 2 ? "" : `Tried ${tries}${of}`;
-  switch (state) {
-    case "running":
-      return (
-        <>
-          Since <Moment at={at} now={now} />
-        </>
-      );
-    case "sleeping":
-    case "awaiting":
-      return (
-        <>
-          Until <Upcoming at={at} now={now} />
-        </>
-      );
-    case "tried":
-      return (
-        <>
-          {count}, next try <Upcoming at={at} now={now} />
-        </>
-      );
-    default:
-      return (
-        <>
-          {count && `${count}, `}
-          <Moment at={at} now={now} />
-        </>
-      );
-  }
+function When(
+  { state, at, tries = 0, most, now }: StepInWords & { now: number },
+) {
+  const [lead, Time] = TIMES[state] ?? ["", Moment];
+  const isCounted = state === "tried" ||
+    lead === "" && (most !== undefined || tries > 1);
+  return (
+    <>
+      {isCounted &&
+        `Tried ${tries}${most === undefined ? "" : ` of ${most}`}, `}
+      {lead}
+      <Time at={at} now={now} />
+    </>
+  );
 }

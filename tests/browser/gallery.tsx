@@ -53,10 +53,10 @@ import { page } from "../../src/pages/respond.ts";
 import {
   NoWaitPage,
   WaitAnsweredPage,
+  WaitingSection,
   WaitPage,
   WaitSignInPage,
 } from "../../src/pages/wait_page.tsx";
-import { WaitingSection } from "../../src/pages/waiting_section.tsx";
 import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
 import {
   type WorkInWords,

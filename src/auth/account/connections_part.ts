@@ -6,7 +6,7 @@
 import { bindingOf, type Grant } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { ConnectionsSection } from "../../pages/connections_section.tsx";
-import { WaitingSection } from "../../pages/waiting_section.tsx";
+import { WaitingSection } from "../../pages/wait_page.tsx";
 import type { AccountPart } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 import { callsHref } from "./calls_part.ts";

@@ -16,10 +16,10 @@ import {
   NoWaitPage,
   type WaitAnswer,
   WaitAnsweredPage,
+  type WaitInWords,
   WaitPage,
   WaitSignInPage,
 } from "../../pages/wait_page.tsx";
-import type { WaitInWords } from "../../pages/waiting_section.tsx";
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { nameOf } from "../rules/person.ts";

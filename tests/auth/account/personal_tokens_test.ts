@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -28,27 +28,12 @@ function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   return startOAuthServer({ tools, ...options });
 }
 
-/** Cuts a page to one form, by its action. */
-function formOf(page: Arrival, action: string): Arrival {
-  const part = page.text.split("<form").slice(1).find((part) =>
-    part.includes(`action="${action}"`)
-  );
-  assert(part, `no form to ${action} in ${page.text}`);
-  return { ...page, text: `<form${part.split("</form>")[0]}` };
-}
-
-async function signIn(
+/** Signs someone in where they make their tokens. */
+function signIn(
   server: OAuthServer,
-  { as = "42", email = "jo@example.com", at = "/tokens" } = {},
-): Promise<{ browser: Browser; page: Arrival }> {
-  server.provider.subject = as;
-  server.provider.email = email;
-  const browser = server.browser();
-  const page = await browser.open(`${BASE_URL}/account${at}`);
-  return {
-    browser,
-    page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
-  };
+  who: { as?: string; email?: string; at?: string } = {},
+): Promise<AccountVisitor> {
+  return AccountVisitor.signIn(server, { at: "/tokens", ...who });
 }
 
 /** Fills in the form; the test browser ticks every box by itself. */
