@@ -127,7 +127,8 @@ export type {
   Upstream,
 } from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
-export type { DecidePermissions, Person } from "./auth/rules/permissions.ts";
+export type { DecidePermissions } from "./auth/rules/permissions.ts";
+export type { Person } from "./auth/rules/person.ts";
 export {
   type Provider,
   UpstreamError,

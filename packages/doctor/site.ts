@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject } from "../../src/json.ts";
-import { wholeTextOf } from "../../src/log/thrown.ts";
+import { wholeTextOf } from "../../src/thrown.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
 import {
   Client,

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { endOfAll } from "../../src/auth/grants/end_all.ts";
-import { grantsEnd } from "../../src/auth/grants/end_grant.ts";
+import { endOfAll, grantsEnd } from "../../src/auth/grants/end_grant.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { personData } from "../../src/auth/grants/person_data.ts";
 import { bindingOf } from "../../src/auth/rules/grant.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { LogEvent, LogOptions } from "../../src/log/log.ts";
-import { headOf, reasonsOf } from "../../src/log/thrown.ts";
+import { headOf, reasonsOf } from "../../src/thrown.ts";
 import { standardOutput } from "../../src/log/standard_output.ts";
 
 const REFERENCE = /\(reference ([\w-]+)\)/;

@@ -1,43 +1,11 @@
 /**
- * Token buckets by name. A bucket is one number: the time at which it will be
- * full again.
+ * The token buckets of this process, by name.
  *
- * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
+import { Filling, type Rate } from "../store/rate.ts";
 
-/** The size of a bucket, and the rate at which it fills. */
-export interface Rate {
-  burst: number;
-  perSecond: number;
-}
-
-/** The arithmetic of buckets of one size. */
-export class Filling {
-  readonly costMilliseconds: number;
-  readonly spanMilliseconds: number;
-
-  constructor({ burst, perSecond }: Rate) {
-    this.costMilliseconds = 1000 / perSecond;
-    this.spanMilliseconds = burst * this.costMilliseconds;
-  }
-
-  /**
-   * Takes at most `wish` tokens out of a bucket that is full again at `fullAt`;
-   * `spent` were given before, and are taken in any case. Gives the new time,
-   * and the milliseconds to wait for a token if none was given.
-   */
-  take(fullAt: number, time: number, { wish = 1, spent = 0 } = {}) {
-    // No debt, and nothing takes longer to fill than an empty one: clocks
-    // differ, and may be set back.
-    const empty = time + this.spanMilliseconds;
-    const cost = this.costMilliseconds;
-    const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
-    const given = Math.min(wish, Math.floor((empty - used) / cost + 1e-6));
-    const waitMilliseconds = given > 0 ? 0 : used + cost - empty;
-    return { given, waitMilliseconds, fullAt: used + given * cost };
-  }
-}
+export type { Rate } from "../store/rate.ts";
 
 /** The most buckets that are remembered; a full bucket need not be. */
 const MOST_BUCKETS = 10_000;

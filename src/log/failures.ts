@@ -6,7 +6,7 @@
  */
 import type { Logger } from "./log.ts";
 import type { Properties } from "./log_line.ts";
-import { headOf, reasonsOf } from "./thrown.ts";
+import { headOf, reasonsOf } from "../thrown.ts";
 
 const QUIET_MILLISECONDS = 1000;
 /** The most causes that are remembered; beyond it all are logged again. */

@@ -12,7 +12,7 @@ import {
   plainOf,
   reasonsOf,
   textOf,
-} from "./thrown.ts";
+} from "../thrown.ts";
 
 /** The severity of an event. */
 export type Severity = "debug" | "info" | "warning" | "error";

@@ -46,7 +46,7 @@ import {
   type WatchedProvider,
   watchProvider,
 } from "../auth/provider/reachability.ts";
-import { isError } from "../log/thrown.ts";
+import { isError } from "../thrown.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
 
 /** The parts of the routes. */

@@ -23,9 +23,13 @@ import { DurableRunner } from "../mcp/work/durable_runner.ts";
 import { resumeBy } from "../mcp/methods/durable_call.ts";
 import type { WaitPages } from "../mcp/exchange/visits.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
-import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
+import {
+  anonymousGate,
+  type Gate,
+  lateGate,
+  openGate,
+} from "../auth/doors/gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
-import { type Gate, lateGate, openGate } from "../auth/doors/gate.ts";
 import { originCheck } from "../auth/doors/origin.ts";
 import { staticDoors } from "../auth/doors/static_doors.ts";
 import { ChallengeError, HttpError } from "../errors.ts";

@@ -9,16 +9,14 @@ import type { Upstream } from "../caller.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { subjectIds } from "../settings/oauth.ts";
-import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
+import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
-import type { Gate } from "../auth/doors/gate.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
 import { staticDoors } from "../auth/doors/static_doors.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
+import { heldScopes } from "../auth/rules/held_scopes.ts";
 import type { Permissions } from "../auth/rules/permissions.ts";
 import { accessTokenVerifier } from "../auth/server/access_token_verifier.ts";
-import { heldGrants } from "../auth/server/held_grants.ts";
-import { mayHoldOf } from "../auth/server/may_hold.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import type { Database } from "../store/database.ts";
 import { grantStore } from "../store/grants.ts";
@@ -40,20 +38,15 @@ export async function callGate(
 ): Promise<Gate> {
   const { oauth, jwt } = auth;
   const { clock } = database;
-  const accessTokens = accessTokenStore(database);
-  const mayHold = oauth && mayHoldOf({ config: oauth, baseUrl, permissions });
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
   const gate = gateOfDoors({
-    oauth: oauth && mayHold && oauthDoor({
+    oauth: oauth && oauthDoor({
       baseUrl,
       scopes,
-      restore:
-        heldGrants({ accessTokens, mayHold, lifetimes: oauth.lifetimes, clock })
-          .restore,
-      verify: accessTokenVerifier({
+      ...accessTokenVerifier({
         baseUrl,
-        mayHold,
-        accessTokens,
+        mayHold: heldScopes({ ...oauth, baseUrl, permissions }),
+        accessTokens: accessTokenStore(database),
         grants: grantStore(database),
         lifetimes: oauth.lifetimes,
         providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },

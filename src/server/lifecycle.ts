@@ -7,7 +7,7 @@
 import type { Needing } from "../authoring/needs.ts";
 import type { Service } from "../authoring/service.ts";
 import type { Logger } from "../log/log.ts";
-import { messageOf } from "../log/thrown.ts";
+import { messageOf } from "../thrown.ts";
 import { detached, isCollected, startTelemetry } from "../telemetry/current.ts";
 
 /** A service did not start; `cause` is its exception. */

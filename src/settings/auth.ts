@@ -6,7 +6,7 @@
  */
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import { issuerId } from "../auth/rules/subject.ts";
-import type { TokenShape } from "../auth/rules/token_shape.ts";
+import type { TokenShape } from "../auth/rules/credential.ts";
 import { PROVIDER } from "./application.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";

@@ -16,8 +16,8 @@ import {
   type ListEntry,
   type ListKind,
   parseListEntry,
-  prefixOf,
 } from "../auth/rules/list_entry.ts";
+import { prefixOf } from "../auth/rules/membership.ts";
 import {
   parsePermissions,
   type PermissionRule,

@@ -22,7 +22,7 @@ import {
 import type { Write } from "./transaction.ts";
 import { deriveKey } from "../auth/rules/data_key.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import type { UpstreamTokens } from "../auth/provider/provider.ts";
+import type { UpstreamTokens } from "../auth/rules/upstream_tokens.ts";
 
 /**
  * The time for which a person stays signed in to the account page, in seconds.

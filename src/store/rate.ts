@@ -1,13 +1,46 @@
 /**
- * Token buckets that all processes take from, a part at a time. A record says
- * when its bucket is full again; it is changed under a check, so that no two
- * processes take the same.
+ * The rate at which token buckets fill, and those that all processes take from,
+ * a part at a time. A bucket is one number: the time at which it is full again.
+ * Its record is changed under a check, so that no two processes take the same.
  *
+ * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
-import { Filling, type Rate } from "../http/buckets.ts";
 import type { Database, Expiring } from "./database.ts";
 import { bucketKey } from "./keys.ts";
+
+/** The size of a bucket, and the rate at which it fills. */
+export interface Rate {
+  burst: number;
+  perSecond: number;
+}
+
+/** The arithmetic of buckets of one size. */
+export class Filling {
+  readonly costMilliseconds: number;
+  readonly spanMilliseconds: number;
+
+  constructor({ burst, perSecond }: Rate) {
+    this.costMilliseconds = 1000 / perSecond;
+    this.spanMilliseconds = burst * this.costMilliseconds;
+  }
+
+  /**
+   * Takes at most `wish` tokens out of a bucket that is full again at `fullAt`;
+   * `spent` were given before, and are taken in any case. Gives the new time,
+   * and the milliseconds to wait for a token if none was given.
+   */
+  take(fullAt: number, time: number, { wish = 1, spent = 0 } = {}) {
+    // No debt, and nothing takes longer to fill than an empty one: clocks
+    // differ, and may be set back.
+    const empty = time + this.spanMilliseconds;
+    const cost = this.costMilliseconds;
+    const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
+    const given = Math.min(wish, Math.floor((empty - used) / cost + 1e-6));
+    const waitMilliseconds = given > 0 ? 0 : used + cost - empty;
+    return { given, waitMilliseconds, fullAt: used + given * cost };
+  }
+}
 
 interface BucketRecord extends Expiring {
   /** The time when the bucket is full again, in epoch milliseconds. */

@@ -17,7 +17,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { methodName } from "../net/method.ts";
-import { errorNameOf } from "../log/thrown.ts";
+import { errorNameOf } from "../thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";

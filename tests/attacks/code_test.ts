@@ -210,23 +210,16 @@ attacks("servers cannot be mixed up", {
     }
   },
   "for a grant of one origin is none of another's": async () => {
-    const kv = await Deno.openKv(":memory:");
-    try {
-      await using here = await startTarget({ kv });
-      const { auth } = await here.person("jo");
-      await using there = await startTarget({
-        kv,
-        baseUrl: "http://127.0.0.1:4000",
-      });
-      const { status } = await there.call(
-        "tools/call",
-        { name: "whoami" },
-        auth,
-      );
-      assert.equal(status, 401);
-    } finally {
-      kv.close();
-    }
+    using kv = await Deno.openKv(":memory:");
+
+    await using here = await startTarget({ kv });
+    const { auth } = await here.person("jo");
+    await using there = await startTarget({
+      kv,
+      baseUrl: "http://127.0.0.1:4000",
+    });
+    const { status } = await there.call("tools/call", { name: "whoami" }, auth);
+    assert.equal(status, 401);
   },
 });
 

@@ -324,21 +324,18 @@ attacks("a stolen refresh token opens nothing", {
     assert.equal(answer, "400 invalid_grant");
   },
   "once its owner is off the list": async () => {
-    const kv = await Deno.openKv(":memory:");
-    try {
-      await using before = await startTarget({ kv });
-      const { client, tokens, auth } = await before.person("jo");
-      await using after = await startTarget({
-        kv,
-        environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
-      });
-      assert.equal(await statusOf(after, auth.authorization), 401);
-      client.server = after;
-      const answer = await refreshed(client, tokens.refresh_token);
-      assert.equal(answer, "400 invalid_grant");
-    } finally {
-      kv.close();
-    }
+    using kv = await Deno.openKv(":memory:");
+
+    await using before = await startTarget({ kv });
+    const { client, tokens, auth } = await before.person("jo");
+    await using after = await startTarget({
+      kv,
+      environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
+    });
+    assert.equal(await statusOf(after, auth.authorization), 401);
+    client.server = after;
+    const answer = await refreshed(client, tokens.refresh_token);
+    assert.equal(answer, "400 invalid_grant");
   },
 });
 

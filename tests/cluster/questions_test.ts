@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fingerprint } from "../../src/crypto/crypto.ts";
-import { Events, resultOf } from "../kit/answer.ts";
+import { Events, resultOf, statusOf } from "../kit/answer.ts";
 import type { Json } from "../kit/message.ts";
 import type { TestSession } from "../kit/server.ts";
 import { type Cluster, type Member, startCluster } from "../kit/cluster.ts";
@@ -28,9 +28,7 @@ async function answer(
   { id }: Json,
   result: Json,
 ): Promise<number> {
-  const response = await session.post({ jsonrpc: "2.0", id, result });
-  await response.body?.cancel();
-  return response.status;
+  return await statusOf(session.post({ jsonrpc: "2.0", id, result }));
 }
 
 /** Reads the one text of the message that ends a stream. */

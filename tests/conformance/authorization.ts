@@ -47,9 +47,7 @@ async function runSuite(url: string): Promise<boolean> {
   }).spawn();
   let printed = "";
   let signingIn: Promise<void> | undefined;
-  for await (
-    const chunk of suite.stdout.pipeThrough(new TextDecoderStream())
-  ) {
+  for await (const chunk of suite.stdout.pipeThrough(new TextDecoderStream())) {
     printed += chunk;
     const asked = /^http\S+\/authorize\?\S+$/m.exec(printed);
     if (asked) signingIn ??= signIn(asked[0]);

@@ -7,6 +7,7 @@ import {
   registryEntry,
 } from "../../src/discovery/registry_entry.ts";
 import type { ServerCard } from "../../src/discovery/server_card.ts";
+import { statusOf } from "../kit/answer.ts";
 import { SILENT } from "../kit/log.ts";
 
 async function withServer(
@@ -93,17 +94,12 @@ Deno.test("a document that has not changed is not sent again", () =>
       const first = await get(path);
       await first.body?.cancel();
       const etag = first.headers.get("etag")!;
-      assert.equal(
-        first.headers.get("access-control-expose-headers"),
-        "ETag",
-      );
+      assert.equal(first.headers.get("access-control-expose-headers"), "ETag");
       assert.match(first.headers.get("cache-control")!, /max-age=3600/);
       const again = await get(path, { "if-none-match": `"x", W/${etag}` });
       assert.equal(again.status, 304, path);
       assert.equal(again.body, null);
-      const other = await get(path, { "if-none-match": '"x"' });
-      assert.equal(other.status, 200);
-      await other.body?.cancel();
+      assert.equal(await statusOf(get(path, { "if-none-match": '"x"' })), 200);
     }
   }));
 
@@ -133,9 +129,7 @@ Deno.test("GET /.well-known/ai-catalog.json leads to the card", () =>
 Deno.test("SERVER_CARD=false takes the card and the catalogue away", () =>
   withServer(async (get) => {
     for (const path of ["/mcp/server-card", "/.well-known/ai-catalog.json"]) {
-      const response = await get(path);
-      assert.equal(response.status, 404, path);
-      await response.body?.cancel();
+      assert.equal(await statusOf(get(path)), 404, path);
     }
   }, { SERVER_CARD: "false" }));
 
@@ -148,9 +142,7 @@ Deno.test("GET /.well-known/openai-apps-challenge is the token alone, and 404 wi
     assert.equal(await response.text(), "t0k-en");
   }, { OPENAI_APPS_CHALLENGE: "t0k-en" });
   await withServer(async (get) => {
-    const response = await get(path);
-    assert.equal(response.status, 404);
-    await response.body?.cancel();
+    assert.equal(await statusOf(get(path)), 404);
   });
 });
 

@@ -46,10 +46,7 @@ function codes(cell: string): string[] {
 }
 
 Deno.test("docs/operate.md has every key under which something is kept about a person", async () => {
-  const kept = await rowsOf(
-    "docs/operate.md",
-    "What is kept about a person",
-  );
+  const kept = await rowsOf("docs/operate.md", "What is kept about a person");
   const keys = await rowsOf("docs/architecture.md", "Keys");
   const named = new Set(kept.flatMap(([, cell]) => codes(cell)));
   assert.deepEqual(

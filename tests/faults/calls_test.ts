@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { BASE_URL } from "../kit/server.ts";
-import { Events, isStream, messagesOf } from "../kit/answer.ts";
+import { Events, isStream, messagesOf, statusOf } from "../kit/answer.ts";
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
 import { FAULTS } from "../kit/faulty_kv.ts";
@@ -79,10 +79,7 @@ testFaults("a session", { tools: [greet] }, async (line) => {
     }
   };
   const level = rpc("logging/setLevel", { level: "debug" });
-  assert.equal(
-    (await persistent(() => line.post(level, session))).status,
-    200,
-  );
+  assert.equal((await persistent(() => line.post(level, session))).status, 200);
   const call = rpc("tools/call", { name: "greet", arguments: {} });
   const { result } = await persistent(() => line.post(call, session));
   assert.equal(result.content[0].text, "hello");
@@ -121,9 +118,7 @@ testFaults("a question", { tools: [confirm] }, async (line) => {
   const { id, method } = await events.read();
   assert.equal(method, "elicitation/create");
   const answer = { jsonrpc: "2.0", id, result: ANSWER };
-  const accepted = await persistent(answer);
-  await accepted.body?.cancel();
-  assert.equal(accepted.status, 202);
+  assert.equal(await statusOf(persistent(answer)), 202);
   const { result } = await events.read();
   assert.equal(result.content[0].text, LARGE);
   await events.close();

@@ -6,7 +6,7 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { type HeadersOf, initialize, type Json, rpc } from "../kit/message.ts";
-import { resultOf } from "../kit/answer.ts";
+import { resultOf, statusOf, textOf } from "../kit/answer.ts";
 import { BASE_URL, startServer } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";
 import {
@@ -182,15 +182,16 @@ for (const generation of ["2025", "2026"] as const) {
       assert.match(challenge, /resource_metadata="[^"]+"/);
       assert.match(challenge, new RegExp(` scope="${scope}"$`));
     }
-    const read = await stranger("resources/read", {
-      uri: "note://mail",
-    }, CHATGPT);
-    assert.equal(read.status, 401);
-    await read.body?.cancel();
-    const { content } = await resultOf(
-      narrow("tools/call", call("mail"), CHATGPT),
+    assert.equal(
+      await statusOf(stranger("resources/read", {
+        uri: "note://mail",
+      }, CHATGPT)),
+      401,
     );
-    assert.equal(content[0].text, "mail");
+    assert.equal(
+      await textOf(narrow("tools/call", call("mail"), CHATGPT)),
+      "mail",
+    );
   });
 }
 
@@ -228,15 +229,12 @@ Deno.test("a wrong key in its own header is 401 and never a stranger, a right on
     AUTH_ANONYMOUS: "true",
   };
   await using server = await startServer({ tools, env });
-  const statusOf = async (name: string, headers: HeadersOf) => {
-    const response = await server.call("tools/call", call(name), { headers });
-    await response.body?.cancel();
-    return response.status;
-  };
-  assert.equal(await statusOf("whoami", {}), 200);
-  assert.equal(await statusOf("mail", {}), 401);
-  assert.equal(await statusOf("whoami", { "x-api-key": "wrong" }), 401);
-  assert.equal(await statusOf("mail", { "x-api-key": API_KEY }), 200);
+  const statusFor = (name: string, headers: HeadersOf) =>
+    statusOf(server.call("tools/call", call(name), { headers }));
+  assert.equal(await statusFor("whoami", {}), 200);
+  assert.equal(await statusFor("mail", {}), 401);
+  assert.equal(await statusFor("whoami", { "x-api-key": "wrong" }), 401);
+  assert.equal(await statusFor("mail", { "x-api-key": API_KEY }), 200);
   // No one can sign in here, so ChatGPT gets no security schemes.
   const { tools: [listed] } = await resultOf(server.call("tools/list"));
   assert(!("securitySchemes" in listed));
@@ -244,12 +242,10 @@ Deno.test("a wrong key in its own header is 401 and never a stranger, a right on
 
 /** Opens a session, and gives the status of a request of each caller in it. */
 async function openSession(server: OAuthServer, opener: HeadersOf) {
-  const opened = await server.post(initialize("2025-11-25"), opener);
-  await opened.body?.cancel();
-  const sessionId = opened.headers.get("mcp-session-id")!;
+  const { id: sessionId } = await server.openSession({ headers: opener });
   return async (who: HeadersOf, method: "POST" | "DELETE") => {
     const body = JSON.stringify(rpc("tools/call", call("whoami")));
-    const response = await server.fetch("/mcp", {
+    return await statusOf(server.fetch("/mcp", {
       method,
       ...method === "POST" && { body },
       headers: {
@@ -258,9 +254,7 @@ async function openSession(server: OAuthServer, opener: HeadersOf) {
         "mcp-session-id": sessionId,
         ...who,
       },
-    });
-    await response.body?.cancel();
-    return response.status;
+    }));
   };
 }
 

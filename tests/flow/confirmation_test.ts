@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Environment } from "../../src/settings/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { statusOf } from "../kit/answer.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
@@ -102,9 +103,10 @@ for (
     assert.equal(ended.body.error, "invalid_grant");
     // The token of a minute ago goes with it.
     it.time.tick(2);
-    const called = await it.client.call(body.access_token, "open");
-    assert.equal(called.status, 401);
-    await called.body?.cancel();
+    assert.equal(
+      await statusOf(it.client.call(body.access_token, "open")),
+      401,
+    );
   });
 
   Deno.test(`an address of ${rule} counts for a day at a provider of one's own that does not say who people are`, async () => {
@@ -177,9 +179,10 @@ Deno.test("who changed their address since the sign-in makes no access token", a
 Deno.test("an access token is made by what the provider says now", async () => {
   await using it = await onAccount(STAFF);
   const { token } = await it.make();
-  const called = await new Client(it.server, "").call(token!, "read");
-  assert.equal(called.status, 200);
-  await called.body?.cancel();
+  assert.equal(
+    await statusOf(new Client(it.server, "").call(token!, "read")),
+    200,
+  );
   assert(it.provider.log.includes("identify"));
 });
 

@@ -201,10 +201,7 @@ const DOORS: Record<
     () => Promise.resolve({ "x-api-key": KEY }),
     ["done", "done", "done"],
   ],
-  "nothing": [
-    () => Promise.resolve({}),
-    ["sign in", "sign in", "unknown"],
-  ],
+  "nothing": [() => Promise.resolve({}), ["sign in", "sign in", "unknown"]],
 };
 
 /** Names a refusal; undefined if it is none. */

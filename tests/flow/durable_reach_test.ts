@@ -1,10 +1,10 @@
 /** Durable work that is taken over runs as the person who they are now. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { messageOf } from "../../src/log/thrown.ts";
+import { messageOf } from "../../src/thrown.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
-import { withKv } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import type { Json } from "../kit/message.ts";
 import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
 import { TAKEN_PER_CALLER } from "../../src/mcp/work/durable_runner.ts";
@@ -56,35 +56,34 @@ async function takenOver(
   check: (task: Json) => void,
   later: (client: Client) => OAuthServerOptions = () => ({}),
 ): Promise<void> {
-  await withKv(async (kv) => {
-    const { tools, tries } = reportTool();
-    const first = await startOAuthServer({ tools, kv });
-    const client = await Client.register(first);
-    const tokens = await client.connect({ scope: "report" });
-    const headers = { authorization: `Bearer ${tokens.access_token}` };
-    const { taskId } = await resultOf(
-      first.call("tools/call", { name }, { headers, capabilities }),
-    );
-    await until(() => tries() === 1);
-    // Its end does not end the task of a server that stops at the same time.
-    first.app.endStreams();
-    await first[Symbol.asyncDispose]();
-    await using server = await startOAuthServer({
-      tools,
-      kv,
-      ...later(client),
-    });
-    // Any request wakes it.
-    await (await server.fetch("/health")).body?.cancel();
-    let task: Json;
-    await until(async () => {
-      const found = await kv.get<Json>(["task", taskId]);
-      task = found.value;
-      return task.status !== "working";
-    });
-    const outcome = JSON.parse(task.outcome?.text ?? "null");
-    check({ ...task, outcome });
+  using kv = await Deno.openKv(":memory:");
+  const { tools, tries } = reportTool();
+  const first = await startOAuthServer({ tools, kv });
+  const client = await Client.register(first);
+  const tokens = await client.connect({ scope: "report" });
+  const headers = { authorization: `Bearer ${tokens.access_token}` };
+  const { taskId } = await resultOf(
+    first.call("tools/call", { name }, { headers, capabilities }),
+  );
+  await until(() => tries() === 1);
+  // Its end does not end the task of a server that stops at the same time.
+  first.app.endStreams();
+  await first[Symbol.asyncDispose]();
+  await using server = await startOAuthServer({
+    tools,
+    kv,
+    ...later(client),
   });
+  // Any request wakes it.
+  await (await server.fetch("/health")).body?.cancel();
+  let task: Json;
+  await until(async () => {
+    const found = await kv.get<Json>(["task", taskId]);
+    task = found.value;
+    return task.status !== "working";
+  });
+  const outcome = JSON.parse(task.outcome?.text ?? "null");
+  check({ ...task, outcome });
 }
 
 Deno.test("work that is taken over runs as its person, and has words for the provider's API that it lacks", () =>
@@ -118,52 +117,48 @@ Deno.test("work whose client the operator has blocked is not taken over", () =>
     environment: { OAUTH_BLOCKED: `client:${clientId}` },
   })));
 
-Deno.test("work that is taken over leaves room for that of others", () =>
-  withKv(async (kv) => {
-    const slow: string[] = [];
-    const hang = tool({
-      name: "hang",
-      task: { durable: true },
-      async run(_input, { step, caller }) {
-        await step("slow", async () => {
-          slow.push(caller.subject);
-          await new Promise(() => {});
-        }, { retries: 1 });
-        return "";
-      },
-    });
-    const count = (subject: string) =>
-      slow.filter((it) => it === subject).length;
-    const first = await startOAuthServer({ tools: [hang], kv });
-    const client = await Client.register(first);
-    const begin = async (subject: string, times: number) => {
-      first.provider.subject = subject;
-      const { access_token } = await client.connect();
-      const headers = { authorization: `Bearer ${access_token}` };
-      for (let n = 0; n < times; n++) {
-        const called = first.call("tools/call", { name: "hang" }, {
-          headers,
-          capabilities,
-        });
-        assert.equal((await resultOf(called)).resultType, "task");
-      }
-    };
-    await begin("42", TAKEN_PER_CALLER + 10);
-    await begin("43", 1);
-    await until(() => slow.length === TAKEN_PER_CALLER + 11);
-    first.app.endStreams();
-    await first[Symbol.asyncDispose]();
-    slow.length = 0;
-    await using second = await startOAuthServer({ tools: [hang], kv });
-    await until(async () => {
-      await (await second.fetch("/health")).body?.cancel();
-      const runs = await Array.fromAsync(
-        kv.list<Json>({ prefix: ["task-run"] }),
-      );
-      // Left to others: it is nobody's at once.
-      const left = runs.filter(({ value }) => value.isParked).length;
-      return left === 10 && slow.length === TAKEN_PER_CALLER + 1;
-    });
-    assert.equal(count("github:42"), TAKEN_PER_CALLER);
-    assert.equal(count("github:43"), 1);
-  }));
+test.inMemory("work that is taken over leaves room for that of others", async ({ kv }) => {
+  const slow: string[] = [];
+  const hang = tool({
+    name: "hang",
+    task: { durable: true },
+    async run(_input, { step, caller }) {
+      await step("slow", async () => {
+        slow.push(caller.subject);
+        await new Promise(() => {});
+      }, { retries: 1 });
+      return "";
+    },
+  });
+  const count = (subject: string) => slow.filter((it) => it === subject).length;
+  const first = await startOAuthServer({ tools: [hang], kv });
+  const client = await Client.register(first);
+  const begin = async (subject: string, times: number) => {
+    first.provider.subject = subject;
+    const { access_token } = await client.connect();
+    const headers = { authorization: `Bearer ${access_token}` };
+    for (let n = 0; n < times; n++) {
+      const called = first.call("tools/call", { name: "hang" }, {
+        headers,
+        capabilities,
+      });
+      assert.equal((await resultOf(called)).resultType, "task");
+    }
+  };
+  await begin("42", TAKEN_PER_CALLER + 10);
+  await begin("43", 1);
+  await until(() => slow.length === TAKEN_PER_CALLER + 11);
+  first.app.endStreams();
+  await first[Symbol.asyncDispose]();
+  slow.length = 0;
+  await using second = await startOAuthServer({ tools: [hang], kv });
+  await until(async () => {
+    await (await second.fetch("/health")).body?.cancel();
+    const runs = await Array.fromAsync(kv.list<Json>({ prefix: ["task-run"] }));
+    // Left to others: it is nobody's at once.
+    const left = runs.filter(({ value }) => value.isParked).length;
+    return left === 10 && slow.length === TAKEN_PER_CALLER + 1;
+  });
+  assert.equal(count("github:42"), TAKEN_PER_CALLER);
+  assert.equal(count("github:43"), 1);
+});

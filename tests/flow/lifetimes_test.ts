@@ -1,6 +1,7 @@
 /** Lifetimes that an operator sets, and changes while things are open. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { statusOf } from "../kit/answer.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { Client } from "../kit/client.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -25,9 +26,7 @@ async function startTwo(environment: Record<string, string>) {
 }
 
 async function statusAt(server: OAuthServer, token: string) {
-  const response = await new Client(server, "").call(token, "hello");
-  await response.body?.cancel();
-  return response.status;
+  return await statusOf(new Client(server, "").call(token, "hello"));
 }
 
 Deno.test("OAUTH_ACCESS_TOKEN_MINUTES counts for tokens that are there, at their next use", async () => {

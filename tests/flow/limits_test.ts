@@ -83,12 +83,7 @@ async function signIn(server: OAuthServer, as = "42"): Promise<HeadersOf> {
 type Call = (method: string, params?: Json) => Promise<Response>;
 
 async function callersOf(server: TestServer, headers: HeadersOf) {
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
+  const { headers: session } = await server.openSession({ headers });
   const calls: Record<string, Call> = {
     "2025": (method, params = {}) => server.post(rpc(method, params), session),
     "2026": (method, params = {}) =>
@@ -169,26 +164,23 @@ Deno.test("a person has one limit, whichever clients they use, and shares it wit
 
 Deno.test("a caller has one limit in all processes, minute after minute", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start(6, { kv });
-    await using twin = await start(6, { kv });
-    const headers = await signIn(server);
-    const servedBy = async (at: TestServer, count: number) => {
-      const calls = Array.from(
-        { length: count },
-        async () =>
-          (await wordsOf(at.call("tools/call", run("echo"), { headers })))[1],
-      );
-      return (await Promise.all(calls)).filter(Boolean).length;
-    };
-    for (let minute = 0; minute < 3; minute++) {
-      assert.equal(await servedBy(server, 5), 5);
-      assert.equal(await servedBy(twin, 6), 1);
-      time.tick(60);
-    }
-  } finally {
-    kv.close();
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start(6, { kv });
+  await using twin = await start(6, { kv });
+  const headers = await signIn(server);
+  const servedBy = async (at: TestServer, count: number) => {
+    const calls = Array.from(
+      { length: count },
+      async () =>
+        (await wordsOf(at.call("tools/call", run("echo"), { headers })))[1],
+    );
+    return (await Promise.all(calls)).filter(Boolean).length;
+  };
+  for (let minute = 0; minute < 3; minute++) {
+    assert.equal(await servedBy(server, 5), 5);
+    assert.equal(await servedBy(twin, 6), 1);
+    time.tick(60);
   }
 });
 
@@ -573,9 +565,7 @@ Deno.test("a caller has so many tasks under way, and a task that ends makes room
   await using server = await start(0, { tools: [long] });
   const headers = await signIn(server);
   const call = () =>
-    resultOf(
-      server.call("tools/call", run("long"), { headers, capabilities }),
-    );
+    resultOf(server.call("tools/call", run("long"), { headers, capabilities }));
   const tasks = await Promise.all(
     Array.from({ length: TASKS_PER_CALLER }, call),
   );
@@ -625,12 +615,7 @@ Deno.test("a caller leaves no more wishes to cancel than they may make calls", a
   using _time = new FakeTime();
   await using server = await start(3);
   const headers = await signIn(server);
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
+  const { headers: session } = await server.openSession({ headers });
   const statuses = [];
   for (let requestId = 0; requestId < 5; requestId++) {
     const response = await server.post({

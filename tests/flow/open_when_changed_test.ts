@@ -18,7 +18,7 @@ import type { Browser } from "../kit/browser.ts";
 import { FakeProvider } from "../kit/fake_provider.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { silentLogger } from "../kit/log.ts";
-import { type HeadersOf, initialize, rpc } from "../kit/message.ts";
+import { type HeadersOf, rpc } from "../kit/message.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 import { until } from "../kit/wait.ts";
 
@@ -321,9 +321,7 @@ class Things implements AsyncDisposable {
   async #begin(): Promise<void> {
     const { server } = this;
     const headers = this.#person;
-    const opened = await server.post(initialize("2025-11-25"), headers);
-    await opened.body?.cancel();
-    const sessionId = opened.headers.get("mcp-session-id")!;
+    const { id: sessionId } = await server.openSession({ headers });
     this.#session = { ...headers, "mcp-session-id": sessionId };
     server.post(
       rpc("tools/call", { name: "wait", arguments: {} }),

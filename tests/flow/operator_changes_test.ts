@@ -8,8 +8,7 @@ import { now } from "../../src/clock.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
-import { endOfAll } from "../../src/auth/grants/end_all.ts";
-import { grantsEnd } from "../../src/auth/grants/end_grant.ts";
+import { endOfAll, grantsEnd } from "../../src/auth/grants/end_grant.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import { Database } from "../../src/store/database.ts";
@@ -46,9 +45,7 @@ const MACHINE = {
 const DESK = {
   ...MACHINE,
   client_id: "desk",
-  grant_types: [
-    JWT_BEARER_GRANT_TYPE,
-  ],
+  grant_types: [JWT_BEARER_GRANT_TYPE],
 };
 
 type Settings = Record<string, string>;
@@ -116,9 +113,7 @@ async function openAll(
   });
   return {
     "connection": await connect(await Client.register(server)),
-    "connection of a document": await connect(
-      new Client(server, DOCUMENT_URL),
-    ),
+    "connection of a document": await connect(new Client(server, DOCUMENT_URL)),
     "connection of a configured client": await connect(
       new Client(server, APP.client_id, REDIRECT_URI, SECRET),
     ),

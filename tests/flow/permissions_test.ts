@@ -94,10 +94,7 @@ Deno.test("without rules nothing is kept of what a person belongs to", async () 
   const { scope } = await (await Client.register(server)).connect();
   assert.equal(scope, "read write admin");
   const kept = await Array.fromAsync(server.kv.list({ prefix: [] }));
-  assert.doesNotMatch(
-    JSON.stringify(kept.map(({ value }) => value)),
-    /staff/,
-  );
+  assert.doesNotMatch(JSON.stringify(kept.map(({ value }) => value)), /staff/);
 });
 
 Deno.test("a demotion at the provider narrows the next token, and the old one", async () => {

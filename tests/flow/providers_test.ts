@@ -1,8 +1,9 @@
 /** Two real providers, one after the other, on one database. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { statusOf } from "../kit/answer.ts";
 import { formOf } from "../kit/account_visitor.ts";
-import { initialize, rpc } from "../kit/message.ts";
+import { rpc } from "../kit/message.ts";
 import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
@@ -33,21 +34,15 @@ function start(
   return startServer({ kv, tools, env: { BASE_URL, ...environment, ...env } });
 }
 
-async function statusOf(calling: Promise<Response>): Promise<number> {
-  const { status, body } = await calling;
-  await body?.cancel();
-  return status;
-}
-
 /** Everything that a person of a provider can leave open. */
 async function open(server: TestServer, { issuer }: OpenIdProvider) {
   const browser = browserOf(server, { issuer });
   const { client, tokens } = await connect(server, issuer, browser);
-  const opened = await server.post(initialize("2025-11-25"), {
-    authorization: `Bearer ${tokens.access_token}`,
+  const { id: sessionId } = await server.openSession({
+    headers: {
+      authorization: `Bearer ${tokens.access_token}`,
+    },
   });
-  await opened.body?.cancel();
-  const sessionId = opened.headers.get("mcp-session-id")!;
 
   const unredeemed = new Client(server, client.clientId);
   const page = await browser.open(unredeemed.authorizationUrl());
@@ -156,10 +151,7 @@ Deno.test("another provider keeps out everyone of the old one, whatever they had
   assert(second.asked.every((path) => path.startsWith("/.well-known/")));
 
   // Another person may have the same name there.
-  const { client: other, tokens: theirs } = await connect(
-    after,
-    second.issuer,
-  );
+  const { client: other, tokens: theirs } = await connect(after, second.issuer);
   assert.equal(await statusOf(other.call(theirs.access_token, "theirs")), 200);
   const foreign = after.post(rpc("ping"), {
     authorization: `Bearer ${theirs.access_token}`,

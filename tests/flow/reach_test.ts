@@ -10,7 +10,7 @@ import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import { Meta } from "../../src/mcp/wire/request_meta.ts";
 import { asksOf } from "../kit/server.ts";
-import { Events, isStream, resultOf } from "../kit/answer.ts";
+import { Events, isStream, resultOf, statusOf } from "../kit/answer.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
 import { Client } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
@@ -82,10 +82,7 @@ const WAYS: Record<string, [string, (name: string) => Json]> = {
     (name) => ({ name: `${name}-task`, arguments: {} }),
   ],
   "reads a resource": ["resources/read", (name) => ({ uri: `one://${name}` })],
-  "reads by a template": [
-    "resources/read",
-    (name) => ({ uri: `${name}://1` }),
-  ],
+  "reads by a template": ["resources/read", (name) => ({ uri: `${name}://1` })],
   "reads a file of a skill": [
     "resources/read",
     (name) => ({ uri: `skill://${name}/more.md` }),
@@ -248,7 +245,5 @@ Deno.test("without permissions every caller sees the same lists", async () => {
   assert.equal(listed.length, tools.length + 2);
   // A client with tasks sees another list.
   assert.equal(cacheScope, "private");
-  const refused = await client.call(access_token, "never");
-  assert.equal(refused.status, 403);
-  await refused.body?.cancel();
+  assert.equal(await statusOf(client.call(access_token, "never")), 403);
 });

@@ -1,6 +1,7 @@
 /** Two real providers at once, behind one server. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { statusOf } from "../kit/answer.ts";
 import type { Arrival, Browser } from "../kit/browser.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
@@ -71,12 +72,6 @@ async function connectAt(
 async function textOf(calling: Promise<Response>): Promise<string> {
   const response = await calling;
   return `${response.status} ${await response.text()}`;
-}
-
-async function statusOf(calling: Promise<Response>): Promise<number> {
-  const { status, body } = await calling;
-  await body?.cancel();
-  return status;
 }
 
 Deno.test("a person at both providers is two people, and neither hears of the other's", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
+import { statusOf } from "../kit/answer.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
@@ -54,9 +55,7 @@ Deno.test("a client walks from 401 to a tool call, a refresh and a revocation", 
 
   const { body: next } = await client.refresh(tokens.refresh_token);
   assert.notEqual(next.access_token, tokens.access_token);
-  const again = await client.call(next.access_token, "whoami");
-  assert.equal(again.status, 200);
-  await again.body?.cancel();
+  assert.equal(await statusOf(client.call(next.access_token, "whoami")), 200);
 
   const revoked = await server.form("/revoke", {
     token: next.refresh_token,

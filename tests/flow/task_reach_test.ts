@@ -4,7 +4,6 @@ import { tool } from "../../src/authoring/tool.ts";
 import { Events, isStream, resultOf } from "../kit/answer.ts";
 import type { Json } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
-import { Client } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 const tools = [
@@ -22,10 +21,7 @@ const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 /** Every way to ask for a task. */
 const WAYS: Record<string, (taskId: string) => [string, Json]> = {
   "tasks/get": (taskId) => ["tasks/get", { taskId }],
-  "tasks/update": (taskId) => [
-    "tasks/update",
-    { taskId, inputResponses: {} },
-  ],
+  "tasks/update": (taskId) => ["tasks/update", { taskId, inputResponses: {} }],
   "tasks/cancel": (taskId) => ["tasks/cancel", { taskId }],
   "subscriptions/listen": (taskId) => [
     "subscriptions/listen",
@@ -34,9 +30,7 @@ const WAYS: Record<string, (taskId: string) => [string, Json]> = {
 };
 
 async function callerOf(server: OAuthServer, scope: string) {
-  const client = await Client.register(server);
-  const { access_token } = await client.connect({ scope });
-  const headers = { authorization: `Bearer ${access_token}` };
+  const { headers } = await server.person({ scope });
   return ([method, params]: [string, Json]) =>
     server.call(method, params, { headers, capabilities });
 }
@@ -67,34 +61,31 @@ for (const [name, way] of Object.entries(WAYS)) {
   });
 
   Deno.test(`${name} finds no task of a tool that its person may not use any more`, async () => {
-    const kv = await Deno.openKv(":memory:");
-    try {
-      await using before = await startOAuthServer({ tools, kv });
-      const taskId = await finishedTask(before);
-      await using server = await startOAuthServer({
-        tools,
-        kv,
-        environment: { OAUTH_PERMISSIONS: "*=look" },
-      });
-      const call = await callerOf(server, "look");
-      const [theirs, unknown] = await Promise.all([
-        call(way(taskId)),
-        call(way("x".repeat(taskId.length))),
-      ]);
-      if (name === "subscriptions/listen") {
-        for (const response of [theirs, unknown]) {
-          assert(isStream(response));
-          const events = new Events(response);
-          const { params } = await events.read();
-          assert.deepEqual(params.notifications.taskIds, []);
-          await events.close();
-        }
-        return;
+    using kv = await Deno.openKv(":memory:");
+
+    await using before = await startOAuthServer({ tools, kv });
+    const taskId = await finishedTask(before);
+    await using server = await startOAuthServer({
+      tools,
+      kv,
+      environment: { OAUTH_PERMISSIONS: "*=look" },
+    });
+    const call = await callerOf(server, "look");
+    const [theirs, unknown] = await Promise.all([
+      call(way(taskId)),
+      call(way("x".repeat(taskId.length))),
+    ]);
+    if (name === "subscriptions/listen") {
+      for (const response of [theirs, unknown]) {
+        assert(isStream(response));
+        const events = new Events(response);
+        const { params } = await events.read();
+        assert.deepEqual(params.notifications.taskIds, []);
+        await events.close();
       }
-      assert.equal(theirs.status, unknown.status);
-      assert.equal(await theirs.text(), await unknown.text());
-    } finally {
-      kv.close();
+      return;
     }
+    assert.equal(theirs.status, unknown.status);
+    assert.equal(await theirs.text(), await unknown.text());
   });
 }

@@ -5,6 +5,7 @@ import { pauseGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
+import { statusOf } from "../kit/answer.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
@@ -39,12 +40,6 @@ async function text(response: Response | Promise<Response>): Promise<string> {
   return result.content[0].text;
 }
 
-async function status(response: Response | Promise<Response>) {
-  const { status, body } = await response;
-  await body?.cancel();
-  return status;
-}
-
 Deno.test("upstream.token() gives the provider's token to the tool, and never ours", async () => {
   await using server = await startOAuthServer({ tools: [token] });
   const client = await Client.register(server);
@@ -56,68 +51,62 @@ Deno.test("upstream.token() gives the provider's token to the tool, and never ou
 });
 
 Deno.test("upstream.token() refreshes once however many ask, on two servers", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    using time = new FakeTime();
-    await using one = await startOAuthServer({ kv, tools: [token] });
-    const { provider } = one;
-    await using other = await startOAuthServer({
-      kv,
-      provider,
-      tools: [token],
-    });
-    const client = await Client.register(one);
-    const { access_token } = await client.connect();
-    // Our token lives as long as the provider's here, so ours is renewed first.
-    time.tick(3500);
-    provider.ttlSeconds = 7200;
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => {
-        client.server = n % 2 ? one : other;
-        return text(client.call(access_token, "token"));
-      }),
-    );
-    assert.equal(new Set(answers).size, 1);
-    time.tick(60);
-    const late = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => {
-        client.server = n % 2 ? one : other;
-        return text(client.call(access_token, "token"));
-      }),
-    );
-    assert.equal(new Set(late).size, 1);
-    assert.notEqual(late[0], answers[0]);
-    assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  using time = new FakeTime();
+  await using one = await startOAuthServer({ kv, tools: [token] });
+  const { provider } = one;
+  await using other = await startOAuthServer({
+    kv,
+    provider,
+    tools: [token],
+  });
+  const client = await Client.register(one);
+  const { access_token } = await client.connect();
+  // Our token lives as long as the provider's here, so ours is renewed first.
+  time.tick(3500);
+  provider.ttlSeconds = 7200;
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => {
+      client.server = n % 2 ? one : other;
+      return text(client.call(access_token, "token"));
+    }),
+  );
+  assert.equal(new Set(answers).size, 1);
+  time.tick(60);
+  const late = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => {
+      client.server = n % 2 ? one : other;
+      return text(client.call(access_token, "token"));
+    }),
+  );
+  assert.equal(new Set(late).size, 1);
+  assert.notEqual(late[0], answers[0]);
+  assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
 });
 
 Deno.test("a refresh that was overtaken takes the other's tokens, and does not end the grant", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    using time = new FakeTime();
-    await using slow = await startOAuthServer({ kv, tools: [token] });
-    await using quick = await startOAuthServer({ kv, tools: [token] });
-    slow.provider.ttlSeconds = 30;
-    const client = await Client.register(slow);
-    const { access_token } = await client.connect();
-    const callAt = (server: typeof slow) => {
-      client.server = server;
-      return text(client.call(access_token, "token"));
-    };
-    let renewed = "";
-    slow.provider.refresh = async () => {
-      // Longer than its lease: meanwhile the other process has refreshed.
-      time.tick(61);
-      renewed = await callAt(quick);
-      throw new UpstreamError("dead", "It was used by the other one");
-    };
-    assert.equal(await callAt(slow), renewed);
-    assert.match(renewed, /^provider-access-/);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  using time = new FakeTime();
+  await using slow = await startOAuthServer({ kv, tools: [token] });
+  await using quick = await startOAuthServer({ kv, tools: [token] });
+  slow.provider.ttlSeconds = 30;
+  const client = await Client.register(slow);
+  const { access_token } = await client.connect();
+  const callAt = (server: typeof slow) => {
+    client.server = server;
+    return text(client.call(access_token, "token"));
+  };
+  let renewed = "";
+  slow.provider.refresh = async () => {
+    // Longer than its lease: meanwhile the other process has refreshed.
+    time.tick(61);
+    renewed = await callAt(quick);
+    throw new UpstreamError("dead", "It was used by the other one");
+  };
+  assert.equal(await callAt(slow), renewed);
+  assert.match(renewed, /^provider-access-/);
 });
 
 Deno.test("a refresh whose grant was changed meanwhile keeps what the provider gave, and goes on", async () => {
@@ -173,7 +162,7 @@ Deno.test("a provider that does not answer becomes a 503, and nothing ends", asy
   assert.equal(response.headers.get("retry-after"), "5");
   await response.body?.cancel();
   server.provider.failure = undefined;
-  assert.equal(await status(client.call(access_token, "token")), 200);
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
 });
 
 Deno.test("a provider token without a refresh token serves until it expires", async () => {
@@ -184,9 +173,9 @@ Deno.test("a provider token without a refresh token serves until it expires", as
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   time.tick(595);
-  assert.equal(await status(client.call(access_token, "token")), 200);
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
   time.tick(5);
-  assert.equal(await status(client.call(access_token, "token")), 401);
+  assert.equal(await statusOf(client.call(access_token, "token")), 401);
 });
 
 const fetches = tool({
@@ -251,7 +240,7 @@ for (const givesRefreshTokens of [true, false]) {
   Deno.test(`upstream.fetch() ends nothing while the provider cannot be asked, with ${what} refresh token`, async () => {
     await using flow = await refused(givesRefreshTokens);
     flow.provider.failure = "unavailable";
-    assert.equal(await status(flow.call()), 503);
+    assert.equal(await statusOf(flow.call()), 503);
     flow.provider.failure = undefined;
     assert.equal(await flow.refresh(), 200);
   });
@@ -260,7 +249,7 @@ for (const givesRefreshTokens of [true, false]) {
 Deno.test("upstream.fetch() ends a connection whose token the provider says is dead", async () => {
   await using flow = await refused(false);
   flow.provider.alive = false;
-  assert.equal(await status(flow.call()), 401);
+  assert.equal(await statusOf(flow.call()), 401);
   assert.equal(await flow.refresh(), 400);
 });
 
@@ -269,7 +258,7 @@ Deno.test("upstream.fetch() ends a connection whose refresh token died with the 
   flow.provider.alive = false;
   flow.provider.refresh = () =>
     Promise.reject(new UpstreamError("dead", "As told"));
-  assert.equal(await status(flow.call()), 401);
+  assert.equal(await statusOf(flow.call()), 401);
   assert.equal(await flow.refresh(), 400);
 });
 

@@ -9,11 +9,13 @@ import fc from "fast-check";
 import * as z from "zod";
 import { parseAddress, parseNetwork } from "../../src/net/address.ts";
 import { isPublicAddress } from "../../src/auth/clients/address.ts";
-import { freshSeconds } from "../../src/auth/clients/freshness.ts";
+import { freshSeconds } from "../../src/auth/clients/fetch_document.ts";
 import { clientAddress } from "../../src/http/client_address.ts";
 import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
-import { parseAuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
-import { authorizationResponseUrl } from "../../src/auth/rules/authorization_response.ts";
+import {
+  authorizationResponseUrl,
+  parseAuthorizationRequest,
+} from "../../src/auth/rules/authorization_request.ts";
 import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
 import { registerClient } from "../../src/auth/rules/client.ts";
 import {
@@ -22,7 +24,7 @@ import {
 } from "../../src/auth/rules/client_authentication.ts";
 import { parseClientMetadata } from "../../src/auth/rules/client_metadata.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
-import { isDocumentUrl } from "../../src/auth/rules/document_url.ts";
+import { isDocumentUrl } from "../../src/auth/rules/client_id.ts";
 import { parseMetadataDocument } from "../../src/auth/rules/metadata_document.ts";
 import { Parameters } from "../../src/auth/rules/parameters.ts";
 import { checkCodeVerifier, codeChallenge } from "../../src/auth/rules/pkce.ts";
@@ -110,10 +112,7 @@ export const PARSERS: readonly Property[] = [
   }),
   property(
     "readBody() gives what was sent",
-    fc.oneof(
-      json.map((value) => JSON.stringify(value) ?? ""),
-      texts,
-    ),
+    fc.oneof(json.map((value) => JSON.stringify(value) ?? ""), texts),
     async (text) => {
       const request = new Request(BASE_URL, { method: "POST", body: text });
       const value = await parsed(() => readBody(request));

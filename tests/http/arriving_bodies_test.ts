@@ -56,20 +56,17 @@ async function stall(
 
 Deno.test("a message that stalls is answered 408 after a minute", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = createServer({
-      name: "n",
-      version: "1",
-      kv,
-      log: SILENT,
-    });
-    const text = await stall(server, "/mcp", "application/json", time);
-    assert.match(text, /^HTTP\/1\.1 408 /);
-    assert.match(text, /connection: close/i);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = createServer({
+    name: "n",
+    version: "1",
+    kv,
+    log: SILENT,
+  });
+  const text = await stall(server, "/mcp", "application/json", time);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /connection: close/i);
 });
 
 Deno.test("a form that stalls is answered 408 after a minute", async () => {

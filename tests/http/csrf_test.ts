@@ -11,9 +11,7 @@ Deno.test("mintCsrf() gives each rendering its own token, all good for the sessi
 Deno.test("isCsrf() refuses what was not minted for this session", () => {
   const token = mintCsrf("session");
   const [nonce, bound] = token.split(".");
-  for (
-    const other of ["", ".", nonce, `${nonce}.`, `.${bound}`, `x${token}`]
-  ) {
+  for (const other of ["", ".", nonce, `${nonce}.`, `.${bound}`, `x${token}`]) {
     assert.equal(isCsrf(other, "session"), false, other);
   }
   assert.equal(isCsrf(token, "another session"), false);

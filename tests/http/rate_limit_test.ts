@@ -224,17 +224,14 @@ for (const path of ["/account", "/authorize"]) {
 
 Deno.test("what one process refuses, another refuses after a tenth", async () => {
   using _time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using one = await startOAuthServer({ kv });
-    await using other = await startOAuthServer({ kv });
-    const flood = (server: OAuthServer) => () =>
-      send(server, "192.0.2.1", "/register", REGISTER);
-    assert.equal(await refused(1000, flood(one)), 0);
-    assert.equal(await refused(400, flood(other)), 300);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using one = await startOAuthServer({ kv });
+  await using other = await startOAuthServer({ kv });
+  const flood = (server: OAuthServer) => () =>
+    send(server, "192.0.2.1", "/register", REGISTER);
+  assert.equal(await refused(1000, flood(one)), 0);
+  assert.equal(await refused(400, flood(other)), 300);
 });
 
 Deno.test("behind a trusted proxy every client has a limit of its own", async () => {

@@ -38,40 +38,36 @@ function failing(kv: Deno.Kv) {
 
 Deno.test("GET /ready asks the database once a second, and is 503 where it does not answer or is full", async () => {
   using time = new FakeTime();
-  const memory = await Deno.openKv(":memory:");
+  using memory = await Deno.openKv(":memory:");
   const { state, database } = failing(memory);
-  try {
-    await using server = await startServer({ kv: database });
-    const ready = async () => {
-      const response = await server.fetch("/ready");
-      return [response.status, (await response.json()).database];
-    };
-    assert.deepEqual(await ready(), [200, "ok"]);
-    // However many ask, the database is asked once.
-    state.isAway = true;
-    for (let n = 0; n < 20; n++) assert.deepEqual(await ready(), [200, "ok"]);
-    state.isAway = false;
-    time.tick(1);
-    assert.deepEqual(await ready(), [200, "ok"]);
-    // A full disk is no matter to reads.
-    state.isFull = true;
-    time.tick(9);
-    for (let n = 0; n < 3; n++) {
-      assert.deepEqual(await ready(), [503, undefined]);
-      time.tick(1);
-    }
-    state.isFull = false;
-    assert.deepEqual(await ready(), [200, "ok"]);
-    state.isAway = true;
-    time.tick(1);
+  await using server = await startServer({ kv: database });
+  const ready = async () => {
+    const response = await server.fetch("/ready");
+    return [response.status, (await response.json()).database];
+  };
+  assert.deepEqual(await ready(), [200, "ok"]);
+  // However many ask, the database is asked once.
+  state.isAway = true;
+  for (let n = 0; n < 20; n++) assert.deepEqual(await ready(), [200, "ok"]);
+  state.isAway = false;
+  time.tick(1);
+  assert.deepEqual(await ready(), [200, "ok"]);
+  // A full disk is no matter to reads.
+  state.isFull = true;
+  time.tick(9);
+  for (let n = 0; n < 3; n++) {
     assert.deepEqual(await ready(), [503, undefined]);
-    assert.equal((await server.fetch("/health")).status, 200);
-    state.isAway = false;
     time.tick(1);
-    assert.deepEqual(await ready(), [200, "ok"]);
-  } finally {
-    memory.close();
   }
+  state.isFull = false;
+  assert.deepEqual(await ready(), [200, "ok"]);
+  state.isAway = true;
+  time.tick(1);
+  assert.deepEqual(await ready(), [503, undefined]);
+  assert.equal((await server.fetch("/health")).status, 200);
+  state.isAway = false;
+  time.tick(1);
+  assert.deepEqual(await ready(), [200, "ok"]);
 });
 
 Deno.test("GET /ready tells whether the provider answered last", async () => {
@@ -139,11 +135,16 @@ for (
         userinfoUrl: `${origin}/me`,
         clientId: "c",
         clientSecret: "s",
-        extra: {},
+        extraAuthParams: {},
       }, upstreamFetch(fetch))],
     ["GitHub", (origin: string) =>
       gitHubProvider(
-        { origin, clientId: "c", clientSecret: "s", extra: {} },
+        {
+          issuer: origin,
+          clientId: "c",
+          clientSecret: "s",
+          extraAuthParams: {},
+        },
         upstreamFetch(fetch),
       )],
   ] as const
@@ -164,25 +165,22 @@ for (
 }
 
 Deno.test("GET /ready is 503 once the server is about to end, though calls go on", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = createServer({
-      name: "n",
-      version: "1",
-      kv,
-      log: SILENT,
-    });
-    const get = (path: string) =>
-      server.fetch(new Request(`http://localhost${path}`));
-    assert.equal((await get("/ready")).status, 200);
-    server.endStreams();
-    const response = await get("/ready");
-    assert.equal(response.status, 503);
-    assert.deepEqual(await response.json(), { status: "stopping" });
-    assert.equal((await get("/health")).status, 200);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = createServer({
+    name: "n",
+    version: "1",
+    kv,
+    log: SILENT,
+  });
+  const get = (path: string) =>
+    server.fetch(new Request(`http://localhost${path}`));
+  assert.equal((await get("/ready")).status, 200);
+  server.endStreams();
+  const response = await get("/ready");
+  assert.equal(response.status, 503);
+  assert.deepEqual(await response.json(), { status: "stopping" });
+  assert.equal((await get("/health")).status, 200);
 });
 
 Deno.test("GET /ready is answered anew each time, and says why it refuses", async () => {

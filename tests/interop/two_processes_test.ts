@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { until } from "../kit/wait.ts";
 import { startOn } from "./fixture_server.ts";
 import type { ServerProcess } from "../kit/server_process.ts";
-import { Events, isStream } from "../kit/answer.ts";
+import { Events, isStream, statusOf } from "../kit/answer.ts";
 import { rpc } from "../kit/message.ts";
 import { RemoteServer, type TestSession } from "../kit/server.ts";
 
@@ -44,12 +44,6 @@ async function call(
   const params = { name, arguments: args };
   const response = await session.request("tools/call", params);
   return [response.status, await response.text()];
-}
-
-async function statusOf(answering: Promise<Response>): Promise<number> {
-  const { status, body } = await answering;
-  await body?.cancel();
-  return status;
 }
 
 const ADA = { name: "Ada" };

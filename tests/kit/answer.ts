@@ -6,6 +6,30 @@
 import type { Json } from "./message.ts";
 import { within } from "./wait.ts";
 
+/** Reads an answer's status, and leaves its body. */
+export async function statusOf(
+  response: Response | Promise<Response>,
+): Promise<number> {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+/** Reads the text of a tool's result. */
+export async function textOf(
+  response: Response | Promise<Response>,
+): Promise<string> {
+  return (await resultOf(response)).content[0].text;
+}
+
+/** Prints an answer's status and OAuth error as one line. */
+export async function oauthError(
+  response: Response | Promise<Response>,
+): Promise<string> {
+  const answered = await response;
+  return `${answered.status} ${(await answered.json()).error}`;
+}
+
 /** Prints an answer's status and JSON-RPC error code as one line. */
 export async function refusal(
   response: Response | Promise<Response>,

@@ -24,6 +24,8 @@ export interface AssertionProvider extends AsyncDisposable {
   issuer: string;
   /** True if it answers at all. */
   isUp: boolean;
+  /** True if its keys are where its metadata says. */
+  hasKeys: boolean;
   /** Additional claims about a person. */
   memberships: Claims;
   /** Makes an id_token of the application's sign-in there. */
@@ -104,6 +106,7 @@ export async function startAssertionProvider(): Promise<AssertionProvider> {
           id_token_signing_alg_values_supported: ["ES256"],
         });
       case "/jwks":
+        if (!provider.hasKeys) return new Response(null, { status: 404 });
         return Response.json({ keys: [key.jwk] });
       case "/token":
         return await exchange(request);
@@ -119,6 +122,7 @@ export async function startAssertionProvider(): Promise<AssertionProvider> {
   const provider: AssertionProvider = {
     issuer: `http://127.0.0.1:${listener.addr.port}`,
     isUp: true,
+    hasKeys: true,
     memberships: {},
     idToken: (subject) => sign({ sub: subject, aud: "desk-at-idp" }),
     assertion: (audience, claims, header, privateKey) =>

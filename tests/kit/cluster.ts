@@ -23,9 +23,7 @@ export class Member extends TestServer {
 
   /** Calls a tool of the 2026 generation and gives its result. */
   async tool(name: string, args: Json = {}): Promise<Json> {
-    return await resultOf(
-      this.call("tools/call", { name, arguments: args }),
-    );
+    return await resultOf(this.call("tools/call", { name, arguments: args }));
   }
 }
 

@@ -7,35 +7,38 @@
  */
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
+import { TemporaryDirectory } from "./process.ts";
 
 /** `kv` and `other` see the same records; in memory they are one handle. */
-type Run = (kv: Deno.Kv, other: Deno.Kv) => Promise<void>;
+type Run = (databases: { kv: Deno.Kv; other: Deno.Kv }) => Promise<void>;
 
-export function testOnDatabases(name: string, run: Run): void {
-  Deno.test(`${name} · in memory`, async () => {
-    using kv = await Deno.openKv(":memory:");
-    await run(kv, kv);
-  });
+/** Tests on databases of their own. */
+export const test = {
+  /** Defines a test of one database, in memory. */
+  inMemory(name: string, run: Run): void {
+    Deno.test(name, async () => {
+      using kv = await Deno.openKv(":memory:");
+      await run({ kv, other: kv });
+    });
+  },
 
-  Deno.test(`${name} · without Deno KV`, async () => {
-    using kv = memoryKv();
-    await run(kv, kv);
-  });
+  /** Defines a test of each kind of database. */
+  onDatabases(name: string, run: Run): void {
+    test.inMemory(`${name} · in memory`, run);
 
-  Deno.test(`${name} · two handles on a file`, async () => {
-    const directory = await Deno.makeTempDir();
-    const path = `${directory}/test.db`;
-    const kv = await Deno.openKv(path);
-    const other = await Deno.openKv(path);
-    try {
-      await run(kv, other);
-    } finally {
-      kv.close();
-      other.close();
-      await Deno.remove(directory, { recursive: true });
-    }
-  });
-}
+    Deno.test(`${name} · without Deno KV`, async () => {
+      using kv = memoryKv();
+      await run({ kv, other: kv });
+    });
+
+    Deno.test(`${name} · two handles on a file`, async () => {
+      await using directory = new TemporaryDirectory();
+      using kv = await Deno.openKv(`${directory.path}/test.db`);
+      using other = await Deno.openKv(`${directory.path}/test.db`);
+      await run({ kv, other });
+    });
+  },
+};
 
 /**
  * Collects the results of fifty, all started at once, every other one on
@@ -51,18 +54,6 @@ export function fiftyAtOnce<S, T>(
   return Promise.all(
     Array.from({ length: 50 }, (_, index) => act(stores[index % 2], index)),
   );
-}
-
-/** Runs a test on a database of its own. */
-export async function withKv(
-  run: (kv: Deno.Kv) => Promise<void>,
-): Promise<void> {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await run(kv);
-  } finally {
-    kv.close();
-  }
 }
 
 /** Makes a database that counts its commits. */

@@ -71,16 +71,19 @@ export abstract class Sender {
     });
   }
 
-  /** Opens a 2025 session. */
+  /** Opens a 2025 session, whose requests have the same headers. */
   async openSession(
-    { revision = "2025-11-25", capabilities = {} }: {
+    { revision = "2025-11-25", capabilities = {}, headers = {} }: {
       revision?: string;
       capabilities?: JsonObject;
+      headers?: HeadersOf;
     } = {},
   ): Promise<TestSession> {
-    const response = await this.post(initialize(revision, capabilities));
+    const message = initialize(revision, capabilities);
+    const response = await this.post(message, headers);
     await response.body?.cancel();
-    return new TestSession(this, response.headers.get("mcp-session-id")!);
+    const id = response.headers.get("mcp-session-id")!;
+    return new TestSession(this, id, headers);
   }
 
   /** Posts one 2026 request with the headers that belong to it. */
@@ -152,15 +155,24 @@ interface CallOptions {
 /** A 2025 session from its client's side. */
 export class TestSession {
   #id = 0;
-  constructor(readonly server: Sender, readonly id: string) {}
+  /** The headers of each of its requests. */
+  readonly headers: HeadersOf;
+
+  constructor(
+    readonly server: Sender,
+    readonly id: string,
+    private readonly opener: HeadersOf = {},
+  ) {
+    this.headers = { ...opener, "mcp-session-id": id };
+  }
 
   /** Gives the same session at another server. */
   at(server: Sender): TestSession {
-    return new TestSession(server, this.id);
+    return new TestSession(server, this.id, this.opener);
   }
 
   post(body: unknown, headers: HeadersOf = {}): Promise<Response> {
-    return this.server.post(body, { "mcp-session-id": this.id, ...headers });
+    return this.server.post(body, { ...this.headers, ...headers });
   }
 
   request(
@@ -178,7 +190,7 @@ export class TestSession {
   end(): Promise<Response> {
     return this.server.fetch("/mcp", {
       method: "DELETE",
-      headers: { "mcp-session-id": this.id },
+      headers: this.headers,
     });
   }
 }
@@ -191,17 +203,12 @@ export async function asksOf(
   server: TestServer,
   headers: HeadersOf,
 ): Promise<Record<"2025" | "2026", Ask>> {
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
+  const session = await server.openSession({ headers });
   const capabilities = {
     extensions: { "io.modelcontextprotocol/tasks": {} },
   };
   return {
-    "2025": (method, params) => server.post(rpc(method, params), session),
+    "2025": (method, params) => session.request(method, params),
     "2026": (method, params) =>
       server.call(method, params, { headers, capabilities }),
   };

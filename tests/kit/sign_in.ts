@@ -9,8 +9,10 @@ import type { Environment } from "../../src/settings/setting.ts";
 import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
 import { type Browser, browserOf } from "./browser.ts";
+import { Client } from "./client.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { SILENT } from "./log.ts";
+import type { HeadersOf, Json } from "./message.ts";
 import {
   BASE_URL,
   INTRODUCTION,
@@ -26,6 +28,16 @@ export class OAuthServer extends TestServer {
   /** A new browser that knows this server and its provider. */
   browser(): Browser {
     return browserOf(this);
+  }
+
+  /** Signs the provider's next person in with a client of their own. */
+  async person(
+    options?: Parameters<Client["signIn"]>[0],
+  ): Promise<{ client: Client; tokens: Json; headers: HeadersOf }> {
+    const client = await Client.register(this);
+    const tokens = await client.connect(options);
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    return { client, tokens, headers };
   }
 
   /** Posts a form. */

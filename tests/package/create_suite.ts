@@ -58,9 +58,7 @@ Deno.test("the files that AGENTS.md shows are a project that passes its ci", asy
   await using project = await createProject();
   const words = await project.read("AGENTS.md");
   const blocks = [
-    ...words.matchAll(
-      /^```\w+\n(?:\/\/|<!--) (\S+)(?: -->)?\n([^]*?)^```/gm,
-    ),
+    ...words.matchAll(/^```\w+\n(?:\/\/|<!--) (\S+)(?: -->)?\n([^]*?)^```/gm),
   ];
   assert.equal(blocks.length, words.match(/^```\w/gm)!.length);
   for (const [, path, text] of blocks) await project.write(path, text);

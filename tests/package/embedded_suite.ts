@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { statusOf } from "../kit/answer.ts";
 import { Sender } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
 import { installPacked, NAME, PACKAGE_PATH, Project } from "./project.ts";
@@ -198,9 +199,7 @@ const PROMISES: Record<
     for (let n = 0; n < 300; n++) {
       assert.match(await caller.run("crash"), /Internal error/);
     }
-    const response = await fetch(`${url}/health`);
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
+    assert.equal(await statusOf(fetch(`${url}/health`)), 200);
   },
 };
 

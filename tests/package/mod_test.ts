@@ -170,13 +170,7 @@ Deno.test("every export is documented, with types that are exports too", async (
 
 Deno.test("the examples in the documentation compile", async () => {
   const output = await deno(
-    ...[
-      "check",
-      "--doc",
-      "src/mod.ts",
-      "src/serve.ts",
-      "src/server.ts",
-    ],
+    ...["check", "--doc", "src/mod.ts", "src/serve.ts", "src/server.ts"],
     "packages/testing/mod.ts",
     "src/skill.ts",
     "src/view.ts",

@@ -1,5 +1,6 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
+import { statusOf } from "../kit/answer.ts";
 import { freePort } from "../kit/port.ts";
 import { Cores as Supervisor } from "../../src/process/core_processes.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
@@ -70,13 +71,11 @@ async function isAlive(pid: number): Promise<boolean> {
 /** Calls over a new connection, which any of the processes may get. */
 async function call(url: string, session: string): Promise<number> {
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-  const response = await fetch(`${url}/mcp`, {
+  return await statusOf(fetch(`${url}/mcp`, {
     client,
     method: "DELETE",
     headers: { "mcp-session-id": session },
-  });
-  await response.body?.cancel();
-  return response.status;
+  }));
 }
 
 const ignore = Deno.build.os !== "linux";

@@ -16,7 +16,7 @@ import {
   startOpenIdProvider,
 } from "../kit/open_id_provider.ts";
 import { Processes } from "../kit/processes.ts";
-import { Events, messagesOf } from "../kit/answer.ts";
+import { Events, messagesOf, statusOf } from "../kit/answer.ts";
 import { initialize, type Json, rpc, statelessMeta } from "../kit/message.ts";
 
 const KILLS = Number(Deno.args[0] ?? 6);
@@ -212,9 +212,10 @@ const asking: Load = (line, _client, { access_token }) => {
       const { id, method } = await events.read();
       assert.equal(method, "elicitation/create");
       const reply = { jsonrpc: "2.0", id, result: { action: "decline" } };
-      const accepted = await line.post(reply, access_token, session);
-      await accepted.body?.cancel();
-      assert.equal(accepted.status, 202);
+      assert.equal(
+        await statusOf(line.post(reply, access_token, session)),
+        202,
+      );
       const { result } = await events.read();
       assert.equal(result.content[0].text, "decline");
     } catch (error) {

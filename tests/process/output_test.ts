@@ -1,5 +1,6 @@
 /** Standard output that no one takes, and what tools leave behind. */
 import assert from "node:assert/strict";
+import { statusOf } from "../kit/answer.ts";
 import { until } from "../kit/wait.ts";
 import {
   callHealth,
@@ -17,17 +18,16 @@ const REQUESTS = 500;
 
 async function refuseMany(url: string): Promise<void> {
   for (let n = 0; n < REQUESTS; n++) {
-    const response = await fetch(`${url}/token`, { method: "POST" });
-    assert.equal(response.status, 501);
-    await response.body?.cancel();
+    assert.equal(
+      await statusOf(fetch(`${url}/token`, { method: "POST" })),
+      501,
+    );
   }
 }
 
 async function assertServes(url: string): Promise<void> {
   for (const path of ["/health", "/ready"]) {
-    const response = await fetch(url + path);
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
+    assert.equal(await statusOf(fetch(url + path)), 200);
   }
   assert.equal(await callHealth(url, await openSession(url)), 200);
 }
@@ -118,16 +118,12 @@ Deno.test("what a tool leaves behind is told with its reason, whatever it is, an
   const session = await openSession(url);
   for (const kind of ["rejection", "exception", "thrown"]) {
     const call = rpc("tools/call", { name: "leave", arguments: { kind } });
-    const response = await post(url, call, session);
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
+    assert.equal(await statusOf(post(url, call, session)), 200);
   }
   await server.prints(/Unhandled rejection.*the reason of a rejection/);
   await server.prints(/Unhandled exception.*the reason of an exception/);
   await server.prints(/Internal error.*the reason that was thrown/);
-  const response = await fetch(`${url}/health`);
-  assert.equal(response.status, 200);
-  await response.body?.cancel();
+  assert.equal(await statusOf(fetch(`${url}/health`)), 200);
   server.kill("SIGTERM");
   assert.equal(await server.end(), 0);
 });

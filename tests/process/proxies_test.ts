@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { createAuthority } from "../kit/authority.ts";
 import { freePort } from "../kit/port.ts";
-import { Events } from "../kit/answer.ts";
+import { Events, statusOf } from "../kit/answer.ts";
 import { initialize, rpc } from "../kit/message.ts";
 import { Sender } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
@@ -165,12 +165,6 @@ class Client extends Sender implements Disposable {
   [Symbol.dispose](): void {
     this.#client.close();
   }
-}
-
-async function statusOf(answering: Promise<Response>): Promise<number> {
-  const { status, body } = await answering;
-  await body?.cancel();
-  return status;
 }
 
 /** Makes a call that goes on until its client leaves. */

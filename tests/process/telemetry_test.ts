@@ -10,7 +10,7 @@ import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";
 import { browserOf } from "../kit/browser.ts";
 import { freePort } from "../kit/port.ts";
-import { Events, isStream, messagesOf } from "../kit/answer.ts";
+import { Events, isStream, messagesOf, statusOf } from "../kit/answer.ts";
 import { type Json, rpc } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
 import { serveProvider } from "../kit/served_provider.ts";
@@ -188,9 +188,7 @@ async function observe() {
   });
   assert.match(JSON.stringify(await events.read()), /accept/);
   for (const method of ["MADE-UP", "DREAMT"]) {
-    const response = await observed.fetch("/nowhere", { method });
-    await response.body?.cancel();
-    assert.equal(response.status, 404);
+    assert.equal(await statusOf(observed.fetch("/nowhere", { method })), 404);
   }
   assert.equal((await events.next()).done, true);
   const { events: abandoned } = await ask(session, "abandoned");
@@ -210,18 +208,17 @@ async function observe() {
   assert.equal((await (await old.post(batch)).json()).length, 2);
 
   // One session is ended by its client, the other with its grant.
-  const ended = await old.end();
-  await ended.body?.cancel();
-  assert.equal(ended.status, 202);
-  const revoked = await observed.fetch("/revoke", {
-    method: "POST",
-    body: new URLSearchParams({
-      client_id: client.clientId,
-      token: tokens.refresh_token,
-    }),
-  });
-  await revoked.body?.cancel();
-  assert.equal(revoked.status, 200);
+  assert.equal(await statusOf(old.end()), 202);
+  assert.equal(
+    await statusOf(observed.fetch("/revoke", {
+      method: "POST",
+      body: new URLSearchParams({
+        client_id: client.clientId,
+        token: tokens.refresh_token,
+      }),
+    })),
+    200,
+  );
 
   // Written a second after the first.
   await until(() =>
@@ -543,10 +540,7 @@ Deno.test("a collector of telemetry", async (t) => {
     const below = collector.beneath(called).map(({ name }) => name);
     assert.deepEqual(below.toSorted(), ["GET", "POST"]);
     const metric = "tool_server.provider.call.duration";
-    assert.equal(
-      countOf(metric, { "tool_server.provider.call": "redeem" }),
-      1,
-    );
+    assert.equal(countOf(metric, { "tool_server.provider.call": "redeem" }), 1);
     const refreshes = collector.named("provider refresh").length;
     assert(refreshes > 1);
     assert.equal(
@@ -625,10 +619,7 @@ Deno.test("a collector of telemetry", async (t) => {
         );
         assert.equal(severity, { INFO: 9, ERROR: 17 }[line.level as "INFO"]);
       }
-      assert.equal(
-        own.at(-1)!.line.outcome,
-        attributes["tool_server.outcome"],
-      );
+      assert.equal(own.at(-1)!.line.outcome, attributes["tool_server.outcome"]);
     }
     assert.equal(lines.filter(({ severity }) => severity === 17).length, 1);
   });

@@ -390,9 +390,7 @@ const REFUSALS: [string, Environment, string[]][] = [
   [
     "a switch that is neither on nor off",
     { ...GITHUB, CIMD_ENABLED: "maybe" },
-    [
-      "CIMD_ENABLED",
-    ],
+    ["CIMD_ENABLED"],
   ],
   ["credentials without a strategy, which would be an open server", {
     BEARER_TOKEN: "t",

@@ -8,7 +8,7 @@ import {
 } from "../../src/store/attempt_list.ts";
 import { type AttemptStore, attemptStore } from "../../src/store/attempts.ts";
 import { until } from "../kit/wait.ts";
-import { withKv } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { losing, overtaken } from "../kit/overtaken_kv.ts";
 import { HastyTimers } from "../kit/timers.ts";
 import { atomicWith, kvWith } from "../kit/kv.ts";
@@ -140,107 +140,99 @@ function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
   return counter;
 }
 
-Deno.test("note() is written at most once a second, however many there are", () =>
-  withKv(async (kv) => {
-    const counter = counted(kv);
-    const attempts = attemptStore(new Database(counter.kv), silentLogger);
-    for (const n of range(1000)) {
-      attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
-    }
-    assert.equal(counter.commits, 0);
-    const [{ count }] = await attempts.list();
-    assert.equal(count, 1000);
-    assert.equal(counter.commits, 1);
-  }));
+test.inMemory("note() is written at most once a second, however many there are", async ({ kv }) => {
+  const counter = counted(kv);
+  const attempts = attemptStore(new Database(counter.kv), silentLogger);
+  for (const n of range(1000)) {
+    attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
+  }
+  assert.equal(counter.commits, 0);
+  const [{ count }] = await attempts.list();
+  assert.equal(count, 1000);
+  assert.equal(counter.commits, 1);
+});
 
-Deno.test("close() writes what is noted, next to another process's notes", () =>
-  withKv(async (kv) => {
-    const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
-      const attempts = attemptStore(new Database(kv), silentLogger);
-      attempts.note({ step: "s", client, isStranger: false });
-      return attempts;
-    });
-    await Promise.all(stores.map((attempts) => attempts.close()));
-    const clients = (await stores[0].list()).map(({ client }) => client);
-    assert.deepEqual(clients.sort(), ["a", "b", "c"]);
-  }));
-
-Deno.test("a full list fits a value, whatever strangers send", () =>
-  withKv(async (kv) => {
+test.inMemory("close() writes what is noted, next to another process's notes", async ({ kv }) => {
+  const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
     const attempts = attemptStore(new Database(kv), silentLogger);
-    const endless = "\u{1F600}".repeat(10_000);
-    for (const n of range(200)) {
-      for (const isStranger of [true, false]) {
-        for (const failure of [undefined, `${n}: ${endless}`]) {
-          const client = n + endless;
-          attempts.note({ step: `${n}`, client, failure, isStranger });
-        }
+    attempts.note({ step: "s", client, isStranger: false });
+    return attempts;
+  });
+  await Promise.all(stores.map((attempts) => attempts.close()));
+  const clients = (await stores[0].list()).map(({ client }) => client);
+  assert.deepEqual(clients.sort(), ["a", "b", "c"]);
+});
+
+test.inMemory("a full list fits a value, whatever strangers send", async ({ kv }) => {
+  const attempts = attemptStore(new Database(kv), silentLogger);
+  const endless = "\u{1F600}".repeat(10_000);
+  for (const n of range(200)) {
+    for (const isStranger of [true, false]) {
+      for (const failure of [undefined, `${n}: ${endless}`]) {
+        const client = n + endless;
+        attempts.note({ step: `${n}`, client, failure, isStranger });
       }
     }
-    assert.equal((await attempts.list()).length, ATTEMPTS);
-  }));
+  }
+  assert.equal((await attempts.list()).length, ATTEMPTS);
+});
 
 const NOTED = { step: "POST /token", client: "app", isStranger: false };
 
-Deno.test("note() writes by itself", () =>
-  withKv(async (kv) => {
-    {
-      using _timers = new HastyTimers();
-      attemptStore(new Database(kv), silentLogger).note(NOTED);
-    }
-    const others = attemptStore(new Database(kv), silentLogger);
-    await until(async () => (await others.list()).length === 1);
-  }));
+test.inMemory("note() writes by itself", async ({ kv }) => {
+  {
+    using _timers = new HastyTimers();
+    attemptStore(new Database(kv), silentLogger).note(NOTED);
+  }
+  const others = attemptStore(new Database(kv), silentLogger);
+  await until(async () => (await others.list()).length === 1);
+});
 
-Deno.test("list() writes each attempt once, and nothing when there is none", () =>
-  withKv(async (kv) => {
-    const counter = counted(kv);
-    const attempts = attemptStore(new Database(counter.kv), silentLogger);
-    await attempts.list();
-    assert.equal(counter.commits, 0);
-    attempts.note(NOTED);
-    await attempts.list();
-    attempts.note({ ...NOTED, client: "other" });
-    const counts = (await attempts.list()).map(({ count }) => count);
-    assert.deepEqual(counts, [1, 1]);
-  }));
+test.inMemory("list() writes each attempt once, and nothing when there is none", async ({ kv }) => {
+  const counter = counted(kv);
+  const attempts = attemptStore(new Database(counter.kv), silentLogger);
+  await attempts.list();
+  assert.equal(counter.commits, 0);
+  attempts.note(NOTED);
+  await attempts.list();
+  attempts.note({ ...NOTED, client: "other" });
+  const counts = (await attempts.list()).map(({ count }) => count);
+  assert.deepEqual(counts, [1, 1]);
+});
 
-Deno.test("an attempt that is noted while others are written is written next", () =>
-  withKv(async (kv) => {
-    const slow = overtaken(kv, () => {
-      attempts.note({ ...NOTED, client: "late" });
-      return Promise.resolve();
-    });
-    const attempts = attemptStore(new Database(slow), silentLogger);
-    attempts.note(NOTED);
-    await attempts.list();
-    const clients = (await attempts.list()).map(({ client }) => client);
-    assert.deepEqual(clients.sort(), ["app", "late"]);
-  }));
+test.inMemory("an attempt that is noted while others are written is written next", async ({ kv }) => {
+  const slow = overtaken(kv, () => {
+    attempts.note({ ...NOTED, client: "late" });
+    return Promise.resolve();
+  });
+  const attempts = attemptStore(new Database(slow), silentLogger);
+  attempts.note(NOTED);
+  await attempts.list();
+  const clients = (await attempts.list()).map(({ client }) => client);
+  assert.deepEqual(clients.sort(), ["app", "late"]);
+});
 
-Deno.test("attempts that others outrun are tried again, not for ever, and kept", () =>
-  withKv(async (kv) => {
-    const place = losing(kv);
-    const attempts = attemptStore(new Database(place.kv), silentLogger);
-    attempts.note(NOTED);
-    assert.deepEqual(await attempts.list(), []);
-    const tried = place.commits;
-    assert(tried > 1);
-    await attempts.close();
-    assert(place.commits > tried);
-  }));
+test.inMemory("attempts that others outrun are tried again, not for ever, and kept", async ({ kv }) => {
+  const place = losing(kv);
+  const attempts = attemptStore(new Database(place.kv), silentLogger);
+  attempts.note(NOTED);
+  assert.deepEqual(await attempts.list(), []);
+  const tried = place.commits;
+  assert(tried > 1);
+  await attempts.close();
+  assert(place.commits > tried);
+});
 
-Deno.test("attempts that are noted while others are written are counted once", () =>
-  withKv(async (kv) => {
-    const slow = overtaken(kv, () => {
-      for (let n = 0; n < 8; n++) attempts.note({ ...NOTED, client: "C" });
-      return Promise.resolve();
-    });
-    const attempts = attemptStore(new Database(slow), silentLogger);
-    attempts.note({ ...NOTED, client: "A" });
-    for (let n = 0; n < 3; n++) await attempts.list();
-    const counts = (await attempts.list())
-      .map(({ client, count }) => `${client}:${count}`);
-    assert.deepEqual(counts.sort(), ["A:1", "C:8"]);
-    await attempts.close();
-  }));
+test.inMemory("attempts that are noted while others are written are counted once", async ({ kv }) => {
+  const slow = overtaken(kv, () => {
+    for (let n = 0; n < 8; n++) attempts.note({ ...NOTED, client: "C" });
+    return Promise.resolve();
+  });
+  const attempts = attemptStore(new Database(slow), silentLogger);
+  attempts.note({ ...NOTED, client: "A" });
+  for (let n = 0; n < 3; n++) await attempts.list();
+  const counts = (await attempts.list())
+    .map(({ client, count }) => `${client}:${count}`);
+  assert.deepEqual(counts.sort(), ["A:1", "C:8"]);
+  await attempts.close();
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
 
@@ -10,22 +10,17 @@ function request(requestId: string | number, sessionId = "s") {
   return { sessionId, requestId, startedMilliseconds: Date.now() };
 }
 
-testOnDatabases(
-  "find() finds what another process was told to cancel",
-  async (kv, other) => {
-    const running = [request(1), request("1"), request(1, "t"), request(2)];
-    const cancellations = cancellationStore(new Database(other));
-    await cancellations.save("s", 1);
-    assert.deepEqual(
-      await cancellationStore(new Database(kv)).find(() => running),
-      [
-        running[0],
-      ],
-    );
-  },
-);
+test.onDatabases("find() finds what another process was told to cancel", async ({ kv, other }) => {
+  const running = [request(1), request("1"), request(1, "t"), request(2)];
+  const cancellations = cancellationStore(new Database(other));
+  await cancellations.save("s", 1);
+  assert.deepEqual(
+    await cancellationStore(new Database(kv)).find(() => running),
+    [running[0]],
+  );
+});
 
-testOnDatabases("find() looks at any number of requests", async (kv) => {
+test.onDatabases("find() looks at any number of requests", async ({ kv }) => {
   const cancellations = cancellationStore(new Database(kv));
   const running = Array.from({ length: 25 }, (_, n) => request(n));
   for (const n of [0, 9, 10, 24]) await cancellations.save("s", n);
@@ -37,33 +32,27 @@ testOnDatabases("find() looks at any number of requests", async (kv) => {
   );
 });
 
-testOnDatabases(
-  "find() leaves a request alone that began long after the wish",
-  async (kv) => {
-    using time = new FakeTime();
-    const cancellations = cancellationStore(new Database(kv));
-    await cancellations.save("s", 1);
-    time.tick(11);
-    assert.deepEqual(await cancellations.find(() => [request(1)]), []);
-  },
-);
+test.onDatabases("find() leaves a request alone that began long after the wish", async ({ kv }) => {
+  using time = new FakeTime();
+  const cancellations = cancellationStore(new Database(kv));
+  await cancellations.save("s", 1);
+  time.tick(11);
+  assert.deepEqual(await cancellations.find(() => [request(1)]), []);
+});
 
-testOnDatabases(
-  "find() cancels once: an id used again at once is left alone",
-  async (kv, other) => {
-    const cancellations = cancellationStore(new Database(kv));
-    await cancellations.save("s", 1);
-    assert.equal((await cancellations.find(() => [request(1)])).length, 1);
-    for (const database of [kv, other]) {
-      const store = cancellationStore(new Database(database));
-      assert.deepEqual(await store.find(() => [request(1)]), []);
-    }
-    await cancellations.save("s", 1);
-    assert.equal((await cancellations.find(() => [request(1)])).length, 1);
-  },
-);
+test.onDatabases("find() cancels once: an id used again at once is left alone", async ({ kv, other }) => {
+  const cancellations = cancellationStore(new Database(kv));
+  await cancellations.save("s", 1);
+  assert.equal((await cancellations.find(() => [request(1)])).length, 1);
+  for (const database of [kv, other]) {
+    const store = cancellationStore(new Database(database));
+    assert.deepEqual(await store.find(() => [request(1)]), []);
+  }
+  await cancellations.save("s", 1);
+  assert.equal((await cancellations.find(() => [request(1)])).length, 1);
+});
 
-testOnDatabases("find() forgets a wish after five minutes", async (kv) => {
+test.onDatabases("find() forgets a wish after five minutes", async ({ kv }) => {
   using time = new FakeTime();
   const cancellations = cancellationStore(new Database(kv));
   const running = [request(1)];
@@ -80,24 +69,21 @@ function never(): never {
   throw new Error("Nothing was cancelled: no one has to be looked for");
 }
 
-testOnDatabases(
-  "find() looks for no one until something new is cancelled",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const cancellations = cancellationStore(new Database(kv));
-    const elsewhere = cancellationStore(new Database(other));
-    const running = [request(1), request(2)];
-    await elsewhere.save("s", 1);
-    assert.equal((await cancellations.find(() => running)).length, 1);
-    time.tick(10);
-    assert.deepEqual(await cancellations.find(never), []);
-    await elsewhere.save("s", 2);
-    const found = await cancellations.find(() => running);
-    assert.deepEqual(found, [running[1]]);
-  },
-);
+test.onDatabases("find() looks for no one until something new is cancelled", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const cancellations = cancellationStore(new Database(kv));
+  const elsewhere = cancellationStore(new Database(other));
+  const running = [request(1), request(2)];
+  await elsewhere.save("s", 1);
+  assert.equal((await cancellations.find(() => running)).length, 1);
+  time.tick(10);
+  assert.deepEqual(await cancellations.find(never), []);
+  await elsewhere.save("s", 2);
+  const found = await cancellations.find(() => running);
+  assert.deepEqual(found, [running[1]]);
+});
 
-testOnDatabases("find() looks again when a look failed", async (kv) => {
+test.onDatabases("find() looks again when a look failed", async ({ kv }) => {
   const cancellations = cancellationStore(new Database(kv));
   const running = [request(1)];
   await cancellations.save("s", 1);
@@ -105,19 +91,16 @@ testOnDatabases("find() looks again when a look failed", async (kv) => {
   assert.equal((await cancellations.find(() => running)).length, 1);
 });
 
-testOnDatabases(
-  "find() finds a wish that overtook its request, or came by a clock behind",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const cancellations = cancellationStore(new Database(kv));
-    const behind = new Database(other, { clock: () => Date.now() - 9000 });
-    await cancellationStore(behind).save("s", 1);
-    assert.deepEqual(await cancellations.find(() => []), []);
-    time.tick(0.5);
-    const running = [request(1)];
-    assert.deepEqual(await cancellations.find(() => running), running);
-  },
-);
+test.onDatabases("find() finds a wish that overtook its request, or came by a clock behind", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const cancellations = cancellationStore(new Database(kv));
+  const behind = new Database(other, { clock: () => Date.now() - 9000 });
+  await cancellationStore(behind).save("s", 1);
+  assert.deepEqual(await cancellations.find(() => []), []);
+  time.tick(0.5);
+  const running = [request(1)];
+  assert.deepEqual(await cancellations.find(() => running), running);
+});
 
 Deno.test("find() looks at a remote database once a second", async () => {
   using time = new FakeTime();
@@ -138,20 +121,17 @@ Deno.test("find() looks at a remote database once a second", async () => {
   kv.close();
 });
 
-testOnDatabases(
-  "find() leaves a wish that is newer than the one it fulfils",
-  async (kv, other) => {
-    const others = cancellationStore(new Database(other));
-    await others.save("s", 1);
-    const slow = overtaken(kv, () => others.save("s", 1));
-    const cancellations = cancellationStore(new Database(slow));
-    const found = async () =>
-      (await cancellations.find(() => [request(1)])).length;
-    assert.equal(await found(), 1);
-    assert.equal(await found(), 1);
-    assert.equal(await found(), 0);
-  },
-);
+test.onDatabases("find() leaves a wish that is newer than the one it fulfils", async ({ kv, other }) => {
+  const others = cancellationStore(new Database(other));
+  await others.save("s", 1);
+  const slow = overtaken(kv, () => others.save("s", 1));
+  const cancellations = cancellationStore(new Database(slow));
+  const found = async () =>
+    (await cancellations.find(() => [request(1)])).length;
+  assert.equal(await found(), 1);
+  assert.equal(await found(), 1);
+  assert.equal(await found(), 0);
+});
 
 Deno.test("find() takes a wish from ten seconds before its request, and none from before that", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -4,7 +4,7 @@ import { type Change, changeStore } from "../../src/store/changes.ts";
 import { changeHeadKey } from "../../src/store/keys.ts";
 import { until } from "../kit/wait.ts";
 import { HastyTimers } from "../kit/timers.ts";
-import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { kvWith } from "../kit/kv.ts";
 
 /** Opens a store whose failures end the test. */
@@ -29,22 +29,19 @@ function nameOf(change: Change): string {
   return change.kind === "list" ? change.list : change.uri;
 }
 
-testOnDatabases(
-  "listen() hears of changes made anywhere, in their order",
-  async (kv, other) => {
-    const here = open(kv);
-    const there = open(other);
-    const { heard } = await listen(here);
-    await there.listChanged("tools");
-    await here.resourceUpdated("a://1");
-    await there.resourceUpdated("a://2");
-    await until(() => heard.length === 3);
-    assert.deepEqual(heard, ["tools", "a://1", "a://2"]);
-    await here.close();
-  },
-);
+test.onDatabases("listen() hears of changes made anywhere, in their order", async ({ kv, other }) => {
+  const here = open(kv);
+  const there = open(other);
+  const { heard } = await listen(here);
+  await there.listChanged("tools");
+  await here.resourceUpdated("a://1");
+  await there.resourceUpdated("a://2");
+  await until(() => heard.length === 3);
+  assert.deepEqual(heard, ["tools", "a://1", "a://2"]);
+  await here.close();
+});
 
-testOnDatabases("listen() hears nothing from before it began", async (kv) => {
+test.onDatabases("listen() hears nothing from before it began", async ({ kv }) => {
   const store = open(kv);
   await store.resourceUpdated("a://old");
   const { heard } = await listen(store);
@@ -54,24 +51,21 @@ testOnDatabases("listen() hears nothing from before it began", async (kv) => {
   await store.close();
 });
 
-testOnDatabases(
-  "listen() loses none of fifty simultaneous changes",
-  async (kv, other) => {
-    const store = open(kv);
-    const { heard } = await listen(store);
-    await fiftyAtOnce(
-      kv,
-      other,
-      openOn,
-      (store, n) => store.resourceUpdated(`a://${n}`),
-    );
-    await until(() => heard.length === 50);
-    assert.equal(new Set(heard).size, 50);
-    await store.close();
-  },
-);
+test.onDatabases("listen() loses none of fifty simultaneous changes", async ({ kv, other }) => {
+  const store = open(kv);
+  const { heard } = await listen(store);
+  await fiftyAtOnce(
+    kv,
+    other,
+    openOn,
+    (store, n) => store.resourceUpdated(`a://${n}`),
+  );
+  await until(() => heard.length === 50);
+  assert.equal(new Set(heard).size, 50);
+  await store.close();
+});
 
-testOnDatabases("listen() serves several, until each leaves", async (kv) => {
+test.onDatabases("listen() serves several, until each leaves", async ({ kv }) => {
   const store = open(kv);
   const first = await listen(store);
   const second = await listen(store);
@@ -106,94 +100,77 @@ function hold(kv: Deno.Kv) {
   return { held, gate };
 }
 
-testOnDatabases(
-  "a second listen() waits until both hear",
-  async (kv, other) => {
-    const { held, gate } = hold(kv);
-    const store = open(held);
-    const opening = Promise.withResolvers<void>();
-    gate.before = () => opening.promise;
-    const first = listen(store);
-    let isListening = false;
-    const second = listen(store).then((listening) => {
-      isListening = true;
-      return listening;
-    });
-    await open(other).listChanged("tools");
-    assert.equal(isListening, false);
-    opening.resolve();
-    await Promise.all([first, second]);
-    await open(other).listChanged("prompts");
-    const { heard } = await second;
-    await until(() => heard.length > 0);
-    assert.deepEqual(heard, ["prompts"]);
-    await store.close();
-  },
-);
+test.onDatabases("a second listen() waits until both hear", async ({ kv, other }) => {
+  const { held, gate } = hold(kv);
+  const store = open(held);
+  const opening = Promise.withResolvers<void>();
+  gate.before = () => opening.promise;
+  const first = listen(store);
+  let isListening = false;
+  const second = listen(store).then((listening) => {
+    isListening = true;
+    return listening;
+  });
+  await open(other).listChanged("tools");
+  assert.equal(isListening, false);
+  opening.resolve();
+  await Promise.all([first, second]);
+  await open(other).listChanged("prompts");
+  const { heard } = await second;
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, ["prompts"]);
+  await store.close();
+});
 
-testOnDatabases(
-  "listen() works again after the database was away",
-  async (kv) => {
-    const { held, gate } = hold(kv);
-    const store = open(held);
-    gate.before = () => Promise.reject(new Error("away"));
-    await assert.rejects(listen(store));
-    gate.before = () => Promise.resolve();
-    const { heard } = await listen(store);
-    await store.listChanged("tools");
-    await until(() => heard.length > 0);
-    await store.close();
-  },
-);
+test.onDatabases("listen() works again after the database was away", async ({ kv }) => {
+  const { held, gate } = hold(kv);
+  const store = open(held);
+  gate.before = () => Promise.reject(new Error("away"));
+  await assert.rejects(listen(store));
+  gate.before = () => Promise.resolve();
+  const { heard } = await listen(store);
+  await store.listChanged("tools");
+  await until(() => heard.length > 0);
+  await store.close();
+});
 
-testOnDatabases(
-  "a change is not skipped when the database is locked",
-  async (kv) => {
-    let locks = 3;
-    const store = open(
-      kvWith(kv, {
-        get(key: Deno.KvKey) {
-          if (key[0] === "change" && locks-- > 0) {
-            throw new TypeError("database is locked");
-          }
-          return kv.get(key);
-        },
-      }),
-    );
-    const { heard } = await listen(store);
-    for (const list of ["tools", "prompts"] as const) {
-      await store.listChanged(
-        list,
-      );
-    }
-    await until(() => heard.length === 2);
-    assert.deepEqual(heard, ["tools", "prompts"]);
-    await store.close();
-  },
-);
+test.onDatabases("a change is not skipped when the database is locked", async ({ kv }) => {
+  let locks = 3;
+  const store = open(
+    kvWith(kv, {
+      get(key: Deno.KvKey) {
+        if (key[0] === "change" && locks-- > 0) {
+          throw new TypeError("database is locked");
+        }
+        return kv.get(key);
+      },
+    }),
+  );
+  const { heard } = await listen(store);
+  for (const list of ["tools", "prompts"] as const) {
+    await store.listChanged(list);
+  }
+  await until(() => heard.length === 2);
+  assert.deepEqual(heard, ["tools", "prompts"]);
+  await store.close();
+});
 
-testOnDatabases(
-  "a change that has expired is passed over",
-  async (kv, other) => {
-    const store = open(kv);
-    const { heard } = await listen(store);
-    await other.set(changeHeadKey(), 1);
-    await store.listChanged("tools");
-    await until(() => heard.length > 0);
-    assert.deepEqual(heard, ["tools"]);
-    await store.close();
-  },
-);
+test.onDatabases("a change that has expired is passed over", async ({ kv, other }) => {
+  const store = open(kv);
+  const { heard } = await listen(store);
+  await other.set(changeHeadKey(), 1);
+  await store.listChanged("tools");
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, ["tools"]);
+  await store.close();
+});
 
-testOnDatabases(
-  "close() ends the following, also of those who left",
-  async (kv) => {
-    const store = open(kv);
-    (await listen(store)).leave();
-    await listen(store);
-    await store.close();
-  },
-);
+test.onDatabases("close() ends the following, also of those who left", async ({ kv }) => {
+  const store = open(kv);
+  (await listen(store)).leave();
+  await listen(store);
+  await store.close();
+});
 
 Deno.test("listen() goes on after a change that could not be read, and misses none", async () => {
   using _timers = new HastyTimers([1000]);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { clientUseStore } from "../../src/store/client_uses.ts";
 import { Database } from "../../src/store/database.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 
 const NOW = 1_800_000_000;
 
-testOnDatabases("touch() notes a use at most once a minute", async (kv) => {
+test.onDatabases("touch() notes a use at most once a minute", async ({ kv }) => {
   let time = NOW;
   const database = new Database(kv, { clock: () => time * 1000 });
   const uses = clientUseStore(database);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connectionStore } from "../../src/store/connections.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { atomicWith, kvWith } from "../kit/kv.ts";
 import { newClient, signIn } from "../kit/records.ts";
 
@@ -32,30 +32,24 @@ for (
     ["a pause that comes between", undefined, 100],
   ] as const
 ) {
-  testOnDatabases(
-    `pause() leaves no sign-in behind ${what}, for any of them`,
-    async (kv, other) => {
-      const client = newClient();
-      const [one, two] = [
-        await signIn(kv, { client }),
-        await signIn(kv, { client }),
-      ];
-      const of = one.grant;
-      const others = connectionsOf(other);
-      // The connection's record is written first, then one sign-in, then both.
-      for (const nth of [1, 2, 3]) {
-        await others.pause(of, second);
-        const slow = interrupted(kv, nth, () => others.pause(of, second));
-        await connectionsOf(slow).pause(of, first);
-        const { state, open } = await others.read(of);
-        const holds = nth === 1 ? first : second;
-        assert.equal(state.pausedAt, holds);
-        assert.deepEqual(
-          open.map(({ value }) => value.pausedAt),
-          [holds, holds],
-        );
-      }
-      assert.notEqual(one.grant.id, two.grant.id);
-    },
-  );
+  test.onDatabases(`pause() leaves no sign-in behind ${what}, for any of them`, async ({ kv, other }) => {
+    const client = newClient();
+    const [one, two] = [
+      await signIn(kv, { client }),
+      await signIn(kv, { client }),
+    ];
+    const of = one.grant;
+    const others = connectionsOf(other);
+    // The connection's record is written first, then one sign-in, then both.
+    for (const nth of [1, 2, 3]) {
+      await others.pause(of, second);
+      const slow = interrupted(kv, nth, () => others.pause(of, second));
+      await connectionsOf(slow).pause(of, first);
+      const { state, open } = await others.read(of);
+      const holds = nth === 1 ? first : second;
+      assert.equal(state.pausedAt, holds);
+      assert.deepEqual(open.map(({ value }) => value.pausedAt), [holds, holds]);
+    }
+    assert.notEqual(one.grant.id, two.grant.id);
+  });
 }

@@ -3,7 +3,7 @@ import { StorageError } from "../../src/errors.ts";
 import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
 import { whileLocked } from "../../src/store/locked.ts";
-import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { until } from "../kit/wait.ts";
 import { atomicWith, kvThrough, kvWith } from "../kit/kv.ts";
 
@@ -34,7 +34,7 @@ function afterCommits(
   return counted;
 }
 
-testOnDatabases("find() gives a live record and its version", async (kv) => {
+test.onDatabases("find() gives a live record and its version", async ({ kv }) => {
   const database = new Database(kv);
   assert.equal(await database.find(KEY), undefined);
   const record = { n: 1, expiresAt: now() + 60 };
@@ -46,142 +46,128 @@ testOnDatabases("find() gives a live record and its version", async (kv) => {
   assert.equal(found?.versionstamp, versionstamp);
 });
 
-testOnDatabases(
-  "find() ends with the second that expiresAt names",
-  async (kv) => {
-    let milliseconds = 1_000_000_500;
-    const database = new Database(kv, { clock: () => milliseconds });
+test.onDatabases("find() ends with the second that expiresAt names", async ({ kv }) => {
+  let milliseconds = 1_000_000_500;
+  const database = new Database(kv, { clock: () => milliseconds });
+  await database.commit((transaction) =>
+    transaction.set(KEY, { expiresAt: 1_000_060 })
+  );
+  milliseconds = 1_000_059_999;
+  assert(await database.find(KEY));
+  milliseconds = 1_000_060_000;
+  assert.equal(await database.find(KEY), undefined);
+  const entry = await database.get(KEY);
+  assert.equal(entry.value, undefined);
+  assert(entry.versionstamp, "a check must still name what is there");
+});
+
+test.onDatabases("getMany() and list() read more than one read takes", async ({ kv }) => {
+  const database = new Database(kv);
+  const keys = Array.from({ length: 25 }, (_, n) => ["many", n]);
+  await database.commit((transaction) => {
+    for (const key of keys.slice(1)) {
+      transaction.set(key, { n: key[1], expiresAt: now() + 60 });
+    }
+    transaction.set(keys[0], { expiresAt: now() - 1 });
+  });
+  const entries = await database.getMany<Counter[]>(keys);
+  assert.deepEqual(entries.map(({ value }) => value?.n), [
+    undefined,
+    ...keys.slice(1).map(([, n]) => n),
+  ]);
+  const listed = await database.list<Counter>(["many"]);
+  assert.deepEqual(
+    listed.map(({ key }) => key[1]),
+    keys.slice(1).map((k) => k[1]),
+  );
+});
+
+test.onDatabases("commit() lets one of fifty checks through", async ({ kv, other }) => {
+  const won = await fiftyAtOnce(
+    kv,
+    other,
+    (database) => database,
+    (database, n) =>
+      database.commit((transaction) =>
+        transaction.check({ key: KEY, versionstamp: null })
+          .set(KEY, { n, expiresAt: now() + 60 })
+      ),
+  );
+  assert.equal(won.filter(Boolean).length, 1);
+  const found = await new Database(kv).find<Counter>(KEY);
+  assert.equal(found?.value.n, won.findIndex(Boolean));
+});
+
+test.inMemory("commit() recognizes itself when a remote client has repeated it", async ({ kv }) => {
+  const repeating = afterCommits(kv, (commit) => commit());
+  const database = new Database(repeating.kv);
+  const versionstamp = await database.commit((transaction) =>
+    transaction.check({ key: KEY, versionstamp: null })
+      .set(KEY, { expiresAt: now() + 60 })
+  );
+  assert.equal(versionstamp, (await database.get(KEY)).versionstamp);
+  assert.equal(repeating.commits, 1);
+});
+
+test.inMemory("commit() that lost its answer has happened once", async ({ kv }) => {
+  let lost = 0;
+  const losing = afterCommits(kv, () => {
+    if (lost++ === 0) throw new Error("connection reset");
+    return Promise.resolve({ ok: true, versionstamp: "" });
+  });
+  const database = new Database(losing.kv);
+  assert(
     await database.commit((transaction) =>
-      transaction.set(KEY, { expiresAt: 1_000_060 })
-    );
-    milliseconds = 1_000_059_999;
-    assert(await database.find(KEY));
-    milliseconds = 1_000_060_000;
-    assert.equal(await database.find(KEY), undefined);
-    const entry = await database.get(KEY);
-    assert.equal(entry.value, undefined);
-    assert(entry.versionstamp, "a check must still name what is there");
-  },
-);
+      transaction.check({ key: KEY, versionstamp: null })
+        .set(KEY, { expiresAt: now() + 60 })
+    ),
+  );
+  // And one that shows that it cannot happen any more.
+  assert.equal(losing.commits, 2);
+});
 
-testOnDatabases(
-  "getMany() and list() read more than one read takes",
-  async (kv) => {
-    const database = new Database(kv);
-    const keys = Array.from({ length: 25 }, (_, n) => ["many", n]);
-    await database.commit((transaction) => {
-      for (const key of keys.slice(1)) {
-        transaction.set(key, { n: key[1], expiresAt: now() + 60 });
-      }
-      transaction.set(keys[0], { expiresAt: now() - 1 });
-    });
-    const entries = await database.getMany<Counter[]>(keys);
-    assert.deepEqual(entries.map(({ value }) => value?.n), [
-      undefined,
-      ...keys.slice(1).map(([, n]) => n),
-    ]);
-    const listed = await database.list<Counter>(["many"]);
-    assert.deepEqual(
-      listed.map(({ key }) => key[1]),
-      keys.slice(1).map((k) => k[1]),
-    );
-  },
-);
-
-testOnDatabases(
-  "commit() lets one of fifty checks through",
-  async (kv, other) => {
-    const won = await fiftyAtOnce(
-      kv,
-      other,
-      (database) => database,
-      (database, n) =>
-        database.commit((transaction) =>
-          transaction.check({ key: KEY, versionstamp: null })
-            .set(KEY, { n, expiresAt: now() + 60 })
-        ),
-    );
-    assert.equal(won.filter(Boolean).length, 1);
-    const found = await new Database(kv).find<Counter>(KEY);
-    assert.equal(found?.value.n, won.findIndex(Boolean));
-  },
-);
-
-Deno.test("commit() recognizes itself when a remote client has repeated it", () =>
-  withKv(async (kv) => {
-    const repeating = afterCommits(kv, (commit) => commit());
-    const database = new Database(repeating.kv);
-    const versionstamp = await database.commit((transaction) =>
+test.inMemory("commit() does not take another's record for its own", async ({ kv }) => {
+  const database = new Database(kv);
+  const write = () =>
+    database.commit((transaction) =>
       transaction.check({ key: KEY, versionstamp: null })
         .set(KEY, { expiresAt: now() + 60 })
     );
-    assert.equal(versionstamp, (await database.get(KEY)).versionstamp);
-    assert.equal(repeating.commits, 1);
-  }));
+  assert(await write());
+  assert.equal(await write(), undefined);
+});
 
-Deno.test("commit() that lost its answer has happened once", () =>
-  withKv(async (kv) => {
-    let lost = 0;
-    const losing = afterCommits(kv, () => {
-      if (lost++ === 0) throw new Error("connection reset");
-      return Promise.resolve({ ok: true, versionstamp: "" });
-    });
-    const database = new Database(losing.kv);
-    assert(
-      await database.commit((transaction) =>
-        transaction.check({ key: KEY, versionstamp: null })
-          .set(KEY, { expiresAt: now() + 60 })
-      ),
-    );
-    // And one that shows that it cannot happen any more.
-    assert.equal(losing.commits, 2);
+test.inMemory("an operation that fails is tried again, then a StorageError that keeps the cause", async ({ kv }) => {
+  const cause = new TypeError("connection refused");
+  let tries = 0;
+  const database = new Database(kvWith(kv, {
+    get: () => {
+      tries++;
+      return Promise.reject(cause);
+    },
   }));
+  await assert.rejects(
+    database.get(KEY),
+    (error) =>
+      error instanceof StorageError && error.status === 503 &&
+      error.cause === cause,
+  );
+  assert(tries > 1);
+});
 
-Deno.test("commit() does not take another's record for its own", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    const write = () =>
-      database.commit((transaction) =>
-        transaction.check({ key: KEY, versionstamp: null })
-          .set(KEY, { expiresAt: now() + 60 })
-      );
-    assert(await write());
-    assert.equal(await write(), undefined);
-  }));
-
-Deno.test("an operation that fails is tried again, then a StorageError that keeps the cause", () =>
-  withKv(async (kv) => {
-    const cause = new TypeError("connection refused");
-    let tries = 0;
-    const database = new Database(kvWith(kv, {
-      get: () => {
-        tries++;
-        return Promise.reject(cause);
-      },
-    }));
-    await assert.rejects(
-      database.get(KEY),
-      (error) =>
-        error instanceof StorageError && error.status === 503 &&
-        error.cause === cause,
-    );
-    assert(tries > 1);
-  }));
-
-Deno.test("what is no fault of the database is no StorageError", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    await assert.rejects(
-      database.get(["x".repeat(3000)]),
-      (error) => !(error instanceof StorageError),
-    );
-    const text = "x".repeat(70_000);
-    const record = { text, expiresAt: now() + 60 };
-    await assert.rejects(
-      database.commit((transaction) => transaction.set(KEY, record)),
-      (error) => !(error instanceof StorageError),
-    );
-  }));
+test.inMemory("what is no fault of the database is no StorageError", async ({ kv }) => {
+  const database = new Database(kv);
+  await assert.rejects(
+    database.get(["x".repeat(3000)]),
+    (error) => !(error instanceof StorageError),
+  );
+  const text = "x".repeat(70_000);
+  const record = { text, expiresAt: now() + 60 };
+  await assert.rejects(
+    database.commit((transaction) => transaction.set(KEY, record)),
+    (error) => !(error instanceof StorageError),
+  );
+});
 
 /** Makes a handle whose reads hang until they are released. */
 function hanging(kv: Deno.Kv) {
@@ -202,38 +188,32 @@ function hanging(kv: Deno.Kv) {
   return { state, handle };
 }
 
-Deno.test("an operation that hangs is a 503 after its deadline, and the next at once, until the database is back", () =>
-  withKv(async (kv) => {
-    const { state, handle } = hanging(kv);
-    const database = new Database(handle, { deadlineMilliseconds: 50 });
-    await assert.rejects(database.get(KEY), StorageError);
-    const begun = state.begun;
-    await assert.rejects(database.get(KEY), StorageError);
-    assert.equal(
-      state.begun,
-      begun,
-      "nothing is sent to a database that hangs",
-    );
-    state.release();
-    await new Promise((resolve) => setTimeout(resolve));
-    assert.equal((await database.get(KEY)).value, undefined);
-  }));
+test.inMemory("an operation that hangs is a 503 after its deadline, and the next at once, until the database is back", async ({ kv }) => {
+  const { state, handle } = hanging(kv);
+  const database = new Database(handle, { deadlineMilliseconds: 50 });
+  await assert.rejects(database.get(KEY), StorageError);
+  const begun = state.begun;
+  await assert.rejects(database.get(KEY), StorageError);
+  assert.equal(state.begun, begun, "nothing is sent to a database that hangs");
+  state.release();
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal((await database.get(KEY)).value, undefined);
+});
 
-Deno.test("few operations hang side by side, and what gave up in the queue is not carried out", () =>
-  withKv(async (kv) => {
-    const { state, handle } = hanging(kv);
-    const database = new Database(handle, { deadlineMilliseconds: 50 });
-    const all = await Promise.allSettled(
-      Array.from({ length: 500 }, () => database.get(KEY)),
-    );
-    for (const { status } of all) assert.equal(status, "rejected");
-    const { begun } = state;
-    assert(begun < 200, `${begun} of 500 were sent`);
-    state.release();
-    await new Promise((resolve) => setTimeout(resolve));
-    await database.get(KEY);
-    assert.equal(state.begun, begun + 1);
-  }));
+test.inMemory("few operations hang side by side, and what gave up in the queue is not carried out", async ({ kv }) => {
+  const { state, handle } = hanging(kv);
+  const database = new Database(handle, { deadlineMilliseconds: 50 });
+  const all = await Promise.allSettled(
+    Array.from({ length: 500 }, () => database.get(KEY)),
+  );
+  for (const { status } of all) assert.equal(status, "rejected");
+  const { begun } = state;
+  assert(begun < 200, `${begun} of 500 were sent`);
+  state.release();
+  await new Promise((resolve) => setTimeout(resolve));
+  await database.get(KEY);
+  assert.equal(state.begun, begun + 1);
+});
 
 Deno.test("whileLocked() tries again while the database is locked", async () => {
   let tries = 0;
@@ -244,24 +224,23 @@ Deno.test("whileLocked() tries again while the database is locked", async () => 
   assert.deepEqual([value, tries], ["here", 5]);
 });
 
-Deno.test("idle() waits for what goes on in the background, between its operations too", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    const gap = Promise.withResolvers<void>();
-    database.background(async () => {
-      await database.find(KEY);
-      await gap.promise;
-      const expiresAt = now() + 60;
-      await database.commit((transaction) =>
-        transaction.set(KEY, { n: 1, expiresAt })
-      );
-    });
-    // A failure in the background is not reported.
-    database.background(() => Promise.reject(new StorageError()));
-    setTimeout(gap.resolve, 1);
-    await database.idle();
-    assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
-  }));
+test.inMemory("idle() waits for what goes on in the background, between its operations too", async ({ kv }) => {
+  const database = new Database(kv);
+  const gap = Promise.withResolvers<void>();
+  database.background(async () => {
+    await database.find(KEY);
+    await gap.promise;
+    const expiresAt = now() + 60;
+    await database.commit((transaction) =>
+      transaction.set(KEY, { n: 1, expiresAt })
+    );
+  });
+  // A failure in the background is not reported.
+  database.background(() => Promise.reject(new StorageError()));
+  setTimeout(gap.resolve, 1);
+  await database.idle();
+  assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
+});
 
 /** Makes a handle whose commits fail, with counts of its operations. */
 function failingCommits(kv: Deno.Kv, failures: number, error: Error) {
@@ -284,55 +263,52 @@ const write = (database: Database) =>
     transaction.set(KEY, { expiresAt: now() + 60 })
   );
 
-Deno.test("commit() that fails at once is tried again a little later, once its first try can no longer happen", () =>
-  withKv(async (kv) => {
-    const away = new TypeError("connection refused");
-    const twice = failingCommits(kv, 2, away);
-    const version = await write(new Database(twice.handle));
-    assert.equal(version, (await kv.get(KEY)).versionstamp);
+test.inMemory("commit() that fails at once is tried again a little later, once its first try can no longer happen", async ({ kv }) => {
+  const away = new TypeError("connection refused");
+  const twice = failingCommits(kv, 2, away);
+  const version = await write(new Database(twice.handle));
+  assert.equal(version, (await kv.get(KEY)).versionstamp);
 
-    const always = failingCommits(kv, Infinity, away);
-    await assert.rejects(write(new Database(always.handle)), StorageError);
-  }));
+  const always = failingCommits(kv, Infinity, away);
+  await assert.rejects(write(new Database(always.handle)), StorageError);
+});
 
-Deno.test("what a closed database is asked is tried once", () =>
-  withKv(async (kv) => {
-    for (const name of ["BadResource", "Interrupted"]) {
-      const closed = Object.assign(new Error("closed"), { name });
-      const { asked, handle } = failingCommits(kv, Infinity, closed);
-      await assert.rejects(write(new Database(handle)), StorageError);
-      assert.deepEqual(asked, { commits: 1, reads: 0 });
-    }
-  }));
+test.inMemory("what a closed database is asked is tried once", async ({ kv }) => {
+  for (const name of ["BadResource", "Interrupted"]) {
+    const closed = Object.assign(new Error("closed"), { name });
+    const { asked, handle } = failingCommits(kv, Infinity, closed);
+    await assert.rejects(write(new Database(handle)), StorageError);
+    assert.deepEqual(asked, { commits: 1, reads: 0 });
+  }
+});
 
-Deno.test("a record is written in this version, and collected a minute later at the earliest", () =>
-  withKv(async (kv) => {
-    const written: unknown[][] = [];
-    const database = new Database(
-      kvWith(kv, {
-        atomic() {
-          const operation = kv.atomic();
-          const set = operation.set.bind(operation);
-          operation.set = (key, value, options) => {
-            written.push([(value as { v: number }).v, options?.expireIn]);
-            return set(key, value, options);
-          };
-          return operation;
-        },
-      }),
-      { clock: () => 1_800_000_000_000 },
-    );
-    await database.commit((transaction) =>
-      transaction.end(KEY)
-        .set(KEY, { expiresAt: database.now() + 61 })
-    );
-    for (const [index, seconds] of [60, 61].entries()) {
-      const [version, expireIn] = written[index] as number[];
-      assert.equal(version, 1);
-      // Up to an eighth later, so that not all are collected together.
-      assert(seconds * 1000 <= expireIn && expireIn <= seconds * 1125);
-    }
-  }));
+test.inMemory("a record is written in this version, and collected a minute later at the earliest", async ({ kv }) => {
+  const written: unknown[][] = [];
+  const database = new Database(
+    kvWith(kv, {
+      atomic() {
+        const operation = kv.atomic();
+        const set = operation.set.bind(operation);
+        operation.set = (key, value, options) => {
+          written.push([(value as { v: number }).v, options?.expireIn]);
+          return set(key, value, options);
+        };
+        return operation;
+      },
+    }),
+    { clock: () => 1_800_000_000_000 },
+  );
+  await database.commit((transaction) =>
+    transaction.end(KEY)
+      .set(KEY, { expiresAt: database.now() + 61 })
+  );
+  for (const [index, seconds] of [60, 61].entries()) {
+    const [version, expireIn] = written[index] as number[];
+    assert.equal(version, 1);
+    // Up to an eighth later, so that not all are collected together.
+    assert(seconds * 1000 <= expireIn && expireIn <= seconds * 1125);
+  }
+});
 
 /** A handle that holds its n-th commit back until it is told to go on. */
 function holding(kv: Deno.Kv, at = 1) {
@@ -352,114 +328,94 @@ function holding(kv: Deno.Kv, at = 1) {
   return sent;
 }
 
-testOnDatabases(
-  "a commit that was given up, and sent again, is not carried out after what came later",
-  async (kv) => {
-    const held = holding(kv);
-    const database = new Database(held.handle, { deadlineMilliseconds: 20 });
-    await until(() =>
-      write(database).then(() => true, (error) => {
-        if (error instanceof StorageError) return false;
-        throw error;
-      })
-    );
-    await database.commit((transaction) => transaction.delete(KEY));
-    assert.equal((await held.goOn())?.ok, false);
-    assert.equal(await new Database(kv).find(KEY), undefined);
-    await database.idle();
-  },
-);
+test.onDatabases("a commit that was given up, and sent again, is not carried out after what came later", async ({ kv }) => {
+  const held = holding(kv);
+  const database = new Database(held.handle, { deadlineMilliseconds: 20 });
+  await until(() =>
+    write(database).then(() => true, (error) => {
+      if (error instanceof StorageError) return false;
+      throw error;
+    })
+  );
+  await database.commit((transaction) => transaction.delete(KEY));
+  assert.equal((await held.goOn())?.ok, false);
+  assert.equal(await new Database(kv).find(KEY), undefined);
+  await database.idle();
+});
 
-testOnDatabases(
-  "isGivenUp() is true of what was written although its commit was answered with 503, everywhere",
-  async (kv, other) => {
-    // The database stands still: all that is sent is carried out later.
-    const back = Promise.withResolvers<void>();
-    const stalled = kvThrough(kv, (operation) => back.promise.then(operation));
-    const database = new Database(stalled, { deadlineMilliseconds: 20 });
-    await assert.rejects(write(database), StorageError);
-    back.resolve();
-    await until(async () => (await kv.get(KEY)).value !== null);
-    const found = (await new Database(other).find(KEY))!;
-    await until(() => new Database(other).isGivenUp(found));
-    const ours = new Database(kv);
-    await write(ours);
-    assert.equal(await ours.isGivenUp((await ours.find(KEY))!), false);
-    await database.idle();
-  },
-);
+test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
+  // The database stands still: all that is sent is carried out later.
+  const back = Promise.withResolvers<void>();
+  const stalled = kvThrough(kv, (operation) => back.promise.then(operation));
+  const database = new Database(stalled, { deadlineMilliseconds: 20 });
+  await assert.rejects(write(database), StorageError);
+  back.resolve();
+  await until(async () => (await kv.get(KEY)).value !== null);
+  const found = (await new Database(other).find(KEY))!;
+  await until(() => new Database(other).isGivenUp(found));
+  const ours = new Database(kv);
+  await write(ours);
+  assert.equal(await ours.isGivenUp((await ours.find(KEY))!), false);
+  await database.idle();
+});
 
-testOnDatabases(
-  "a record that was written in our future is told of, once in ten minutes",
-  async (kv, other) => {
-    let milliseconds = Date.now();
-    const told: number[] = [];
-    const database = new Database(other, {
-      clock: () => milliseconds,
-      onClockAhead: (seconds) => told.push(seconds),
-    });
-    for (const ahead of [9, 90, 91, 92]) {
-      await write(
-        new Database(kv, { clock: () => milliseconds + ahead * 1000 }),
-      );
-      await database.get(KEY);
-      if (ahead === 91) milliseconds += 600_000;
-    }
-    await write(database);
+test.onDatabases("a record that was written in our future is told of, once in ten minutes", async ({ kv, other }) => {
+  let milliseconds = Date.now();
+  const told: number[] = [];
+  const database = new Database(other, {
+    clock: () => milliseconds,
+    onClockAhead: (seconds) => told.push(seconds),
+  });
+  for (const ahead of [9, 90, 91, 92]) {
+    await write(new Database(kv, { clock: () => milliseconds + ahead * 1000 }));
     await database.get(KEY);
-    assert.deepEqual(told, [90, 92]);
-  },
-);
+    if (ahead === 91) milliseconds += 600_000;
+  }
+  await write(database);
+  await database.get(KEY);
+  assert.deepEqual(told, [90, 92]);
+});
 
-testOnDatabases(
-  "a record of version 0.2 tells of no clock",
-  async (kv, other) => {
-    const told: number[] = [];
-    const database = new Database(other, {
-      onClockAhead: (seconds) => told.push(seconds),
-    });
-    await kv.set(KEY, { expiresAt: now() + 60, v: 1, mark: "p4Xr9aVWm2Q1" });
-    await database.get(KEY);
-    assert.deepEqual(told, []);
-  },
-);
+test.onDatabases("a record of version 0.2 tells of no clock", async ({ kv, other }) => {
+  const told: number[] = [];
+  const database = new Database(other, {
+    onClockAhead: (seconds) => told.push(seconds),
+  });
+  await kv.set(KEY, { expiresAt: now() + 60, v: 1, mark: "p4Xr9aVWm2Q1" });
+  await database.get(KEY);
+  assert.deepEqual(told, []);
+});
 
-testOnDatabases(
-  "end() ends a record for processes whose clocks are behind, too",
-  async (kv, other) => {
-    const database = new Database(kv);
-    await write(database);
-    await database.commit((transaction) => transaction.end(KEY));
-    const late = new Database(other, { clock: () => Date.now() - 600_000 });
-    assert.equal(await late.find(KEY), undefined);
-    assert.equal(await database.find(KEY), undefined);
-  },
-);
+test.onDatabases("end() ends a record for processes whose clocks are behind, too", async ({ kv, other }) => {
+  const database = new Database(kv);
+  await write(database);
+  await database.commit((transaction) => transaction.end(KEY));
+  const late = new Database(other, { clock: () => Date.now() - 600_000 });
+  assert.equal(await late.find(KEY), undefined);
+  assert.equal(await database.find(KEY), undefined);
+});
 
-testOnDatabases(
-  "commit() that its fence alone refused is sent again behind the next one",
-  async (kv) => {
-    const held = Promise.withResolvers<void>();
-    const tries = [
-      async (commit: () => unknown) => {
-        await held.promise;
-        return await commit();
-      },
-      () => Promise.reject(new Error("connection reset")),
-    ];
-    const database = new Database(kvWith(kv, {
-      atomic: atomicWith(
-        kv,
-        (commit) => (tries.shift() ?? commit)(commit) as never,
-      ),
-    }));
-    const first = write(database);
-    assert(
-      await database.commit((transaction) =>
-        transaction.set(["b"], { expiresAt: now() + 60 })
-      ),
-    );
-    held.resolve();
-    assert.equal(await first, (await kv.get(KEY)).versionstamp);
-  },
-);
+test.onDatabases("commit() that its fence alone refused is sent again behind the next one", async ({ kv }) => {
+  const held = Promise.withResolvers<void>();
+  const tries = [
+    async (commit: () => unknown) => {
+      await held.promise;
+      return await commit();
+    },
+    () => Promise.reject(new Error("connection reset")),
+  ];
+  const database = new Database(kvWith(kv, {
+    atomic: atomicWith(
+      kv,
+      (commit) => (tries.shift() ?? commit)(commit) as never,
+    ),
+  }));
+  const first = write(database);
+  assert(
+    await database.commit((transaction) =>
+      transaction.set(["b"], { expiresAt: now() + 60 })
+    ),
+  );
+  held.resolve();
+  assert.equal(await first, (await kv.get(KEY)).versionstamp);
+});

@@ -3,44 +3,36 @@ import { closeGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { ISSUER, redeem, signIn, VERIFIER } from "../kit/records.ts";
 
 const ELSEWHERE = "https://renamed.example.com";
 
-testOnDatabases(
-  "noteStart() tells the first start at another address what is left of the one before",
-  async (kv, other) => {
-    const database = new Database(kv);
-    // A database of 0.2 holds connections, and no one noted where.
-    const { code, client: { clientId } } = await signIn(kv);
-    await redeem(database, {
-      code,
-      clientId,
-      codeVerifier: VERIFIER,
-      refreshable: true,
-    });
-    assert.equal(await noteStart(database, ISSUER), undefined);
-    const told = await Promise.all(
-      [kv, other].map((kv) => noteStart(new Database(kv), ELSEWHERE)),
-    );
-    assert.deepEqual(told.filter(Boolean), [
-      { baseUrl: ISSUER, connections: 1 },
-    ]);
-    assert.equal(await noteStart(database, ELSEWHERE), undefined);
-    // Back where they are good, there is nothing to tell.
-    assert.equal(await noteStart(database, ISSUER), undefined);
-  },
-);
+test.onDatabases("noteStart() tells the first start at another address what is left of the one before", async ({ kv, other }) => {
+  const database = new Database(kv);
+  // A database of 0.2 holds connections, and no one noted where.
+  const { code, client: { clientId } } = await signIn(kv);
+  await redeem(database, {
+    code,
+    clientId,
+    codeVerifier: VERIFIER,
+    refreshable: true,
+  });
+  assert.equal(await noteStart(database, ISSUER), undefined);
+  const told = await Promise.all(
+    [kv, other].map((kv) => noteStart(new Database(kv), ELSEWHERE)),
+  );
+  assert.deepEqual(told.filter(Boolean), [{ baseUrl: ISSUER, connections: 1 }]);
+  assert.equal(await noteStart(database, ELSEWHERE), undefined);
+  // Back where they are good, there is nothing to tell.
+  assert.equal(await noteStart(database, ISSUER), undefined);
+});
 
-testOnDatabases(
-  "noteStart() tells nothing where no connection is left",
-  async (kv) => {
-    const database = new Database(kv);
-    const { grant } = await signIn(kv);
-    await database.commit((transaction) =>
-      setGrant(transaction, closeGrant(grant, database.now()))
-    );
-    assert.equal(await noteStart(database, ELSEWHERE), undefined);
-  },
-);
+test.onDatabases("noteStart() tells nothing where no connection is left", async ({ kv }) => {
+  const database = new Database(kv);
+  const { grant } = await signIn(kv);
+  await database.commit((transaction) =>
+    setGrant(transaction, closeGrant(grant, database.now()))
+  );
+  assert.equal(await noteStart(database, ELSEWHERE), undefined);
+});

@@ -4,7 +4,7 @@ import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { persist, tidy } from "../../src/store/persist.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { withKv } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { countedSignal } from "../kit/counted_signal.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
 
@@ -53,10 +53,9 @@ Deno.test("tidy() leaves what the database does not take, and hides no other fau
   await assert.rejects(tidy(failing(1, new TypeError("no"))), TypeError);
 });
 
-Deno.test("an id longer than any of ours is unknown, not too long for the database", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    const id = "x".repeat(3000);
-    assert.equal(await taskStore(database).find(id, "someone"), undefined);
-    assert.equal(await grantStore(database).find(id), undefined);
-  }));
+test.inMemory("an id longer than any of ours is unknown, not too long for the database", async ({ kv }) => {
+  const database = new Database(kv);
+  const id = "x".repeat(3000);
+  assert.equal(await taskStore(database).find(id, "someone"), undefined);
+  assert.equal(await grantStore(database).find(id), undefined);
+});

@@ -3,27 +3,24 @@ import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { secretStore } from "../../src/store/secrets.ts";
-import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 
-testOnDatabases(
-  "find() makes one secret, however many ask first",
-  async (kv, other) => {
-    const made = await fiftyAtOnce(
-      kv,
-      other,
-      secretStore,
-      (secrets) => secrets.find("test"),
-    );
-    assert.equal(made[0].length, 32);
-    for (const secret of made) assert.deepEqual(secret, made[0]);
-    assert.notDeepEqual(
-      await secretStore(new Database(kv)).find("other"),
-      made[0],
-    );
-  },
-);
+test.onDatabases("find() makes one secret, however many ask first", async ({ kv, other }) => {
+  const made = await fiftyAtOnce(
+    kv,
+    other,
+    secretStore,
+    (secrets) => secrets.find("test"),
+  );
+  assert.equal(made[0].length, 32);
+  for (const secret of made) assert.deepEqual(secret, made[0]);
+  assert.notDeepEqual(
+    await secretStore(new Database(kv)).find("other"),
+    made[0],
+  );
+});
 
-testOnDatabases("key() is the same in every process", async (kv, other) => {
+test.onDatabases("key() is the same in every process", async ({ kv, other }) => {
   const key = await stateStore(new Database(kv)).key();
   assert.equal(key.length, 32);
   assert.deepEqual(await stateStore(new Database(other)).key(), key);
@@ -48,7 +45,7 @@ Deno.test("key() is asked for again after a failure", async () => {
   kv.close();
 });
 
-testOnDatabases("spend() lets one of fifty uses through", async (kv, other) => {
+test.onDatabases("spend() lets one of fifty uses through", async ({ kv, other }) => {
   const until = { expiresAt: now() + 60 };
   const spent = await fiftyAtOnce(
     kv,

@@ -4,7 +4,7 @@ import { sessionStore } from "../../src/store/sessions.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
 import type { EndedSession } from "../../src/telemetry/telemetry.ts";
 import { startCollecting } from "../kit/collecting.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 
 const SESSION = {
@@ -34,37 +34,29 @@ async function collect(kv: Deno.Kv) {
   };
 }
 
-testOnDatabases(
-  "sessionStore tells how long a session was, and who ended it, once",
-  async (kv, otherKv) => {
-    using time = new FakeTime();
-    using one = await collect(kv);
-    const { told, sessions, endAll } = one;
-    const id = await sessions.save(SESSION);
-    await sessionStore(new Database(otherKv)).save(SESSION);
-    time.tick(90);
-    assert.equal(await sessions.end(id, "ada"), true);
-    assert.equal(await sessions.end(id, "ada"), false);
-    time.tick(10);
-    await endAll();
-    await endAll();
-    const { revision } = SESSION;
-    assert.deepEqual(told, [
-      { revision, outcome: "ok", milliseconds: 90_000 },
-      { revision, outcome: "stopped", milliseconds: 100_000 },
-    ]);
-  },
-);
+test.onDatabases("sessionStore tells how long a session was, and who ended it, once", async ({ kv, other: otherKv }) => {
+  using time = new FakeTime();
+  using one = await collect(kv);
+  const { told, sessions, endAll } = one;
+  const id = await sessions.save(SESSION);
+  await sessionStore(new Database(otherKv)).save(SESSION);
+  time.tick(90);
+  assert.equal(await sessions.end(id, "ada"), true);
+  assert.equal(await sessions.end(id, "ada"), false);
+  time.tick(10);
+  await endAll();
+  await endAll();
+  const { revision } = SESSION;
+  assert.deepEqual(told, [
+    { revision, outcome: "ok", milliseconds: 90_000 },
+    { revision, outcome: "stopped", milliseconds: 100_000 },
+  ]);
+});
 
-testOnDatabases(
-  "endAllOf() tells of more sessions than one commit takes",
-  async (kv) => {
-    using one = await collect(kv);
-    const { told, sessions, endAll } = one;
-    await Promise.all(
-      Array.from({ length: 201 }, () => sessions.save(SESSION)),
-    );
-    await endAll();
-    assert.equal(told.length, 201);
-  },
-);
+test.onDatabases("endAllOf() tells of more sessions than one commit takes", async ({ kv }) => {
+  using one = await collect(kv);
+  const { told, sessions, endAll } = one;
+  await Promise.all(Array.from({ length: 201 }, () => sessions.save(SESSION)));
+  await endAll();
+  assert.equal(told.length, 201);
+});

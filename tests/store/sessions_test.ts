@@ -9,7 +9,7 @@ import {
   sessionStore,
   UNUSED_SESSION_SECONDS,
 } from "../../src/store/sessions.ts";
-import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { losing, overtaken } from "../kit/overtaken_kv.ts";
 
@@ -29,82 +29,73 @@ async function stored(
   return (await new Database(kv).find<Session>(sessionKey(id)))?.value;
 }
 
-testOnDatabases(
-  "save() makes a session that every process finds",
-  async (kv, other) => {
-    using _ = new FakeTime();
-    const id = await sessionStore(new Database(kv)).save(SESSION);
-    assert.match(id, /^[\x21-\x7e]{43}$/);
-    const unused = (await stored(kv, id))!.expiresAt - now();
-    assert.equal(unused, UNUSED_SESSION_SECONDS);
-    const found = (await sessionStore(new Database(other)).find(id))!;
-    const { expiresAt, startedMilliseconds, ...rest } = found;
-    assert.deepEqual(rest, SESSION);
-    assert.equal(startedMilliseconds, Date.now());
-    assert.equal(expiresAt - now(), UNUSED_SESSION_SECONDS);
-    assert.equal((await stored(kv, id))!.expiresAt - now(), SESSION_SECONDS);
-  },
-);
+test.onDatabases("save() makes a session that every process finds", async ({ kv, other }) => {
+  using _ = new FakeTime();
+  const id = await sessionStore(new Database(kv)).save(SESSION);
+  assert.match(id, /^[\x21-\x7e]{43}$/);
+  const unused = (await stored(kv, id))!.expiresAt - now();
+  assert.equal(unused, UNUSED_SESSION_SECONDS);
+  const found = (await sessionStore(new Database(other)).find(id))!;
+  const { expiresAt, startedMilliseconds, ...rest } = found;
+  assert.deepEqual(rest, SESSION);
+  assert.equal(startedMilliseconds, Date.now());
+  assert.equal(expiresAt - now(), UNUSED_SESSION_SECONDS);
+  assert.equal((await stored(kv, id))!.expiresAt - now(), SESSION_SECONDS);
+});
 
-testOnDatabases(
-  "save() makes a session that is over in an hour unless it is used",
-  async (kv) => {
-    using time = new FakeTime();
-    const sessions = sessionStore(new Database(kv));
-    const unused = await sessions.save(SESSION);
-    const used = await sessions.save(SESSION);
-    time.tick(UNUSED_SESSION_SECONDS - 1);
-    await sessions.find(used);
-    time.tick(1);
-    assert.equal(await sessions.find(unused), undefined);
-    assert(await sessions.find(used));
-  },
-);
+test.onDatabases("save() makes a session that is over in an hour unless it is used", async ({ kv }) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(new Database(kv));
+  const unused = await sessions.save(SESSION);
+  const used = await sessions.save(SESSION);
+  time.tick(UNUSED_SESSION_SECONDS - 1);
+  await sessions.find(used);
+  time.tick(1);
+  assert.equal(await sessions.find(unused), undefined);
+  assert(await sessions.find(used));
+});
 
-testOnDatabases("no session id stands in the database", async (kv) => {
+test.onDatabases("no session id stands in the database", async ({ kv }) => {
   const id = await sessionStore(new Database(kv)).save(SESSION);
   for await (const { key, value } of kv.list({ prefix: [] })) {
     assert.ok(!JSON.stringify([key, value]).includes(id));
   }
 });
 
-testOnDatabases(
-  "adopt() gives a stranger's session to one person, however many try",
-  async (kv, other) => {
-    const sessions = sessionStore(new Database(kv));
-    const id = await sessions.save({ ...SESSION, binding: STRANGER.binding });
-    const all = await fiftyAtOnce(
-      kv,
-      other,
-      sessionStore,
-      (store, n) =>
-        store.adopt(id, { binding: `person ${n}`, grantId: `grant ${n}` }),
-    );
-    const adopted = all.filter((session) => session !== undefined);
-    assert.equal(adopted.length, 1);
-    const { binding, grantId } = adopted[0];
-    assert.deepEqual(await stored(kv, id), adopted[0]);
-    assert.equal((await sessions.countsOf(binding)).of.get(grantId!), 1);
-    const again = await sessions.adopt(id, { binding, grantId });
-    assert.equal(again?.binding, binding);
-    assert.equal(await sessions.end(id, STRANGER.binding), false);
-    assert.equal(await sessions.end(id, binding), true);
-    assert.equal(await sessions.adopt(id, { binding, grantId }), undefined);
-  },
-);
+test.onDatabases("adopt() gives a stranger's session to one person, however many try", async ({ kv, other }) => {
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save({ ...SESSION, binding: STRANGER.binding });
+  const all = await fiftyAtOnce(
+    kv,
+    other,
+    sessionStore,
+    (store, n) =>
+      store.adopt(id, { binding: `person ${n}`, grantId: `grant ${n}` }),
+  );
+  const adopted = all.filter((session) => session !== undefined);
+  assert.equal(adopted.length, 1);
+  const { binding, grantId } = adopted[0];
+  assert.deepEqual(await stored(kv, id), adopted[0]);
+  assert.equal((await sessions.countsOf(binding)).of.get(grantId!), 1);
+  const again = await sessions.adopt(id, { binding, grantId });
+  assert.equal(again?.binding, binding);
+  assert.equal(await sessions.end(id, STRANGER.binding), false);
+  assert.equal(await sessions.end(id, binding), true);
+  assert.equal(await sessions.adopt(id, { binding, grantId }), undefined);
+});
 
-testOnDatabases("adopt() leaves a person's session alone", async (kv) => {
+test.onDatabases("adopt() leaves a person's session alone", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
   assert.equal(await sessions.adopt(id, { binding: "bob" }), undefined);
   assert.equal((await stored(kv, id))?.binding, "ada");
 });
 
-testOnDatabases("find() knows no session that was never made", async (kv) => {
+test.onDatabases("find() knows no session that was never made", async ({ kv }) => {
   assert.equal(await sessionStore(new Database(kv)).find("x"), undefined);
 });
 
-testOnDatabases("find() knows no session that has expired", async (kv) => {
+test.onDatabases("find() knows no session that has expired", async ({ kv }) => {
   using time = new FakeTime();
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
@@ -113,39 +104,33 @@ testOnDatabases("find() knows no session that has expired", async (kv) => {
   assert.equal(await sessions.find(id), undefined);
 });
 
-testOnDatabases(
-  "find() slides a session's end, once a day only",
-  async (kv) => {
-    using time = new FakeTime();
-    const sessions = sessionStore(new Database(kv));
-    const id = await sessions.save(SESSION);
-    await sessions.find(id);
-    const writes = new Set<string>();
-    for (let hour = 0; hour < 7 * 24; hour++) {
-      time.tick(HOUR);
-      assert.ok(await sessions.find(id), `after ${hour} hours`);
-      writes.add((await kv.get(sessionKey(id))).versionstamp!);
-    }
-    assert.ok(writes.size >= 6 && writes.size <= 8, `${writes.size} writes`);
-  },
-);
+test.onDatabases("find() slides a session's end, once a day only", async ({ kv }) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  await sessions.find(id);
+  const writes = new Set<string>();
+  for (let hour = 0; hour < 7 * 24; hour++) {
+    time.tick(HOUR);
+    assert.ok(await sessions.find(id), `after ${hour} hours`);
+    writes.add((await kv.get(sessionKey(id))).versionstamp!);
+  }
+  assert.ok(writes.size >= 6 && writes.size <= 8, `${writes.size} writes`);
+});
 
-testOnDatabases(
-  "end() is known elsewhere within a second",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const here = sessionStore(new Database(kv));
-    const there = sessionStore(new Database(other));
-    const id = await here.save(SESSION);
-    assert.ok(await there.find(id));
-    assert.equal(await here.end(id, "ada"), true);
-    assert.equal(await here.find(id), undefined);
-    time.tick(1);
-    assert.equal(await there.find(id), undefined);
-  },
-);
+test.onDatabases("end() is known elsewhere within a second", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const here = sessionStore(new Database(kv));
+  const there = sessionStore(new Database(other));
+  const id = await here.save(SESSION);
+  assert.ok(await there.find(id));
+  assert.equal(await here.end(id, "ada"), true);
+  assert.equal(await here.find(id), undefined);
+  time.tick(1);
+  assert.equal(await there.find(id), undefined);
+});
 
-testOnDatabases("end() lets one of fifty through", async (kv, other) => {
+test.onDatabases("end() lets one of fifty through", async ({ kv, other }) => {
   const id = await sessionStore(new Database(kv)).save(SESSION);
   const ended = await fiftyAtOnce(
     kv,
@@ -156,75 +141,63 @@ testOnDatabases("end() lets one of fifty through", async (kv, other) => {
   assert.equal(ended.filter(Boolean).length, 1);
 });
 
-testOnDatabases("end() leaves another caller's session alone", async (kv) => {
+test.onDatabases("end() leaves another caller's session alone", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
   assert.equal(await sessions.end(id, "eve"), false);
   assert.ok(await sessions.find(id));
 });
 
-testOnDatabases(
-  "setLogLevel() is remembered at once, and elsewhere within a second",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const here = sessionStore(new Database(kv));
-    const there = sessionStore(new Database(other));
-    const id = await here.save(SESSION);
-    await here.find(id);
-    await there.find(id);
-    await here.setLogLevel(id, "error");
-    assert.equal((await here.find(id))?.logLevel, "error");
-    time.tick(1);
-    assert.equal((await there.find(id))?.logLevel, "error");
-  },
-);
+test.onDatabases("setLogLevel() is remembered at once, and elsewhere within a second", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const here = sessionStore(new Database(kv));
+  const there = sessionStore(new Database(other));
+  const id = await here.save(SESSION);
+  await here.find(id);
+  await there.find(id);
+  await here.setLogLevel(id, "error");
+  assert.equal((await here.find(id))?.logLevel, "error");
+  time.tick(1);
+  assert.equal((await there.find(id))?.logLevel, "error");
+});
 
-testOnDatabases(
-  "setLogLevel() makes no session of one that has ended",
-  async (kv) => {
-    const sessions = sessionStore(new Database(kv));
-    const id = await sessions.save(SESSION);
-    await sessions.end(id, "ada");
-    await sessions.setLogLevel(id, "error");
-    assert.equal(await stored(kv, id), undefined);
-  },
-);
+test.onDatabases("setLogLevel() makes no session of one that has ended", async ({ kv }) => {
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  await sessions.end(id, "ada");
+  await sessions.setLogLevel(id, "error");
+  assert.equal(await stored(kv, id), undefined);
+});
 
-testOnDatabases(
-  "a session that ends while its level is set fifty times stays ended",
-  async (kv, other) => {
-    const id = await sessionStore(new Database(kv)).save(SESSION);
-    await fiftyAtOnce(kv, other, sessionStore, async (sessions, n) => {
-      if (n === 25) await sessions.end(id, "ada");
-      else await sessions.setLogLevel(id, n % 2 ? "error" : "debug");
-    });
-    assert.equal(await stored(kv, id), undefined);
-  },
-);
+test.onDatabases("a session that ends while its level is set fifty times stays ended", async ({ kv, other }) => {
+  const id = await sessionStore(new Database(kv)).save(SESSION);
+  await fiftyAtOnce(kv, other, sessionStore, async (sessions, n) => {
+    if (n === 25) await sessions.end(id, "ada");
+    else await sessions.setLogLevel(id, n % 2 ? "error" : "debug");
+  });
+  assert.equal(await stored(kv, id), undefined);
+});
 
-testOnDatabases(
-  "endAllOf() ends the sessions that one grant used last",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const database = new Database(kv);
-    const sessions = sessionStore(database);
-    const first = { ...SESSION, grantId: "first" };
-    const ids = [await sessions.save(first), await sessions.save(first)];
-    const moved = await sessions.save(first);
-    const foreign = await sessions.save({ ...first, binding: "bob" });
-    await sessionStore(new Database(other)).use(moved, "second");
-    for (const id of [...ids, moved, foreign]) await sessions.find(id);
-    await database.commit(
-      (await sessions.endAllOf("ada", new Set(["first"]))).write,
-    );
-    time.tick(1);
-    for (const id of ids) assert.equal(await sessions.find(id), undefined);
-    assert.equal((await sessions.find(moved))?.grantId, "second");
-    assert.ok(await sessions.find(foreign));
-    assert.equal((await sessions.countsOf("ada")).of.get("first"), undefined);
-    assert.equal((await sessions.countsOf("ada")).of.get("second"), 1);
-  },
-);
+test.onDatabases("endAllOf() ends the sessions that one grant used last", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const database = new Database(kv);
+  const sessions = sessionStore(database);
+  const first = { ...SESSION, grantId: "first" };
+  const ids = [await sessions.save(first), await sessions.save(first)];
+  const moved = await sessions.save(first);
+  const foreign = await sessions.save({ ...first, binding: "bob" });
+  await sessionStore(new Database(other)).use(moved, "second");
+  for (const id of [...ids, moved, foreign]) await sessions.find(id);
+  await database.commit(
+    (await sessions.endAllOf("ada", new Set(["first"]))).write,
+  );
+  time.tick(1);
+  for (const id of ids) assert.equal(await sessions.find(id), undefined);
+  assert.equal((await sessions.find(moved))?.grantId, "second");
+  assert.ok(await sessions.find(foreign));
+  assert.equal((await sessions.countsOf("ada")).of.get("first"), undefined);
+  assert.equal((await sessions.countsOf("ada")).of.get("second"), 1);
+});
 
 Deno.test("endAllOf() ends more sessions than one commit takes", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -237,30 +210,27 @@ Deno.test("endAllOf() ends more sessions than one commit takes", async () => {
   assert.deepEqual(await database.list([]), []);
 });
 
-testOnDatabases(
-  "countsOf() counts the live sessions of each grant, and says where it stopped",
-  async (kv) => {
-    using time = new FakeTime();
-    const sessions = sessionStore(new Database(kv));
-    const session = { ...SESSION, grantId: "g" };
-    await sessions.find(await sessions.save(session));
-    time.tick(SESSION_SECONDS - HOUR / 2);
-    const ended = await sessions.save(session);
-    await sessions.save(session);
-    await sessions.save(SESSION);
-    await sessions.save({ ...session, binding: "bob" });
-    await sessions.end(ended, "ada");
-    assert.deepEqual(await sessions.countsOf("ada"), {
-      of: new Map([["g", 2]]),
-      isCut: false,
-    });
-    // The third belongs to no grant.
-    assert.equal((await sessions.countsOf("ada", 3)).isCut, false);
-    assert.equal((await sessions.countsOf("ada", 2)).isCut, true);
-    time.tick(HOUR / 2);
-    assert.equal((await sessions.countsOf("ada")).of.get("g"), 1);
-  },
-);
+test.onDatabases("countsOf() counts the live sessions of each grant, and says where it stopped", async ({ kv }) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(new Database(kv));
+  const session = { ...SESSION, grantId: "g" };
+  await sessions.find(await sessions.save(session));
+  time.tick(SESSION_SECONDS - HOUR / 2);
+  const ended = await sessions.save(session);
+  await sessions.save(session);
+  await sessions.save(SESSION);
+  await sessions.save({ ...session, binding: "bob" });
+  await sessions.end(ended, "ada");
+  assert.deepEqual(await sessions.countsOf("ada"), {
+    of: new Map([["g", 2]]),
+    isCut: false,
+  });
+  // The third belongs to no grant.
+  assert.equal((await sessions.countsOf("ada", 3)).isCut, false);
+  assert.equal((await sessions.countsOf("ada", 2)).isCut, true);
+  time.tick(HOUR / 2);
+  assert.equal((await sessions.countsOf("ada")).of.get("g"), 1);
+});
 
 for (
   const [what, step] of [
@@ -278,85 +248,76 @@ for (
     ],
   ] as const
 ) {
-  testOnDatabases(
-    `a session that ends while ${what} stays ended`,
-    async (kv, other) => {
-      using time = new FakeTime();
-      const others = sessionStore(new Database(other));
-      const id = await others.save(SESSION);
-      await others.find(id);
-      time.tick(48 * HOUR);
-      let hasEnded = false;
-      const slow = overtaken(kv, async () => {
-        hasEnded = await others.end(id, SESSION.binding);
-      });
-      await step(sessionStore(new Database(slow)), id);
-      assert(hasEnded);
-      assert.equal(await stored(kv, id), undefined);
-    },
-  );
+  test.onDatabases(`a session that ends while ${what} stays ended`, async ({ kv, other }) => {
+    using time = new FakeTime();
+    const others = sessionStore(new Database(other));
+    const id = await others.save(SESSION);
+    await others.find(id);
+    time.tick(48 * HOUR);
+    let hasEnded = false;
+    const slow = overtaken(kv, async () => {
+      hasEnded = await others.end(id, SESSION.binding);
+    });
+    await step(sessionStore(new Database(slow)), id);
+    assert(hasEnded);
+    assert.equal(await stored(kv, id), undefined);
+  });
 }
 
-testOnDatabases(
-  "save() ends the sessions that a person used least when there are too many",
-  async (kv) => {
-    using time = new FakeTime();
-    const database = new Database(kv);
-    const sessions = sessionStore(database, { most: 6, uncounted: 3 });
-    const save = async () => {
-      const id = await sessions.save(SESSION);
-      // What is ended for it ends before its first use.
-      await database.idle();
-      await sessions.find(id);
-      return id;
-    };
-    const used = await save();
-    time.tick(1);
-    const unused = await save();
-    time.tick(48 * HOUR);
-    await sessions.find(used);
-    const later = [];
-    for (let n = 0; n < 6; n++) {
-      time.tick(1);
-      later.push(await save());
-    }
-    time.tick(1);
-    assert.equal(await sessions.find(unused), undefined);
-    for (const id of [used, ...later]) assert.ok(await sessions.find(id));
-    const kept = await database.list([]);
-    assert.equal(kept.length, 2 * 7);
-  },
-);
-
-testOnDatabases(
-  "save() ends the sessions of one network's strangers, and of no other's",
-  async (kv) => {
-    using time = new FakeTime();
-    const database = new Database(kv);
-    const sessions = sessionStore(database, {
-      most: 1,
-      mostOfNetwork: 2,
-      uncounted: 4,
-    });
-    const stranger = { ...SESSION, binding: STRANGER.binding };
-    const quiet = await sessions.save({ ...stranger, list: "network 1" });
-    const open = () => sessions.save({ ...stranger, list: "network 2" });
-    const ids = [await open(), await open(), await open()];
-    time.tick(60);
-    // The count comes with the fifth, and no new one ends by it.
-    ids.push(await open());
+test.onDatabases("save() ends the sessions that a person used least when there are too many", async ({ kv }) => {
+  using time = new FakeTime();
+  const database = new Database(kv);
+  const sessions = sessionStore(database, { most: 6, uncounted: 3 });
+  const save = async () => {
+    const id = await sessions.save(SESSION);
+    // What is ended for it ends before its first use.
     await database.idle();
-    assert(await sessions.find(quiet));
-    const left = await Promise.all(ids.map((id) => sessions.find(id)));
-    assert.equal(left.filter(Boolean).length, 2);
-    assert(left.at(-1));
-    assert(await sessions.adopt(quiet, { binding: "ada" }));
-    const lists = await Array.fromAsync(kv.list({
-      prefix: sessionsOfKey("network 1"),
-    }));
-    assert.deepEqual(lists, [], "what is adopted is the person's");
-  },
-);
+    await sessions.find(id);
+    return id;
+  };
+  const used = await save();
+  time.tick(1);
+  const unused = await save();
+  time.tick(48 * HOUR);
+  await sessions.find(used);
+  const later = [];
+  for (let n = 0; n < 6; n++) {
+    time.tick(1);
+    later.push(await save());
+  }
+  time.tick(1);
+  assert.equal(await sessions.find(unused), undefined);
+  for (const id of [used, ...later]) assert.ok(await sessions.find(id));
+  const kept = await database.list([]);
+  assert.equal(kept.length, 2 * 7);
+});
+
+test.onDatabases("save() ends the sessions of one network's strangers, and of no other's", async ({ kv }) => {
+  using time = new FakeTime();
+  const database = new Database(kv);
+  const sessions = sessionStore(database, {
+    most: 1,
+    mostOfNetwork: 2,
+    uncounted: 4,
+  });
+  const stranger = { ...SESSION, binding: STRANGER.binding };
+  const quiet = await sessions.save({ ...stranger, list: "network 1" });
+  const open = () => sessions.save({ ...stranger, list: "network 2" });
+  const ids = [await open(), await open(), await open()];
+  time.tick(60);
+  // The count comes with the fifth, and no new one ends by it.
+  ids.push(await open());
+  await database.idle();
+  assert(await sessions.find(quiet));
+  const left = await Promise.all(ids.map((id) => sessions.find(id)));
+  assert.equal(left.filter(Boolean).length, 2);
+  assert(left.at(-1));
+  assert(await sessions.adopt(quiet, { binding: "ada" }));
+  const lists = await Array.fromAsync(kv.list({
+    prefix: sessionsOfKey("network 1"),
+  }));
+  assert.deepEqual(lists, [], "what is adopted is the person's");
+});
 
 Deno.test("the end of a session moves once a day", async () => {
   using time = new FakeTime();

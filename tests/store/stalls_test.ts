@@ -15,7 +15,7 @@ import { authorizationRequestStore } from "../../src/store/authorization_request
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import {
   ISSUER,
   newClient,
@@ -122,42 +122,36 @@ async function succeeds(use: Use, kv: Deno.Kv): Promise<boolean> {
 }
 
 for (const [name, make] of Object.entries(USES)) {
-  testOnDatabases(
-    `${name} that was used by who was told 503 is good once more`,
-    async (kv, other) => {
-      const use = await make(kv);
-      const stall = new StalledKv(kv);
-      const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
-      // What it rests on is read before the database stands still.
-      stall.beginAtCommit();
-      await assert.rejects(use(slow), StorageError);
-      await stall.end();
-      await new Promise((resolve) => setTimeout(resolve));
-      await slow.idle();
-      assert.equal(await succeeds(use, other), true);
-      assert.equal(await succeeds(use, kv), false);
-    },
-  );
+  test.onDatabases(`${name} that was used by who was told 503 is good once more`, async ({ kv, other }) => {
+    const use = await make(kv);
+    const stall = new StalledKv(kv);
+    const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
+    // What it rests on is read before the database stands still.
+    stall.beginAtCommit();
+    await assert.rejects(use(slow), StorageError);
+    await stall.end();
+    await new Promise((resolve) => setTimeout(resolve));
+    await slow.idle();
+    assert.equal(await succeeds(use, other), true);
+    assert.equal(await succeeds(use, kv), false);
+  });
 }
 
 for (const [name, make] of Object.entries(USES)) {
   // Its lease is only waited for.
   if (name === "the lease of a refresh at the provider") continue;
-  testOnDatabases(
-    `${name} that was used is not judged while another process may be about to say that it gave up`,
-    async (kv, other) => {
-      using time = new SteadyTime();
-      const use = await make(kv);
-      assert(await use(new Database(kv)));
-      const stall = new StalledKv(other);
-      const judge = new Database(stall.kv, { deadlineMilliseconds: 20 });
-      stall.begin();
-      await assert.rejects(judge.get(["any"]), StorageError);
-      await stall.end();
-      await assert.rejects(use(judge), StorageError);
-      time.tick(5);
-      assert.equal(await succeeds(() => use(judge), other), false);
-      await judge.idle();
-    },
-  );
+  test.onDatabases(`${name} that was used is not judged while another process may be about to say that it gave up`, async ({ kv, other }) => {
+    using time = new SteadyTime();
+    const use = await make(kv);
+    assert(await use(new Database(kv)));
+    const stall = new StalledKv(other);
+    const judge = new Database(stall.kv, { deadlineMilliseconds: 20 });
+    stall.begin();
+    await assert.rejects(judge.get(["any"]), StorageError);
+    await stall.end();
+    await assert.rejects(use(judge), StorageError);
+    time.tick(5);
+    assert.equal(await succeeds(() => use(judge), other), false);
+    await judge.idle();
+  });
 }

@@ -7,7 +7,7 @@ import {
   stepFailureStore,
   STEPS_COUNTED,
 } from "../../src/store/step_failures.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { silentLogger } from "../kit/log.ts";
 
@@ -37,34 +37,28 @@ Deno.test("addStepFailures() forgets what has not failed for seven days", () => 
   assert.equal(addStepFailures([failureOf("a")], [], now - 1).length, 1);
 });
 
-testOnDatabases(
-  "note() counts what several processes saw, and the steps of a loop as one",
-  async (kv, other) => {
-    using _time = new FakeTime();
-    const processes = [kv, other].map((one) =>
-      stepFailureStore(new Database(one), silentLogger)
-    );
-    for (let n = 0; n < 10; n++) {
-      for (const one of processes) one.note({ tool: "t", step: `page ${n}` });
-    }
-    await Promise.all(processes.map((one) => one.close()));
-    const [found, ...others] = await processes[0].list();
-    assert.deepEqual(
-      [found.tool, found.step, found.count, others.length],
-      ["t", "page #", 20, 0],
-    );
-  },
-);
+test.onDatabases("note() counts what several processes saw, and the steps of a loop as one", async ({ kv, other }) => {
+  using _time = new FakeTime();
+  const processes = [kv, other].map((one) =>
+    stepFailureStore(new Database(one), silentLogger)
+  );
+  for (let n = 0; n < 10; n++) {
+    for (const one of processes) one.note({ tool: "t", step: `page ${n}` });
+  }
+  await Promise.all(processes.map((one) => one.close()));
+  const [found, ...others] = await processes[0].list();
+  assert.deepEqual(
+    [found.tool, found.step, found.count, others.length],
+    ["t", "page #", 20, 0],
+  );
+});
 
-testOnDatabases(
-  "note() keeps within a value, however long and strange the names are",
-  async (kv) => {
-    const store = stepFailureStore(new Database(kv), silentLogger);
-    for (let n = 0; n < 2 * STEPS_COUNTED; n++) {
-      const name = String.fromCodePoint(0x4e00 + n).repeat(500);
-      store.note({ tool: name, step: name });
-    }
-    await store.close();
-    assert.equal((await store.list()).length, STEPS_COUNTED);
-  },
-);
+test.onDatabases("note() keeps within a value, however long and strange the names are", async ({ kv }) => {
+  const store = stepFailureStore(new Database(kv), silentLogger);
+  for (let n = 0; n < 2 * STEPS_COUNTED; n++) {
+    const name = String.fromCodePoint(0x4e00 + n).repeat(500);
+    store.note({ tool: name, step: name });
+  }
+  await store.close();
+  assert.equal((await store.list()).length, STEPS_COUNTED);
+});

@@ -12,86 +12,80 @@ import {
 } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { withKv } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { losing, overtaken } from "../kit/overtaken_kv.ts";
 import { kvWith } from "../kit/kv.ts";
 
-Deno.test("end() of a task that was cancelled before is none", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    assert(await tasks.end("t", { status: "cancelled" }));
-    assert.equal(await tasks.end("t", { status: "cancelled" }), false);
-  }));
+test.inMemory("end() of a task that was cancelled before is none", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  assert(await tasks.end("t", { status: "cancelled" }));
+  assert.equal(await tasks.end("t", { status: "cancelled" }), false);
+});
 
-Deno.test("nothing happens to a task that is none", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.setMessage("none", "working");
-    assert.equal(await tasks.renewLease("none"), false);
-    assert.equal(await tasks.end("none", { status: "cancelled" }), false);
-    await tasks.use("none", { binding: "someone", grantId: "g" });
-    await tasks.ended("none", new AbortController().signal);
-    assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
-  }));
+test.inMemory("nothing happens to a task that is none", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.setMessage("none", "working");
+  assert.equal(await tasks.renewLease("none"), false);
+  assert.equal(await tasks.end("none", { status: "cancelled" }), false);
+  await tasks.use("none", { binding: "someone", grantId: "g" });
+  await tasks.ended("none", new AbortController().signal);
+  assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
+});
 
-Deno.test("hasMany() tells whether there are so many", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    for (const id of ["1", "2"]) {
-      await tasks.create(id, { binding: "someone" }, { list: "network" });
-    }
-    assert.equal(await tasks.hasMany("network", 2), true);
-    assert.equal(await tasks.hasMany("network", 3), false);
-  }));
+test.inMemory("hasMany() tells whether there are so many", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  for (const id of ["1", "2"]) {
+    await tasks.create(id, { binding: "someone" }, { list: "network" });
+  }
+  assert.equal(await tasks.hasMany("network", 2), true);
+  assert.equal(await tasks.hasMany("network", 3), false);
+});
 
-Deno.test("use() writes nothing while one grant uses a task", () =>
-  withKv(async (kv) => {
-    const owner = { binding: "someone", grantId: "g" };
-    await taskStore(new Database(kv)).create("t", owner);
-    const place = losing(kv);
-    await taskStore(new Database(place.kv)).use("t", owner);
-    assert.equal(place.commits, 0);
-  }));
+test.inMemory("use() writes nothing while one grant uses a task", async ({ kv }) => {
+  const owner = { binding: "someone", grantId: "g" };
+  await taskStore(new Database(kv)).create("t", owner);
+  const place = losing(kv);
+  await taskStore(new Database(place.kv)).use("t", owner);
+  assert.equal(place.commits, 0);
+});
 
-Deno.test("renewLease() renews it though something else is written at the same time", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    time.tick(20);
-    const slow = overtaken(kv, () => tasks.setMessage("t", "half way"));
-    assert(await taskStore(new Database(slow)).renewLease("t"));
-    time.tick(20);
-    assert.equal((await tasks.find("t", "someone"))?.status, "working");
-  }));
+test.inMemory("renewLease() renews it though something else is written at the same time", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  time.tick(20);
+  const slow = overtaken(kv, () => tasks.setMessage("t", "half way"));
+  assert(await taskStore(new Database(slow)).renewLease("t"));
+  time.tick(20);
+  assert.equal((await tasks.find("t", "someone"))?.status, "working");
+});
 
-Deno.test("next() waits until a task changes, and notices that its process is gone", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    let reads = 0;
-    const counted = kvWith(kv, {
-      getMany(keys: Deno.KvKey[]) {
-        reads++;
-        return kv.getMany(keys);
-      },
-    });
-    const tasks = taskStore(new Database(counted), { confirmSeconds: 0 });
-    const task = await tasks.create("t", { binding: "someone" });
-    let isOver = false;
-    const next = tasks.next(task, "someone", new AbortController().signal)
-      .finally(() => isOver = true);
-    await until(() => reads > 0);
-    const before = reads;
-    // Another turn is no reason to read.
-    for (let n = 0; n < 10; n++) {
-      await new Promise((resolve) => setTimeout(resolve));
-    }
-    assert(reads < before + 10);
-    time.tick(HEARTBEAT_SECONDS);
-    const looked = reads;
-    await until(() => reads > looked + 3);
-    assert.equal(isOver, false);
-    time.tick(LEASE_SECONDS);
-    assert.equal((await next)?.status, "failed");
-  }));
+test.inMemory("next() waits until a task changes, and notices that its process is gone", async ({ kv }) => {
+  using time = new FakeTime();
+  let reads = 0;
+  const counted = kvWith(kv, {
+    getMany(keys: Deno.KvKey[]) {
+      reads++;
+      return kv.getMany(keys);
+    },
+  });
+  const tasks = taskStore(new Database(counted), { confirmSeconds: 0 });
+  const task = await tasks.create("t", { binding: "someone" });
+  let isOver = false;
+  const next = tasks.next(task, "someone", new AbortController().signal)
+    .finally(() => isOver = true);
+  await until(() => reads > 0);
+  const before = reads;
+  // Another turn is no reason to read.
+  for (let n = 0; n < 10; n++) {
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assert(reads < before + 10);
+  time.tick(HEARTBEAT_SECONDS);
+  const looked = reads;
+  await until(() => reads > looked + 3);
+  assert.equal(isOver, false);
+  time.tick(LEASE_SECONDS);
+  assert.equal((await next)?.status, "failed");
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { taskListStore } from "../../src/store/task_list.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 
 const BINDING = "ada";
@@ -19,56 +19,50 @@ const BEGINNING = {
   meta: {},
 };
 
-testOnDatabases(
-  "newest() lists durable work that goes on first, however old, then the newest, and says how many there are",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    const list = taskListStore(new Database(other));
-    const ids = async (most: number) => {
-      const { tasks, count } = await list.newest(BINDING, most);
-      return [count, ...tasks.map(({ taskId }) => taskId)];
-    };
-    await tasks.createDurable("old", RUN, BEGINNING, BINDING);
-    for (const taskId of ["b", "a", "c"]) {
-      time.tick(10);
-      await tasks.create(taskId, OWNER, { tool: "plain" });
-    }
-    await tasks.create("another's", { binding: "eve" });
-    assert.deepEqual(await ids(3), [4, "old", "c", "a"]);
-    const { tasks: [old, newest] } = await list.newest(BINDING, 2);
-    assert.deepEqual(
-      [old.tool, old.grantId, old.scopes, old.run?.isParked],
-      ["report", "g", ["report"], false],
-    );
-    assert.deepEqual([newest.tool, newest.isUnattended], ["plain", false]);
-    await tasks.end("old", { status: "cancelled" });
-    assert.deepEqual(await ids(9), [4, "c", "a", "b", "old"]);
-  },
-);
+test.onDatabases("newest() lists durable work that goes on first, however old, then the newest, and says how many there are", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  const list = taskListStore(new Database(other));
+  const ids = async (most: number) => {
+    const { tasks, count } = await list.newest(BINDING, most);
+    return [count, ...tasks.map(({ taskId }) => taskId)];
+  };
+  await tasks.createDurable("old", RUN, BEGINNING, BINDING);
+  for (const taskId of ["b", "a", "c"]) {
+    time.tick(10);
+    await tasks.create(taskId, OWNER, { tool: "plain" });
+  }
+  await tasks.create("another's", { binding: "eve" });
+  assert.deepEqual(await ids(3), [4, "old", "c", "a"]);
+  const { tasks: [old, newest] } = await list.newest(BINDING, 2);
+  assert.deepEqual(
+    [old.tool, old.grantId, old.scopes, old.run?.isParked],
+    ["report", "g", ["report"], false],
+  );
+  assert.deepEqual([newest.tool, newest.isUnattended], ["plain", false]);
+  await tasks.end("old", { status: "cancelled" });
+  assert.deepEqual(await ids(9), [4, "c", "a", "b", "old"]);
+});
 
-testOnDatabases(
-  "newest() tells a failed tool from one that went well, and whom no process works on",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    const list = taskListStore(new Database(other));
-    await tasks.create("t", OWNER);
-    await tasks.end("t", {
-      status: "completed",
-      outcome: { isError: true, content: [] },
-    });
-    await tasks.create("lost", OWNER);
-    time.tick(31);
-    const { tasks: found } = await list.newest(BINDING, 9);
-    assert.deepEqual(
-      found.map(({ taskId, isError, isUnattended }) => [
-        taskId,
-        isError,
-        isUnattended,
-      ]).sort(),
-      [["lost", undefined, true], ["t", true, false]],
-    );
-    assert.equal((await tasks.find("t", BINDING))?.isError, true);
-  },
-);
+test.onDatabases("newest() tells a failed tool from one that went well, and whom no process works on", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  const list = taskListStore(new Database(other));
+  await tasks.create("t", OWNER);
+  await tasks.end("t", {
+    status: "completed",
+    outcome: { isError: true, content: [] },
+  });
+  await tasks.create("lost", OWNER);
+  time.tick(31);
+  const { tasks: found } = await list.newest(BINDING, 9);
+  assert.deepEqual(
+    found.map(({ taskId, isError, isUnattended }) => [
+      taskId,
+      isError,
+      isUnattended,
+    ]).sort(),
+    [["lost", undefined, true], ["t", true, false]],
+  );
+  assert.equal((await tasks.find("t", BINDING))?.isError, true);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
-import { countedOn, withKv } from "../kit/databases.ts";
+import { countedOn, test } from "../kit/databases.ts";
 
 const OWNER = { binding: "someone" };
 const LONG = "x".repeat(100_000);
@@ -28,71 +28,63 @@ async function texts(kv: Deno.Kv): Promise<number> {
   return (await Array.fromAsync(kv.list({ prefix: ["text"] }))).length;
 }
 
-Deno.test("answer() lets a task work on once nothing is asked any more", () =>
-  withKv(async (kv) => {
-    const { tasks, find, isAsked } = await begin(kv);
-    const asked = ["a", "b"].map((key) =>
-      tasks.ask("t", key, question(key), never)
-    );
-    await isAsked(2);
-    await tasks.answer("t", { a: { n: 1 } });
-    assert.equal((await find()).status, "input_required");
-    await tasks.answer("t", { b: { n: 2 } });
-    assert.equal((await find()).status, "working");
-    assert.deepEqual(await Promise.all(asked), [{ n: 1 }, { n: 2 }]);
-  }));
+test.inMemory("answer() lets a task work on once nothing is asked any more", async ({ kv }) => {
+  const { tasks, find, isAsked } = await begin(kv);
+  const asked = ["a", "b"].map((key) =>
+    tasks.ask("t", key, question(key), never)
+  );
+  await isAsked(2);
+  await tasks.answer("t", { a: { n: 1 } });
+  assert.equal((await find()).status, "input_required");
+  await tasks.answer("t", { b: { n: 2 } });
+  assert.equal((await find()).status, "working");
+  assert.deepEqual(await Promise.all(asked), [{ n: 1 }, { n: 2 }]);
+});
 
-Deno.test("answer() writes nothing where nothing was asked", () =>
-  withKv(async (kv) => {
-    const { place, tasks } = await begin(kv);
-    const { commits } = place;
-    await tasks.answer("t", { a: { text: LONG } });
-    await tasks.answer("none", { a: { text: LONG } });
-    assert.equal(place.commits, commits);
-  }));
+test.inMemory("answer() writes nothing where nothing was asked", async ({ kv }) => {
+  const { place, tasks } = await begin(kv);
+  const { commits } = place;
+  await tasks.answer("t", { a: { text: LONG } });
+  await tasks.answer("none", { a: { text: LONG } });
+  assert.equal(place.commits, commits);
+});
 
-Deno.test("answer() leaves nothing of an answer that came second", () =>
-  withKv(async (kv) => {
-    const { tasks, isAsked } = await begin(kv);
-    const asked = tasks.ask("t", "a", question("a"), never);
-    await isAsked(1);
-    await Promise.all(
-      [1, 2].map(() => tasks.answer("t", { a: { text: LONG } })),
-    );
-    assert.deepEqual(await asked, { text: LONG });
-    assert.equal(await texts(kv), 0);
-  }));
+test.inMemory("answer() leaves nothing of an answer that came second", async ({ kv }) => {
+  const { tasks, isAsked } = await begin(kv);
+  const asked = tasks.ask("t", "a", question("a"), never);
+  await isAsked(1);
+  await Promise.all([1, 2].map(() => tasks.answer("t", { a: { text: LONG } })));
+  assert.deepEqual(await asked, { text: LONG });
+  assert.equal(await texts(kv), 0);
+});
 
-Deno.test("ask() leaves nothing of a long question behind", () =>
-  withKv(async (kv) => {
-    const { tasks, isAsked } = await begin(kv);
-    const asked = tasks.ask("t", "a", question(LONG), never);
-    await isAsked(1);
-    assert(await texts(kv) > 0);
-    await tasks.answer("t", { a: {} });
-    await asked;
-    assert.equal(await texts(kv), 0);
-  }));
+test.inMemory("ask() leaves nothing of a long question behind", async ({ kv }) => {
+  const { tasks, isAsked } = await begin(kv);
+  const asked = tasks.ask("t", "a", question(LONG), never);
+  await isAsked(1);
+  assert(await texts(kv) > 0);
+  await tasks.answer("t", { a: {} });
+  await asked;
+  assert.equal(await texts(kv), 0);
+});
 
-Deno.test("ask() has room for a thousand characters in the task's record", () =>
-  withKv(async (kv) => {
-    const { tasks, isAsked } = await begin(kv);
-    const empty = JSON.stringify(question("")).length;
-    const asked = [1000, 1001].map((length, n) =>
-      tasks.ask("t", `${n}`, question("x".repeat(length - empty)), never)
-    );
-    await isAsked(2);
-    assert.equal(await texts(kv), 1);
-    await tasks.answer("t", { 0: {}, 1: {} });
-    await Promise.all(asked);
-  }));
+test.inMemory("ask() has room for a thousand characters in the task's record", async ({ kv }) => {
+  const { tasks, isAsked } = await begin(kv);
+  const empty = JSON.stringify(question("")).length;
+  const asked = [1000, 1001].map((length, n) =>
+    tasks.ask("t", `${n}`, question("x".repeat(length - empty)), never)
+  );
+  await isAsked(2);
+  assert.equal(await texts(kv), 1);
+  await tasks.answer("t", { 0: {}, 1: {} });
+  await Promise.all(asked);
+});
 
-Deno.test("ask() ends with the signal's reason", () =>
-  withKv(async (kv) => {
-    const { tasks, isAsked } = await begin(kv);
-    const abort = new AbortController();
-    const asked = tasks.ask("t", "a", question("a"), abort.signal);
-    await isAsked(1);
-    abort.abort(new Error("enough"));
-    await assert.rejects(asked, /enough/);
-  }));
+test.inMemory("ask() ends with the signal's reason", async ({ kv }) => {
+  const { tasks, isAsked } = await begin(kv);
+  const abort = new AbortController();
+  const asked = tasks.ask("t", "a", question("a"), abort.signal);
+  await isAsked(1);
+  abort.abort(new Error("enough"));
+  await assert.rejects(asked, /enough/);
+});

@@ -12,7 +12,7 @@ import {
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
-import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
 
@@ -66,357 +66,314 @@ async function keysOf(kv: Deno.Kv): Promise<string[]> {
   return [...new Set(entries.map(({ key }) => String(key[0])))].sort();
 }
 
-testOnDatabases(
-  "take() gives a parked run to one of fifty",
-  async (kv, other) => {
-    const hold = await beginOn(kv);
-    assert.equal(await runsOn(kv).park(hold, 0, []), "parked");
-    const [wake] = await wakesOf(kv);
-    const taken = await fiftyAtOnce(
-      kv,
-      other,
-      taskRunStore,
-      (runs) => runs.take(wake, none),
-    );
-    assert.equal(taken.filter((one) => "hold" in one).length, 1);
-    assert.deepEqual(await wakesOf(other), []);
-  },
-);
+test.onDatabases("take() gives a parked run to one of fifty", async ({ kv, other }) => {
+  const hold = await beginOn(kv);
+  assert.equal(await runsOn(kv).park(hold, 0, []), "parked");
+  const [wake] = await wakesOf(kv);
+  const taken = await fiftyAtOnce(
+    kv,
+    other,
+    taskRunStore,
+    (runs) => runs.take(wake, none),
+  );
+  assert.equal(taken.filter((one) => "hold" in one).length, 1);
+  assert.deepEqual(await wakesOf(other), []);
+});
 
-testOnDatabases(
-  "take() gives the run of a process that has died to one of fifty, which alone keeps steps",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const dead = await beginOn(kv);
-    assert.deepEqual(await wakesOf(kv), []);
+test.onDatabases("take() gives the run of a process that has died to one of fifty, which alone keeps steps", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const dead = await beginOn(kv);
+  assert.deepEqual(await wakesOf(kv), []);
+  time.tick(30);
+  const [wake] = await wakesOf(kv);
+  const taken = await fiftyAtOnce(
+    kv,
+    other,
+    (database) => taskRunStore(database, { confirmSeconds: 0 }),
+    (runs) => runs.take(wake, none),
+  );
+  const [held, ...others] = taken.filter((one) => "hold" in one);
+  assert.equal(others.length, 0);
+  const steps = stepStore(new Database(other));
+  assert.equal(await steps.save(dead, stepOf("step:a")), false);
+  assert.equal(await runsOn(kv).renew(dead), false);
+  assert.equal(await runsOn(kv).park(dead, 0, []), "lost");
+  assert.equal(holdOf(held).run.deaths, 1);
+  assert(await steps.save(holdOf(held), stepOf("step:a")));
+  assert.equal((await steps.list("t")).length, 1);
+});
+
+test.inMemory("take() leaves a run alone whose lease is renewed, and its wake goes", async ({ kv }) => {
+  using time = new FakeTime();
+  const hold = await beginOn(kv);
+  time.tick(20);
+  const [wake] = await wakesOf(kv);
+  assert.deepEqual(await runsOn(kv).take(wake, none), {
+    because: "watched",
+  });
+  assert(await runsOn(kv).renew(hold));
+  assert.deepEqual(await wakesOf(kv), []);
+  assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
+});
+
+test.inMemory("take() takes no run while the database was away from who looks", async ({ kv }) => {
+  using time = new FakeTime();
+  using steady = new SteadyTime();
+  await beginOn(kv);
+  time.tick(20);
+  const [wake] = await wakesOf(kv);
+  const runs = taskRunStore(new Database(kv));
+  const take = () => runs.take(wake, none);
+  assert.deepEqual(await take(), { because: "watched" });
+  time.tick(10);
+  steady.tick(9);
+  assert.deepEqual(await take(), { because: "watched" });
+  steady.tick(1);
+  holdOf(await take());
+});
+
+test.inMemory("take() counts the processes that died without a step", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  for (const [kept, deaths] of [[0, 1], [0, 2], [3, 1], [3, 2]]) {
     time.tick(30);
     const [wake] = await wakesOf(kv);
-    const taken = await fiftyAtOnce(
-      kv,
-      other,
-      (database) => taskRunStore(database, { confirmSeconds: 0 }),
-      (runs) => runs.take(wake, none),
-    );
-    const [held, ...others] = taken.filter((one) => "hold" in one);
-    assert.equal(others.length, 0);
-    const steps = stepStore(new Database(other));
-    assert.equal(await steps.save(dead, stepOf("step:a")), false);
-    assert.equal(await runsOn(kv).renew(dead), false);
-    assert.equal(await runsOn(kv).park(dead, 0, []), "lost");
-    assert.equal(holdOf(held).run.deaths, 1);
-    assert(await steps.save(holdOf(held), stepOf("step:a")));
-    assert.equal((await steps.list("t")).length, 1);
-  },
-);
+    const countKept = () => Promise.resolve(kept);
+    const { run } = holdOf(await runsOn(kv).take(wake, countKept));
+    assert.equal(run.deaths, deaths);
+  }
+});
 
-Deno.test("take() leaves a run alone whose lease is renewed, and its wake goes", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const hold = await beginOn(kv);
-    time.tick(20);
-    const [wake] = await wakesOf(kv);
-    assert.deepEqual(await runsOn(kv).take(wake, none), {
-      because: "watched",
-    });
-    assert(await runsOn(kv).renew(hold));
-    assert.deepEqual(await wakesOf(kv), []);
-    assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
-  }));
+test.onDatabases("save() keeps nothing once a slow commit was overtaken by a takeover", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const hold = await beginOn(kv);
+  time.tick(30);
+  const [wake] = await wakesOf(kv);
+  const slow = overtaken(kv, () => runsOn(other).take(wake, none));
+  const steps = stepStore(new Database(slow));
+  const text = "x".repeat(100);
+  assert.equal(await steps.save(hold, stepOf("step:a", { text })), false);
+  assert.deepEqual(await steps.list("t"), []);
+});
 
-Deno.test("take() takes no run while the database was away from who looks", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    using steady = new SteadyTime();
-    await beginOn(kv);
-    time.tick(20);
-    const [wake] = await wakesOf(kv);
-    const runs = taskRunStore(new Database(kv));
-    const take = () => runs.take(wake, none);
-    assert.deepEqual(await take(), { because: "watched" });
-    time.tick(10);
-    steady.tick(9);
-    assert.deepEqual(await take(), { because: "watched" });
-    steady.tick(1);
-    holdOf(await take());
-  }));
+test.inMemory("save() keeps a long result whole, in one commit if it is short", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  const database = new Database(kv);
+  let commits = 0;
+  const commit = database.commit.bind(database);
+  database.commit = (build) => (commits++, commit(build));
+  const steps = stepStore(database);
+  assert(await steps.save(hold, stepOf("step:a", { text: '"a"' })));
+  assert.equal(commits, 1);
+  const text = JSON.stringify("x".repeat(100_000));
+  assert(await steps.save(hold, stepOf("step:b", { place: 2, text })));
+  assert.deepEqual((await steps.list("t")).map(({ text }) => text), [
+    '"a"',
+    text,
+  ]);
+});
 
-Deno.test("take() counts the processes that died without a step", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    await beginOn(kv);
-    for (const [kept, deaths] of [[0, 1], [0, 2], [3, 1], [3, 2]]) {
-      time.tick(30);
-      const [wake] = await wakesOf(kv);
-      const countKept = () => Promise.resolve(kept);
-      const { run } = holdOf(await runsOn(kv).take(wake, countKept));
-      assert.equal(run.deaths, deaths);
-    }
-  }));
-
-testOnDatabases(
-  "save() keeps nothing once a slow commit was overtaken by a takeover",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const hold = await beginOn(kv);
-    time.tick(30);
-    const [wake] = await wakesOf(kv);
-    const slow = overtaken(kv, () => runsOn(other).take(wake, none));
-    const steps = stepStore(new Database(slow));
-    const text = "x".repeat(100);
-    assert.equal(await steps.save(hold, stepOf("step:a", { text })), false);
-    assert.deepEqual(await steps.list("t"), []);
-  },
-);
-
-Deno.test("save() keeps a long result whole, in one commit if it is short", () =>
-  withKv(async (kv) => {
-    const hold = await beginOn(kv);
-    const database = new Database(kv);
-    let commits = 0;
-    const commit = database.commit.bind(database);
-    database.commit = (build) => (commits++, commit(build));
-    const steps = stepStore(database);
-    assert(await steps.save(hold, stepOf("step:a", { text: '"a"' })));
-    assert.equal(commits, 1);
-    const text = JSON.stringify("x".repeat(100_000));
-    assert(await steps.save(hold, stepOf("step:b", { place: 2, text })));
-    assert.deepEqual((await steps.list("t")).map(({ text }) => text), [
-      '"a"',
-      text,
-    ]);
-  }));
-
-Deno.test("park() goes on when a question has its answer by then", () =>
-  withKv(async (kv) => {
-    const hold = await beginOn(kv);
-    const tasks = taskStore(new Database(kv));
-    const stop = new AbortController();
-    let kept: string | undefined;
-    const asked = tasks.askOnce(
-      "t",
-      "who",
-      { method: "elicitation/create", params: {} },
-      {
-        signal: stop.signal,
-        keep: (answer) => Promise.resolve(void (kept = answer)),
-      },
-    );
-    const slow = overtaken(kv, async () => {
-      await tasks.answer("t", { who: { action: "accept" } });
-    });
-    while ((await tasks.find("t", BINDING))?.status !== "input_required");
-    assert.equal(await runsOn(slow).park(hold, undefined, ["who"]), "answered");
-    await asked;
-    assert.equal(kept, '{"action":"accept"}');
-  }));
-
-testOnDatabases(
-  "answer() wakes the run that is parked for it",
-  async (kv, other) => {
-    const hold = await beginOn(kv);
-    const tasks = taskStore(new Database(kv));
-    const stop = new AbortController();
-    const question = { method: "elicitation/create", params: {} };
-    const keep = () => Promise.resolve();
-    const asking = () =>
-      tasks.askOnce("t", "who", question, { signal: stop.signal, keep })
-        .catch(() => {});
-    const first = asking();
-    while ((await tasks.find("t", BINDING))?.status !== "input_required");
-    assert.equal(await runsOn(kv).park(hold, undefined, ["who"]), "parked");
-    assert.deepEqual(await wakesOf(other), []);
-    stop.abort();
-    await first;
-    await taskStore(new Database(other)).answer("t", { who: {} });
-    const [wake] = await wakesOf(kv);
-    holdOf(await runsOn(other).take(wake, none));
-    let kept: string | undefined;
-    await tasks.askOnce("t", "who", question, {
-      signal: new AbortController().signal,
+test.inMemory("park() goes on when a question has its answer by then", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  const tasks = taskStore(new Database(kv));
+  const stop = new AbortController();
+  let kept: string | undefined;
+  const asked = tasks.askOnce(
+    "t",
+    "who",
+    { method: "elicitation/create", params: {} },
+    {
+      signal: stop.signal,
       keep: (answer) => Promise.resolve(void (kept = answer)),
-    });
-    assert.equal(kept, "{}");
-  },
-);
+    },
+  );
+  const slow = overtaken(kv, async () => {
+    await tasks.answer("t", { who: { action: "accept" } });
+  });
+  while ((await tasks.find("t", BINDING))?.status !== "input_required");
+  assert.equal(await runsOn(slow).park(hold, undefined, ["who"]), "answered");
+  await asked;
+  assert.equal(kept, '{"action":"accept"}');
+});
 
-testOnDatabases(
-  "end() by a process that has lost its turn ends nothing",
-  async (kv, other) => {
-    const hold = await beginOn(kv);
-    await runsOn(kv).park(hold, 0, []);
-    const [wake] = await wakesOf(kv);
-    const taken = holdOf(await runsOn(other).take(wake, none));
-    const database = new Database(other);
-    const tasks = taskStore(database);
-    const outcome = { content: [] };
-    const end = { status: "completed", outcome } as const;
-    assert.equal(await tasks.end("t", end, hold), false);
-    assert.equal((await tasks.find("t", BINDING))?.status, "working");
-    assert.equal(await tasks.end("t", end, taken), true);
-    await database.idle();
-    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
-  },
-);
+test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, other }) => {
+  const hold = await beginOn(kv);
+  const tasks = taskStore(new Database(kv));
+  const stop = new AbortController();
+  const question = { method: "elicitation/create", params: {} };
+  const keep = () => Promise.resolve();
+  const asking = () =>
+    tasks.askOnce("t", "who", question, { signal: stop.signal, keep })
+      .catch(() => {});
+  const first = asking();
+  while ((await tasks.find("t", BINDING))?.status !== "input_required");
+  assert.equal(await runsOn(kv).park(hold, undefined, ["who"]), "parked");
+  assert.deepEqual(await wakesOf(other), []);
+  stop.abort();
+  await first;
+  await taskStore(new Database(other)).answer("t", { who: {} });
+  const [wake] = await wakesOf(kv);
+  holdOf(await runsOn(other).take(wake, none));
+  let kept: string | undefined;
+  await tasks.askOnce("t", "who", question, {
+    signal: new AbortController().signal,
+    keep: (answer) => Promise.resolve(void (kept = answer)),
+  });
+  assert.equal(kept, "{}");
+});
 
-Deno.test("end() of durable work lets its task go after the time to keep it", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const hold = await beginOn(kv);
-    const database = new Database(kv);
-    const tasks = taskStore(database);
-    const steps = stepStore(database);
-    const text = JSON.stringify("x".repeat(100_000));
-    await steps.save(hold, stepOf("step:a", { text }));
-    assert(await tasks.end("t", { status: "cancelled" }));
-    await database.idle();
-    assert.deepEqual(
-      (await steps.list("t")).map(({ id, text }) => [id, text]),
-      [["step:a", undefined]],
-    );
-    assert.equal(await tasks.hasMany(BINDING, 1), true);
-    time.tick(RUN.keep);
-    assert.equal(await tasks.find("t", BINDING), undefined);
-    assert.equal(await tasks.hasMany(BINDING, 1), false);
-    assert.deepEqual(await steps.list("t"), []);
-    assert.deepEqual(await keysOf(kv), [
-      "task",
-      "task-of",
-      "task-step",
-      "wake",
-    ]);
-  }));
+test.onDatabases("end() by a process that has lost its turn ends nothing", async ({ kv, other }) => {
+  const hold = await beginOn(kv);
+  await runsOn(kv).park(hold, 0, []);
+  const [wake] = await wakesOf(kv);
+  const taken = holdOf(await runsOn(other).take(wake, none));
+  const database = new Database(other);
+  const tasks = taskStore(database);
+  const outcome = { content: [] };
+  const end = { status: "completed", outcome } as const;
+  assert.equal(await tasks.end("t", end, hold), false);
+  assert.equal((await tasks.find("t", BINDING))?.status, "working");
+  assert.equal(await tasks.end("t", end, taken), true);
+  await database.idle();
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
 
-Deno.test("find() fails no durable work, however long its lease is over", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    await beginOn(kv);
-    time.tick(3600);
-    const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
-    assert.equal((await tasks.find("t", BINDING))?.status, "working");
-  }));
+test.inMemory("end() of durable work lets its task go after the time to keep it", async ({ kv }) => {
+  using time = new FakeTime();
+  const hold = await beginOn(kv);
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const steps = stepStore(database);
+  const text = JSON.stringify("x".repeat(100_000));
+  await steps.save(hold, stepOf("step:a", { text }));
+  assert(await tasks.end("t", { status: "cancelled" }));
+  await database.idle();
+  assert.deepEqual(
+    (await steps.list("t")).map(({ id, text }) => [id, text]),
+    [["step:a", undefined]],
+  );
+  assert.equal(await tasks.hasMany(BINDING, 1), true);
+  time.tick(RUN.keep);
+  assert.equal(await tasks.find("t", BINDING), undefined);
+  assert.equal(await tasks.hasMany(BINDING, 1), false);
+  assert.deepEqual(await steps.list("t"), []);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of", "task-step", "wake"]);
+});
 
-Deno.test("forgetAllOf() leaves nothing of durable work", () =>
-  withKv(async (kv) => {
-    const hold = await beginOn(kv);
-    const database = new Database(kv);
-    const text = JSON.stringify("x".repeat(100_000));
-    await stepStore(database).save(hold, stepOf("step:a", { text }));
-    await taskStore(database).forgetAllOf(BINDING);
-    await database.idle();
-    assert.deepEqual(await keysOf(kv), ["task", "wake"]);
-  }));
+test.inMemory("find() fails no durable work, however long its lease is over", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  time.tick(3600);
+  const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
+  assert.equal((await tasks.find("t", BINDING))?.status, "working");
+});
 
-testOnDatabases(
-  "create() and createDurable() keep nothing for a grant whose person was erased",
-  async (kv) => {
-    const database = new Database(kv);
-    const tasks = taskStore(database);
-    const caller = { ...RUN.caller, grantId: "g" };
-    await markErased(database, ["g"]);
-    const before = await keysOf(kv);
-    const long = { ...BEGINNING, input: { text: "x".repeat(100_000) } };
-    const ended = { message: "The connection has ended" };
-    await assert.rejects(tasks.create("t", caller), ended);
-    await assert.rejects(
-      tasks.createDurable("t", { ...RUN, caller }, long, BINDING),
-      ended,
-    );
-    await database.idle();
-    assert.deepEqual(await keysOf(kv), before);
-    await tasks.createDurable(
-      "t",
-      { ...RUN, caller: { ...caller, grantId: "other" } },
-      long,
-      BINDING,
-    );
-    assert.equal((await tasks.find("t", BINDING))?.status, "working");
-  },
-);
+test.inMemory("forgetAllOf() leaves nothing of durable work", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  const database = new Database(kv);
+  const text = JSON.stringify("x".repeat(100_000));
+  await stepStore(database).save(hold, stepOf("step:a", { text }));
+  await taskStore(database).forgetAllOf(BINDING);
+  await database.idle();
+  assert.deepEqual(await keysOf(kv), ["task", "wake"]);
+});
 
-testOnDatabases(
-  "due() lists the oldest wakes first, and no more than asked",
-  async (kv) => {
-    using time = new FakeTime();
-    const runs = runsOn(kv);
-    const now = Math.floor(Date.now() / 1000);
-    for (const [taskId, after] of [["c", 30], ["a", 10], ["b", 20]] as const) {
-      await runs.park(await beginOn(kv, taskId), now + after, []);
-    }
-    const due = async () => (await wakesOf(kv)).map(({ taskId }) => taskId);
-    assert.deepEqual(await due(), []);
-    time.tick(20);
-    assert.deepEqual(await due(), ["a", "b"]);
-    time.tick(10);
-    const [first] = await wakeStore(new Database(kv)).due(1);
-    assert.equal(first.taskId, "a");
-  },
-);
+test.onDatabases("create() and createDurable() keep nothing for a grant whose person was erased", async ({ kv }) => {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const caller = { ...RUN.caller, grantId: "g" };
+  await markErased(database, ["g"]);
+  const before = await keysOf(kv);
+  const long = { ...BEGINNING, input: { text: "x".repeat(100_000) } };
+  const ended = { message: "The connection has ended" };
+  await assert.rejects(tasks.create("t", caller), ended);
+  await assert.rejects(
+    tasks.createDurable("t", { ...RUN, caller }, long, BINDING),
+    ended,
+  );
+  await database.idle();
+  assert.deepEqual(await keysOf(kv), before);
+  await tasks.createDurable(
+    "t",
+    { ...RUN, caller: { ...caller, grantId: "other" } },
+    long,
+    BINDING,
+  );
+  assert.equal((await tasks.find("t", BINDING))?.status, "working");
+});
 
-testOnDatabases(
-  "createDurable() keeps nothing for a person who was erased",
-  async (kv, other) => {
-    await markErased(new Database(other), ["g"]);
-    const before = await keysOf(kv);
-    const run = { ...RUN, caller: { ...RUN.caller, grantId: "g" } };
-    // Too long for the record: it is stored before it.
-    const beginning = {
-      ...BEGINNING,
-      input: { text: "private ".repeat(9000) },
-    };
-    await assert.rejects(
-      taskStore(new Database(kv)).createDurable("t", run, beginning, BINDING),
-      /The connection has ended/,
-    );
-    assert.deepEqual(await keysOf(kv), before);
-  },
-);
+test.onDatabases("due() lists the oldest wakes first, and no more than asked", async ({ kv }) => {
+  using time = new FakeTime();
+  const runs = runsOn(kv);
+  const now = Math.floor(Date.now() / 1000);
+  for (const [taskId, after] of [["c", 30], ["a", 10], ["b", 20]] as const) {
+    await runs.park(await beginOn(kv, taskId), now + after, []);
+  }
+  const due = async () => (await wakesOf(kv)).map(({ taskId }) => taskId);
+  assert.deepEqual(await due(), []);
+  time.tick(20);
+  assert.deepEqual(await due(), ["a", "b"]);
+  time.tick(10);
+  const [first] = await wakeStore(new Database(kv)).due(1);
+  assert.equal(first.taskId, "a");
+});
 
-testOnDatabases(
-  "end() of durable work ends what it waits for, and nothing of another's, and lets it wait for nothing more",
-  async (kv, other) => {
-    await beginOn(kv, "one");
-    await beginOn(kv, "two");
-    const waits = waitStore(new Database(kv));
-    const waiting = (taskId: string, place: string) =>
-      ({
-        subject: BINDING,
-        kind: "moment",
-        tool: "report",
-        question: "paid",
-        taskId,
-        place,
-      }) as const;
-    const payload = { message: "Waits for the payment" };
-    const one = await waits.open(waiting("one", "1"), payload);
-    const two = await waits.open(waiting("two", "2"), payload);
-    const database = new Database(other);
-    await taskStore(database).end("one", { status: "cancelled" });
-    await database.idle();
-    const kept = (await waits.listKept(BINDING)).map(({ id }) => id);
-    assert.deepEqual(kept, [two.id]);
-    assert.equal(await waits.tell(one.id!, {}), false);
-    await assert.rejects(
-      waits.open(waiting("one", "3"), payload),
-      /The task has ended/,
-    );
-    assert.equal(await waits.tell(two.id!, {}), true);
-  },
-);
+test.onDatabases("createDurable() keeps nothing for a person who was erased", async ({ kv, other }) => {
+  await markErased(new Database(other), ["g"]);
+  const before = await keysOf(kv);
+  const run = { ...RUN, caller: { ...RUN.caller, grantId: "g" } };
+  // Too long for the record: it is stored before it.
+  const beginning = {
+    ...BEGINNING,
+    input: { text: "private ".repeat(9000) },
+  };
+  await assert.rejects(
+    taskStore(new Database(kv)).createDurable("t", run, beginning, BINDING),
+    /The connection has ended/,
+  );
+  assert.deepEqual(await keysOf(kv), before);
+});
 
-testOnDatabases(
-  "createDurable() keeps no more of what a client sent than durable work begins with",
-  async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    const begin = (characters: number) => {
-      const meta = { "example.com/note": "a".repeat(characters) };
-      const beginning = { ...BEGINNING, meta };
-      return tasks.createDurable("t", RUN, beginning, BINDING);
-    };
-    await assert.rejects(
-      begin(BEGINNING_CHARACTERS),
-      (error) => error instanceof HttpError && error.status === 413,
-    );
-    assert.deepEqual(await keysOf(kv), []);
-    await begin(BEGINNING_CHARACTERS - 1000);
-  },
-);
+test.onDatabases("end() of durable work ends what it waits for, and nothing of another's, and lets it wait for nothing more", async ({ kv, other }) => {
+  await beginOn(kv, "one");
+  await beginOn(kv, "two");
+  const waits = waitStore(new Database(kv));
+  const waiting = (taskId: string, place: string) =>
+    ({
+      subject: BINDING,
+      kind: "moment",
+      tool: "report",
+      question: "paid",
+      taskId,
+      place,
+    }) as const;
+  const payload = { message: "Waits for the payment" };
+  const one = await waits.open(waiting("one", "1"), payload);
+  const two = await waits.open(waiting("two", "2"), payload);
+  const database = new Database(other);
+  await taskStore(database).end("one", { status: "cancelled" });
+  await database.idle();
+  const kept = (await waits.listKept(BINDING)).map(({ id }) => id);
+  assert.deepEqual(kept, [two.id]);
+  assert.equal(await waits.tell(one.id!, {}), false);
+  await assert.rejects(
+    waits.open(waiting("one", "3"), payload),
+    /The task has ended/,
+  );
+  assert.equal(await waits.tell(two.id!, {}), true);
+});
+
+test.onDatabases("createDurable() keeps no more of what a client sent than durable work begins with", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  const begin = (characters: number) => {
+    const meta = { "example.com/note": "a".repeat(characters) };
+    const beginning = { ...BEGINNING, meta };
+    return tasks.createDurable("t", RUN, beginning, BINDING);
+  };
+  await assert.rejects(
+    begin(BEGINNING_CHARACTERS),
+    (error) => error instanceof HttpError && error.status === 413,
+  );
+  assert.deepEqual(await keysOf(kv), []);
+  await begin(BEGINNING_CHARACTERS - 1000);
+});

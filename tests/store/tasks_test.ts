@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
-import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
@@ -19,110 +19,98 @@ function question(message: string) {
   return { method: "elicitation/create", params: { message } };
 }
 
-Deno.test("ask() has room for many long questions at once", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    const { signal } = new AbortController();
-    const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
-    const message = "?".repeat(9_000);
-    const asked = keys.map((key) =>
-      tasks.ask("t", key, question(message), signal)
-    );
-    const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
-    await until(async () => Object.keys(await open() ?? {}).length === 10);
-    assert.deepEqual((await open())?.["question-7"], question(message));
-    await tasks.answer("t", Object.fromEntries(keys.map((k) => [k, { k }])));
-    assert.deepEqual(await Promise.all(asked), keys.map((k) => ({ k })));
-  }));
+test.inMemory("ask() has room for many long questions at once", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const { signal } = new AbortController();
+  const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
+  const message = "?".repeat(9_000);
+  const asked = keys.map((key) =>
+    tasks.ask("t", key, question(message), signal)
+  );
+  const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
+  await until(async () => Object.keys(await open() ?? {}).length === 10);
+  assert.deepEqual((await open())?.["question-7"], question(message));
+  await tasks.answer("t", Object.fromEntries(keys.map((k) => [k, { k }])));
+  assert.deepEqual(await Promise.all(asked), keys.map((k) => ({ k })));
+});
 
-Deno.test("ask() asks once, although it hears of the answer before it hears that it asked", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    let isLost = false;
-    const losing = kvWith(kv, {
-      atomic: atomicWith(kv, async (commit) => {
-        if (isLost) return await commit();
-        isLost = true;
-        await commit();
-        await tasks.answer("t", { key: { n: 1 } });
-        throw new Error("connection reset");
-      }),
-    });
-    const asking = taskStore(new Database(losing));
-    const answer = await asking.ask("t", "key", question("?"), never);
-    assert.deepEqual(answer, { n: 1 });
-    const task = await tasks.find("t", "someone");
-    assert.deepEqual([task?.status, task?.inputRequests], [
-      "working",
-      undefined,
-    ]);
-  }));
+test.inMemory("ask() asks once, although it hears of the answer before it hears that it asked", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  let isLost = false;
+  const losing = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (isLost) return await commit();
+      isLost = true;
+      await commit();
+      await tasks.answer("t", { key: { n: 1 } });
+      throw new Error("connection reset");
+    }),
+  });
+  const asking = taskStore(new Database(losing));
+  const answer = await asking.ask("t", "key", question("?"), never);
+  assert.deepEqual(answer, { n: 1 });
+  const task = await tasks.find("t", "someone");
+  assert.deepEqual([task?.status, task?.inputRequests], ["working", undefined]);
+});
 
-Deno.test("ask() leaves nothing of a long answer behind", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    const { signal } = new AbortController();
-    const asked = tasks.ask("t", "key", question("?"), signal);
-    await until(async () =>
-      (await tasks.find("t", "someone"))?.status === "input_required"
-    );
-    await tasks.answer("t", { key: { text: LONG } });
-    assert.deepEqual(await asked, { text: LONG });
-    assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
-  }));
+test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const { signal } = new AbortController();
+  const asked = tasks.ask("t", "key", question("?"), signal);
+  await until(async () =>
+    (await tasks.find("t", "someone"))?.status === "input_required"
+  );
+  await tasks.answer("t", { key: { text: LONG } });
+  assert.deepEqual(await asked, { text: LONG });
+  assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
+});
 
-Deno.test("end() of a task that has ended leaves nothing of its outcome behind", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    assert(await tasks.end("t", { status: "cancelled" }));
-    const outcome = { text: LONG };
-    assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
-    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
-  }));
+test.inMemory("end() of a task that has ended leaves nothing of its outcome behind", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  assert(await tasks.end("t", { status: "cancelled" }));
+  const outcome = { text: LONG };
+  assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
 
-Deno.test("setMessage() cuts a message that the record has no room for", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    await tasks.setMessage("t", LONG);
-    const { statusMessage } = (await tasks.find("t", "someone"))!;
-    assert.equal(statusMessage?.length, 1000);
-  }));
+test.inMemory("setMessage() cuts a message that the record has no room for", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  await tasks.setMessage("t", LONG);
+  const { statusMessage } = (await tasks.find("t", "someone"))!;
+  assert.equal(statusMessage?.length, 1000);
+});
 
-Deno.test("renewLease() tells that a task has ended, and takes no lease then", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    assert.equal(await tasks.renewLease("t"), true);
-    await tasks.end("t", { status: "cancelled" });
-    assert.equal(await tasks.renewLease("t"), false);
-    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
-  }));
+test.inMemory("renewLease() tells that a task has ended, and takes no lease then", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  assert.equal(await tasks.renewLease("t"), true);
+  await tasks.end("t", { status: "cancelled" });
+  assert.equal(await tasks.renewLease("t"), false);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
 
 const never = new AbortController().signal;
 
-testOnDatabases(
-  "discard() leaves nothing of a task, and others as they are",
-  async (kv, other) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" }, { list: "a list" });
-    const before = await keysOf(kv);
-    await tasks.create("u", { binding: "someone" }, { list: "a list" });
-    await taskStore(new Database(other)).discard("t", "a list");
-    assert.equal(await tasks.find("t", "someone"), undefined);
-    assert.equal((await tasks.find("u", "someone"))?.status, "working");
-    await tasks.discard("u", "a list");
-    assert.equal(await tasks.hasMany("a list", 1), false);
-    const left = await keysOf(kv);
-    assert.deepEqual(before.filter((key) => left.includes(key)), []);
-  },
-);
+test.onDatabases("discard() leaves nothing of a task, and others as they are", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" }, { list: "a list" });
+  const before = await keysOf(kv);
+  await tasks.create("u", { binding: "someone" }, { list: "a list" });
+  await taskStore(new Database(other)).discard("t", "a list");
+  assert.equal(await tasks.find("t", "someone"), undefined);
+  assert.equal((await tasks.find("u", "someone"))?.status, "working");
+  await tasks.discard("u", "a list");
+  assert.equal(await tasks.hasMany("a list", 1), false);
+  const left = await keysOf(kv);
+  assert.deepEqual(before.filter((key) => left.includes(key)), []);
+});
 
-testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
+test.onDatabases("end() lets one of fifty ends through", async ({ kv, other }) => {
   await taskStore(new Database(kv)).create("t", { binding: "someone" });
   const ended = await fiftyAtOnce(
     kv,
@@ -135,27 +123,24 @@ testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
   assert.deepEqual(task?.outcome, { n: ended.indexOf(true) });
 });
 
-testOnDatabases(
-  "answer() lets one of fifty answers through",
-  async (kv, other) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    const asked = tasks.ask("t", "q", question("?"), never);
-    const isOpen = async () =>
-      (await tasks.find("t", "someone"))?.status === "input_required";
-    await until(isOpen);
-    await fiftyAtOnce(
-      kv,
-      other,
-      taskStore,
-      (tasks, n) => tasks.answer("t", { q: { n } }),
-    );
-    assert.equal(typeof (await asked).n, "number");
-    assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
-  },
-);
+test.onDatabases("answer() lets one of fifty answers through", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const asked = tasks.ask("t", "q", question("?"), never);
+  const isOpen = async () =>
+    (await tasks.find("t", "someone"))?.status === "input_required";
+  await until(isOpen);
+  await fiftyAtOnce(
+    kv,
+    other,
+    taskStore,
+    (tasks, n) => tasks.answer("t", { q: { n } }),
+  );
+  assert.equal(typeof (await asked).n, "number");
+  assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
+});
 
-testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
+test.onDatabases("find() knows a caller's own tasks only", async ({ kv, other }) => {
   await taskStore(new Database(kv)).create("t", { binding: "someone" });
   assert.ok(await taskStore(new Database(other)).find("t", "someone"));
   assert.equal(
@@ -173,83 +158,71 @@ function looking(kv: Deno.Kv) {
   return taskStore(new Database(kv), { confirmSeconds: 0 });
 }
 
-testOnDatabases(
-  "find() fails a task whose lease no one renews",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    const statusOf = async () =>
-      (await looking(other).find("t", "someone"))?.status;
-    await tasks.create("t", { binding: "someone" });
-    time.tick(LEASE_SECONDS - 2);
-    assert.equal(await tasks.renewLease("t"), true);
-    time.tick(LEASE_SECONDS - 2);
-    assert.equal(await statusOf(), "working");
-    time.tick(2);
-    assert.equal(await statusOf(), "failed");
-    assert.equal(await tasks.renewLease("t"), false);
-  },
-);
+test.onDatabases("find() fails a task whose lease no one renews", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  const statusOf = async () =>
+    (await looking(other).find("t", "someone"))?.status;
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS - 2);
+  assert.equal(await tasks.renewLease("t"), true);
+  time.tick(LEASE_SECONDS - 2);
+  assert.equal(await statusOf(), "working");
+  time.tick(2);
+  assert.equal(await statusOf(), "failed");
+  assert.equal(await tasks.renewLease("t"), false);
+});
 
-testOnDatabases(
-  "ended() hears of an end on another handle",
-  async (kv, other) => {
-    await taskStore(new Database(kv)).create("t", { binding: "someone" });
-    const ended = taskStore(new Database(kv)).ended("t", never);
-    await taskStore(new Database(other)).end("t", { status: "cancelled" });
-    await ended;
-  },
-);
+test.onDatabases("ended() hears of an end on another handle", async ({ kv, other }) => {
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  const ended = taskStore(new Database(kv)).ended("t", never);
+  await taskStore(new Database(other)).end("t", { status: "cancelled" });
+  await ended;
+});
 
-testOnDatabases(
-  "renewLease() leaves no lease of a task that ends at the same time",
-  async (kv, other) => {
-    const tasks = taskStore(new Database(kv));
-    await Promise.all(Array.from({ length: 50 }, async (_, n) => {
-      await tasks.create(`${n}`, { binding: "someone" });
-      await Promise.all([
-        tasks.renewLease(`${n}`),
-        taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
-      ]);
-    }));
-    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
-  },
-);
-
-Deno.test("end() keeps a long outcome, whole", () =>
-  withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    const outcome = { text: LONG };
-    assert(await tasks.end("t", { status: "completed", outcome }));
-    assert.deepEqual((await tasks.find("t", "someone"))?.outcome, outcome);
+test.onDatabases("renewLease() leaves no lease of a task that ends at the same time", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  await Promise.all(Array.from({ length: 50 }, async (_, n) => {
+    await tasks.create(`${n}`, { binding: "someone" });
+    await Promise.all([
+      tasks.renewLease(`${n}`),
+      taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
+    ]);
   }));
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
 
-Deno.test("find() fails no task that completes at the same time", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    time.tick(LEASE_SECONDS);
-    const outcome = { text: "done" };
-    const slow = overtaken(
-      kv,
-      () => tasks.end("t", { status: "completed", outcome }),
-    );
-    const found = await looking(slow).find("t", "someone");
-    assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
-  }));
+test.inMemory("end() keeps a long outcome, whole", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const outcome = { text: LONG };
+  assert(await tasks.end("t", { status: "completed", outcome }));
+  assert.deepEqual((await tasks.find("t", "someone"))?.outcome, outcome);
+});
 
-Deno.test("find() fails no task whose process says at the same time that it works", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "someone" });
-    time.tick(LEASE_SECONDS);
-    const slow = overtaken(kv, () => tasks.renewLease("t"));
-    const found = await looking(slow).find("t", "someone");
-    assert.equal(found?.status, "working");
-  }));
+test.inMemory("find() fails no task that completes at the same time", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS);
+  const outcome = { text: "done" };
+  const slow = overtaken(
+    kv,
+    () => tasks.end("t", { status: "completed", outcome }),
+  );
+  const found = await looking(slow).find("t", "someone");
+  assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
+});
+
+test.inMemory("find() fails no task whose process says at the same time that it works", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS);
+  const slow = overtaken(kv, () => tasks.renewLease("t"));
+  const found = await looking(slow).find("t", "someone");
+  assert.equal(found?.status, "working");
+});
 
 /** A task whose lease has expired, and what an hour's look at it says. */
 async function withLapsed(
@@ -260,25 +233,24 @@ async function withLapsed(
     statusAfter(seconds: number): Promise<string | undefined>;
   }) => Promise<void>,
 ): Promise<void> {
-  await withKv(async (kv) => {
-    using time = new FakeTime();
-    using steady = new SteadyTime();
-    const stall = new StalledKv(kv);
-    const database = new Database(stall.kv, { deadlineMilliseconds: 50 });
-    const tasks = taskStore(database);
-    await tasks.create("t", { binding: "someone" });
-    time.tick(LEASE_SECONDS);
-    await run({
-      kv,
-      stall,
-      database,
-      async statusAfter(seconds) {
-        steady.tick(seconds);
-        return (await tasks.find("t", "someone"))?.status;
-      },
-    });
-    await database.idle();
+  using kv = await Deno.openKv(":memory:");
+  using time = new FakeTime();
+  using steady = new SteadyTime();
+  const stall = new StalledKv(kv);
+  const database = new Database(stall.kv, { deadlineMilliseconds: 50 });
+  const tasks = taskStore(database);
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS);
+  await run({
+    kv,
+    stall,
+    database,
+    async statusAfter(seconds) {
+      steady.tick(seconds);
+      return (await tasks.find("t", "someone"))?.status;
+    },
   });
+  await database.idle();
 }
 
 Deno.test("find() fails a task once its lease was not renewed for two heartbeats", () =>
@@ -310,26 +282,22 @@ Deno.test("find() fails no task while the database was away from who looks", () 
     assert.equal(await statusAfter(1), "failed");
   }));
 
-Deno.test("use() leaves a task to the grant that was faster", () =>
-  withKv(async (kv) => {
-    const binding = "someone";
-    const database = new Database(kv);
-    const tasks = taskStore(database);
-    await tasks.create("t", { binding, grantId: "first" });
-    const slow = overtaken(
-      kv,
-      () => tasks.use("t", { binding, grantId: "faster" }),
-    );
-    await taskStore(new Database(slow)).use("t", { binding, grantId: "slow" });
-    for (
-      const [grantId, status] of [["slow", "working"], ["faster", "cancelled"]]
-    ) {
-      const endTasks = await tasks.endAllOf(
-        binding,
-        new Set([grantId]),
-      );
-      endTasks();
-      await database.idle();
-      assert.equal((await tasks.find("t", binding))?.status, status);
-    }
-  }));
+test.inMemory("use() leaves a task to the grant that was faster", async ({ kv }) => {
+  const binding = "someone";
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  await tasks.create("t", { binding, grantId: "first" });
+  const slow = overtaken(
+    kv,
+    () => tasks.use("t", { binding, grantId: "faster" }),
+  );
+  await taskStore(new Database(slow)).use("t", { binding, grantId: "slow" });
+  for (
+    const [grantId, status] of [["slow", "working"], ["faster", "cancelled"]]
+  ) {
+    const endTasks = await tasks.endAllOf(binding, new Set([grantId]));
+    endTasks();
+    await database.idle();
+    assert.equal((await tasks.find("t", binding))?.status, status);
+  }
+});

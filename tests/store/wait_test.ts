@@ -3,41 +3,38 @@ import { Database } from "../../src/store/database.ts";
 import { StorageError } from "../../src/errors.ts";
 import type { Poll } from "../../src/store/polls.ts";
 import { waitFor } from "../../src/store/wait.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { countedSignal } from "../kit/counted_signal.ts";
 import { kvWith } from "../kit/kv.ts";
 
 const KEY = ["a"];
 const never = new AbortController().signal;
 
-testOnDatabases("waitFor() gives what is there already", async (kv) => {
+test.onDatabases("waitFor() gives what is there already", async ({ kv }) => {
   await kv.set(KEY, 1);
   assert.equal(await waitFor(new Database(kv), KEY, (n) => n === 1, never), 1);
 });
 
-testOnDatabases(
-  "waitFor() hears what another handle writes",
-  async (kv, other) => {
-    const found = waitFor<number>(
-      new Database(kv),
-      KEY,
-      (n) => n !== undefined && n > 1,
-      never,
-    );
-    await other.set(KEY, 1);
-    await other.set(KEY, 2);
-    assert.equal(await found, 2);
-  },
-);
+test.onDatabases("waitFor() hears what another handle writes", async ({ kv, other }) => {
+  const found = waitFor<number>(
+    new Database(kv),
+    KEY,
+    (n) => n !== undefined && n > 1,
+    never,
+  );
+  await other.set(KEY, 1);
+  await other.set(KEY, 2);
+  assert.equal(await found, 2);
+});
 
-testOnDatabases("waitFor() hears that a key is gone", async (kv, other) => {
+test.onDatabases("waitFor() hears that a key is gone", async ({ kv, other }) => {
   await kv.set(KEY, 1);
   const found = waitFor(new Database(kv), KEY, (n) => n === undefined, never);
   await other.delete(KEY);
   assert.equal(await found, undefined);
 });
 
-testOnDatabases("waitFor() ends with the signal's reason", async (kv) => {
+test.onDatabases("waitFor() ends with the signal's reason", async ({ kv }) => {
   const abort = new AbortController();
   const found = waitFor(new Database(kv), KEY, () => false, abort.signal);
   abort.abort(new Error("enough"));

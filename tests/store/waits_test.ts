@@ -13,7 +13,7 @@ import {
   waitStore,
 } from "../../src/store/waits.ts";
 import { wakeStore } from "../../src/store/wakes.ts";
-import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { within } from "../kit/wait.ts";
 
@@ -30,51 +30,42 @@ const YES = { action: "accept" };
 const NO = { action: "decline" };
 const nothing = () => {};
 
-testOnDatabases(
-  "open() finds the wait that a place has, and asks another question anew",
-  async (kv, other) => {
-    const waits = waitStore(new Database(kv));
-    const first = await waits.open(ASKED, PAYLOAD);
-    const again = await waitStore(new Database(other)).open(ASKED, PAYLOAD);
-    assert.deepEqual(again, first);
-    assert.deepEqual([first.state, first.payload], ["open", PAYLOAD]);
-    const next = await waits.open({ ...ASKED, question: "another" }, PAYLOAD);
-    assert.notEqual(next.id, first.id);
-    assert.equal(await waits.find(first.id!, ADA), undefined);
-    assert.deepEqual(await waits.listOf(ADA), [next]);
-  },
-);
+test.onDatabases("open() finds the wait that a place has, and asks another question anew", async ({ kv, other }) => {
+  const waits = waitStore(new Database(kv));
+  const first = await waits.open(ASKED, PAYLOAD);
+  const again = await waitStore(new Database(other)).open(ASKED, PAYLOAD);
+  assert.deepEqual(again, first);
+  assert.deepEqual([first.state, first.payload], ["open", PAYLOAD]);
+  const next = await waits.open({ ...ASKED, question: "another" }, PAYLOAD);
+  assert.notEqual(next.id, first.id);
+  assert.equal(await waits.find(first.id!, ADA), undefined);
+  assert.deepEqual(await waits.listOf(ADA), [next]);
+});
 
-testOnDatabases(
-  "open() gives fifty simultaneous calls one wait",
-  async (kv, other) => {
-    const opened = await fiftyAtOnce(
-      kv,
-      other,
-      waitStore,
-      (waits) => waits.open(ASKED, PAYLOAD),
-    );
-    assert.equal(new Set(opened.map(({ id }) => id)).size, 1);
-    assert.equal((await waitStore(new Database(kv)).listKept(ADA)).length, 1);
-  },
-);
+test.onDatabases("open() gives fifty simultaneous calls one wait", async ({ kv, other }) => {
+  const opened = await fiftyAtOnce(
+    kv,
+    other,
+    waitStore,
+    (waits) => waits.open(ASKED, PAYLOAD),
+  );
+  assert.equal(new Set(opened.map(({ id }) => id)).size, 1);
+  assert.equal((await waitStore(new Database(kv)).listKept(ADA)).length, 1);
+});
 
-testOnDatabases(
-  "answer() lets the first of fifty count, and tells it to all",
-  async (kv, other) => {
-    const { id } = await waitStore(new Database(kv)).open(ASKED, PAYLOAD);
-    const answered = await fiftyAtOnce(
-      kv,
-      other,
-      waitStore,
-      (waits, index) => waits.answer(id!, ADA, { index }, nothing),
-    );
-    const told = new Set(answered.map((wait) => JSON.stringify(wait!.answer)));
-    assert.equal(told.size, 1);
-  },
-);
+test.onDatabases("answer() lets the first of fifty count, and tells it to all", async ({ kv, other }) => {
+  const { id } = await waitStore(new Database(kv)).open(ASKED, PAYLOAD);
+  const answered = await fiftyAtOnce(
+    kv,
+    other,
+    waitStore,
+    (waits, index) => waits.answer(id!, ADA, { index }, nothing),
+  );
+  const told = new Set(answered.map((wait) => JSON.stringify(wait!.answer)));
+  assert.equal(told.size, 1);
+});
 
-testOnDatabases("take() gives an answer to one of fifty", async (kv, other) => {
+test.onDatabases("take() gives an answer to one of fifty", async ({ kv, other }) => {
   const waits = waitStore(new Database(kv));
   const wait = await waits.open(ASKED, PAYLOAD);
   assert.equal(await waits.take(wait), undefined);
@@ -85,100 +76,91 @@ testOnDatabases("take() gives an answer to one of fifty", async (kv, other) => {
     waitStore,
     (waits) => waits.take(wait),
   );
-  assert.deepEqual(
-    taken.filter((it) => it).map((it) => it!.answer),
-    [YES],
-  );
+  assert.deepEqual(taken.filter((it) => it).map((it) => it!.answer), [YES]);
   const used = await waits.find(wait.id!, ADA);
   assert.deepEqual([used?.state, used?.payload], ["used", undefined]);
   assert.notEqual((await waits.open(ASKED, PAYLOAD)).id, wait.id);
 });
 
-testOnDatabases(
-  "release() puts an answer back for the next run, unless its place is taken or it was erased",
-  async (kv) => {
-    const waits = waitStore(new Database(kv));
-    const answered = async (place: string) => {
-      const wait = await waits.open({ ...ASKED, place }, PAYLOAD);
-      await waits.answer(wait.id!, ADA, YES, nothing);
-      return { wait, taken: (await waits.take(wait))! };
-    };
-    const { wait, taken } = await answered("one");
-    assert.equal(await taken.release(), true);
-    assert.equal(await taken.release(), false);
-    const back = await waits.open({ ...ASKED, place: "one" }, PAYLOAD);
-    assert.deepEqual([back.id, back.state], [wait.id, "answered"]);
-    const two = await answered("two");
-    await waits.open({ ...ASKED, place: "two" }, PAYLOAD);
-    assert.equal(await two.taken.release(), false);
-    const three = await answered("three");
-    await waits.forgetAllOf(ADA);
-    assert.equal(await three.taken.release(), false);
-    assert.deepEqual(await waits.listKept(ADA), []);
-  },
-);
+test.onDatabases("release() puts an answer back for the next run, unless its place is taken or it was erased", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const answered = async (place: string) => {
+    const wait = await waits.open({ ...ASKED, place }, PAYLOAD);
+    await waits.answer(wait.id!, ADA, YES, nothing);
+    return { wait, taken: (await waits.take(wait))! };
+  };
+  const { wait, taken } = await answered("one");
+  assert.equal(await taken.release(), true);
+  assert.equal(await taken.release(), false);
+  const back = await waits.open({ ...ASKED, place: "one" }, PAYLOAD);
+  assert.deepEqual([back.id, back.state], [wait.id, "answered"]);
+  const two = await answered("two");
+  await waits.open({ ...ASKED, place: "two" }, PAYLOAD);
+  assert.equal(await two.taken.release(), false);
+  const three = await answered("three");
+  await waits.forgetAllOf(ADA);
+  assert.equal(await three.taken.release(), false);
+  assert.deepEqual(await waits.listKept(ADA), []);
+});
 
-Deno.test("answer() and find() know a wait's own person and kind only", () =>
-  withKv(async (kv) => {
-    const waits = waitStore(new Database(kv));
-    const page = await waits.open(ASKED, PAYLOAD);
-    assert.equal(await waits.find(page.id!, "github:2"), undefined);
-    assert.equal(
-      await waits.answer(page.id!, "github:2", YES, nothing),
-      undefined,
-    );
-    assert.equal(await waits.tell(page.id!, YES), false);
-    const moment = await waits.open(
-      { ...ASKED, kind: "moment", place: "a task" },
-      PAYLOAD,
-    );
-    assert.equal(await waits.answer(moment.id!, ADA, YES, nothing), undefined);
-    assert.equal(await waits.find(moment.id!, ADA), undefined);
-    assert.deepEqual(await waits.listOf(ADA), [page]);
-    assert.equal(await waits.tell(moment.id!, YES), true);
-    assert.equal(await waits.tell(moment.id!, NO), false);
-    assert.deepEqual(await waits.close(moment), { data: YES });
-  }));
+test.inMemory("answer() and find() know a wait's own person and kind only", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const page = await waits.open(ASKED, PAYLOAD);
+  assert.equal(await waits.find(page.id!, "github:2"), undefined);
+  assert.equal(
+    await waits.answer(page.id!, "github:2", YES, nothing),
+    undefined,
+  );
+  assert.equal(await waits.tell(page.id!, YES), false);
+  const moment = await waits.open(
+    { ...ASKED, kind: "moment", place: "a task" },
+    PAYLOAD,
+  );
+  assert.equal(await waits.answer(moment.id!, ADA, YES, nothing), undefined);
+  assert.equal(await waits.find(moment.id!, ADA), undefined);
+  assert.deepEqual(await waits.listOf(ADA), [page]);
+  assert.equal(await waits.tell(moment.id!, YES), true);
+  assert.equal(await waits.tell(moment.id!, NO), false);
+  assert.deepEqual(await waits.close(moment), { data: YES });
+});
 
-Deno.test("answer() commits nothing when what it rests on has changed", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    const waits = waitStore(database);
-    const { id } = await waits.open(ASKED, PAYLOAD);
-    const answered = await waits.answer(
-      id!,
-      ADA,
-      YES,
-      (transaction) =>
-        transaction.check({
-          key: ["gone"],
-          versionstamp: "00000000000000010000",
-        }),
-    );
-    assert.equal(answered, undefined);
-    assert.equal((await waits.find(id!, ADA))?.state, "open");
-  }));
+test.inMemory("answer() commits nothing when what it rests on has changed", async ({ kv }) => {
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const { id } = await waits.open(ASKED, PAYLOAD);
+  const answered = await waits.answer(
+    id!,
+    ADA,
+    YES,
+    (transaction) =>
+      transaction.check({
+        key: ["gone"],
+        versionstamp: "00000000000000010000",
+      }),
+  );
+  assert.equal(answered, undefined);
+  assert.equal((await waits.find(id!, ADA))?.state, "open");
+});
 
-Deno.test("open() refuses a person who has too many, and what is too long", () =>
-  withKv(async (kv) => {
-    const waits = waitStore(new Database(kv));
-    for (let index = 0; index < WAITS_PER_PERSON; index++) {
-      await waits.open({ ...ASKED, place: `${index}` }, PAYLOAD);
-    }
-    await assert.rejects(
-      waits.open(ASKED, PAYLOAD),
-      (error) =>
-        error instanceof LimitError &&
-        /questions that wait for this person/.test(error.message),
-    );
-    await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
-    // Durable work is another matter: it may wait for days.
-    await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
-    await assert.rejects(
-      waits.open(ASKED, { message: "a".repeat(WAIT_CHARACTERS) }),
-      TypeError,
-    );
-  }));
+test.inMemory("open() refuses a person who has too many, and what is too long", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  for (let index = 0; index < WAITS_PER_PERSON; index++) {
+    await waits.open({ ...ASKED, place: `${index}` }, PAYLOAD);
+  }
+  await assert.rejects(
+    waits.open(ASKED, PAYLOAD),
+    (error) =>
+      error instanceof LimitError &&
+      /questions that wait for this person/.test(error.message),
+  );
+  await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
+  // Durable work is another matter: it may wait for days.
+  await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
+  await assert.rejects(
+    waits.open(ASKED, { message: "a".repeat(WAIT_CHARACTERS) }),
+    TypeError,
+  );
+});
 
 function grantOf(database: Database, id: string): Grant {
   return {
@@ -196,147 +178,132 @@ function grantOf(database: Database, id: string): Grant {
   } as unknown as Grant;
 }
 
-testOnDatabases(
-  "a moment outlives the grant of its call as long as another uses its task",
-  async (kv) => {
-    const database = new Database(kv);
-    const waits = waitStore(database);
-    const tasks = taskStore(database);
-    const [first, second] = ["g1", "g2"].map((id) => grantOf(database, id));
-    for (const grant of [first, second]) {
-      await database.commit((transaction) => setGrant(transaction, grant));
-    }
-    const end = (grant: Grant) =>
-      database.commit((transaction) =>
-        setGrant(transaction, { ...grant, status: "closed" })
-      );
-    const caller = { subject: ADA, scopes: "all", binding: "ada" } as const;
-    const run = { tool: "pay", scopes: [], keep: 60 };
-    await tasks.createDurable(
-      "t",
-      { ...run, caller: { ...caller, grantId: "g1" } },
-      {
-        input: {},
-        client: { capabilities: {}, revision: "2026-07-28" },
-        meta: {},
-      },
-      caller.binding,
-    );
-    const moment = {
-      ...ASKED,
-      kind: "moment",
-      grantId: "g1",
-      taskId: "t",
-    } as const;
-    const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
-    await tasks.use("t", { binding: "ada", grantId: "g2" });
-    await end(first);
-    assert.equal(await waits.tell(early.id!, 1), true);
-    const other = await waits.open({ ...moment, place: "other" }, PAYLOAD);
-    await end(second);
-    assert.equal(other.state, "open");
-    await assert.rejects(
-      waits.open({ ...moment, place: "none" }, PAYLOAD),
-      ChallengeError,
-    );
-  },
-);
-
-Deno.test("a wait ends with its time, and with the grant of its call", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const database = new Database(kv);
-    const waits = waitStore(database);
-    const grant = grantOf(database, "g1");
-    const asked = { ...ASKED, grantId: "g1" };
-    await assert.rejects(waits.open(asked, PAYLOAD), ChallengeError);
+test.onDatabases("a moment outlives the grant of its call as long as another uses its task", async ({ kv }) => {
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const tasks = taskStore(database);
+  const [first, second] = ["g1", "g2"].map((id) => grantOf(database, id));
+  for (const grant of [first, second]) {
     await database.commit((transaction) => setGrant(transaction, grant));
-    const wait = await waits.open(asked, PAYLOAD);
-    assert.equal(wait.clientName, "App");
-    assert.deepEqual(await waits.listOf(ADA), [wait]);
-    // A task may go on with another grant of the same person.
-    await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
-    const moment = await waits.open(
-      { ...asked, kind: "moment", place: "a task", taskId: "t1" },
-      PAYLOAD,
-    );
-    await database.commit((transaction) =>
+  }
+  const end = (grant: Grant) =>
+    database.commit((transaction) =>
       setGrant(transaction, { ...grant, status: "closed" })
     );
-    assert.equal(await waits.tell(moment.id!, YES), true);
-    assert.deepEqual(await waits.listOf(ADA), []);
-    assert.equal(await waits.find(wait.id!, ADA), undefined);
-    assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);
-    const short = await waits.open(ASKED, PAYLOAD);
-    time.tick(WAIT_SECONDS);
-    assert.equal(await waits.find(short.id!, ADA), undefined);
-    assert.equal(await waits.answer(short.id!, ADA, YES, nothing), undefined);
-  }));
+  const caller = { subject: ADA, scopes: "all", binding: "ada" } as const;
+  const run = { tool: "pay", scopes: [], keep: 60 };
+  await tasks.createDurable(
+    "t",
+    { ...run, caller: { ...caller, grantId: "g1" } },
+    {
+      input: {},
+      client: { capabilities: {}, revision: "2026-07-28" },
+      meta: {},
+    },
+    caller.binding,
+  );
+  const moment = {
+    ...ASKED,
+    kind: "moment",
+    grantId: "g1",
+    taskId: "t",
+  } as const;
+  const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
+  await tasks.use("t", { binding: "ada", grantId: "g2" });
+  await end(first);
+  assert.equal(await waits.tell(early.id!, 1), true);
+  const other = await waits.open({ ...moment, place: "other" }, PAYLOAD);
+  await end(second);
+  assert.equal(other.state, "open");
+  await assert.rejects(
+    waits.open({ ...moment, place: "none" }, PAYLOAD),
+    ChallengeError,
+  );
+});
 
-Deno.test("settled() is told by another process, and that nothing has come in time", () =>
-  withKv(async (kv) => {
-    const waits = waitStore(new Database(kv));
-    const wait = await waits.open(ASKED, PAYLOAD);
-    const { signal } = new AbortController();
-    assert.equal(await waits.settled(wait, signal, 0), false);
-    const settled = waits.settled(wait, signal);
-    await waitStore(new Database(kv)).answer(wait.id!, ADA, YES, nothing);
-    assert.equal(await within(10, settled), true);
-    await waits.withdraw(wait);
-    assert.equal(await within(10, waits.settled(wait, signal)), true);
-  }));
+test.inMemory("a wait ends with its time, and with the grant of its call", async ({ kv }) => {
+  using time = new FakeTime();
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const grant = grantOf(database, "g1");
+  const asked = { ...ASKED, grantId: "g1" };
+  await assert.rejects(waits.open(asked, PAYLOAD), ChallengeError);
+  await database.commit((transaction) => setGrant(transaction, grant));
+  const wait = await waits.open(asked, PAYLOAD);
+  assert.equal(wait.clientName, "App");
+  assert.deepEqual(await waits.listOf(ADA), [wait]);
+  // A task may go on with another grant of the same person.
+  await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
+  const moment = await waits.open(
+    { ...asked, kind: "moment", place: "a task", taskId: "t1" },
+    PAYLOAD,
+  );
+  await database.commit((transaction) =>
+    setGrant(transaction, { ...grant, status: "closed" })
+  );
+  assert.equal(await waits.tell(moment.id!, YES), true);
+  assert.deepEqual(await waits.listOf(ADA), []);
+  assert.equal(await waits.find(wait.id!, ADA), undefined);
+  assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);
+  const short = await waits.open(ASKED, PAYLOAD);
+  time.tick(WAIT_SECONDS);
+  assert.equal(await waits.find(short.id!, ADA), undefined);
+  assert.equal(await waits.answer(short.id!, ADA, YES, nothing), undefined);
+});
 
-Deno.test("no row of a wait opens under another's name, and none says what is asked", () =>
-  withKv(async (kv) => {
-    const waits = waitStore(new Database(kv));
-    const own = await waits.open(ASKED, PAYLOAD);
-    const other = await waits.open({ ...ASKED, subject: "github:2" }, {
-      message: "Secret",
-      url: "https://evil.example.com",
-    });
-    for await (const { value } of kv.list({ prefix: [] })) {
-      const text = JSON.stringify(value);
-      for (const word of ["Secret", "evil", other.id!]) {
-        assert.equal(text.includes(word), false, text);
-      }
+test.inMemory("settled() is told by another process, and that nothing has come in time", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const wait = await waits.open(ASKED, PAYLOAD);
+  const { signal } = new AbortController();
+  assert.equal(await waits.settled(wait, signal, 0), false);
+  const settled = waits.settled(wait, signal);
+  await waitStore(new Database(kv)).answer(wait.id!, ADA, YES, nothing);
+  assert.equal(await within(10, settled), true);
+  await waits.withdraw(wait);
+  assert.equal(await within(10, waits.settled(wait, signal)), true);
+});
+
+test.inMemory("no row of a wait opens under another's name, and none says what is asked", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const own = await waits.open(ASKED, PAYLOAD);
+  const other = await waits.open({ ...ASKED, subject: "github:2" }, {
+    message: "Secret",
+    url: "https://evil.example.com",
+  });
+  for await (const { value } of kv.list({ prefix: [] })) {
+    const text = JSON.stringify(value);
+    for (const word of ["Secret", "evil", other.id!]) {
+      assert.equal(text.includes(word), false, text);
     }
-    const [one, two] = await kv.getMany<
-      [Record<string, unknown>, Record<string, unknown>]
-    >([
-      ["wait", fingerprint(own.id!)],
-      ["wait", fingerprint(other.id!)],
-    ]);
-    await kv.set(one.key, { ...one.value, sealed: two.value!.sealed });
-    assert.equal(await waits.find(own.id!, ADA), undefined);
-    // All of the other's row, moved to this person's.
-    await kv.set(one.key, { ...two.value, subject: ADA });
-    assert.equal(await waits.find(own.id!, ADA), undefined);
-  }));
+  }
+  const [one, two] = await kv.getMany<
+    [Record<string, unknown>, Record<string, unknown>]
+  >([["wait", fingerprint(own.id!)], ["wait", fingerprint(other.id!)]]);
+  await kv.set(one.key, { ...one.value, sealed: two.value!.sealed });
+  assert.equal(await waits.find(own.id!, ADA), undefined);
+  // All of the other's row, moved to this person's.
+  await kv.set(one.key, { ...two.value, subject: ADA });
+  assert.equal(await waits.find(own.id!, ADA), undefined);
+});
 
-testOnDatabases(
-  "forgetAllOf() leaves nothing of a person's waits",
-  async (kv) => {
-    const database = new Database(kv);
-    const waits = waitStore(database);
-    await waits.open(ASKED, PAYLOAD);
-    const used = await waits.open({ ...ASKED, place: "used" }, PAYLOAD);
-    await waits.answer(used.id!, ADA, YES, nothing);
-    await waits.take(used);
-    await waits.forgetAllOf(ADA);
-    for (const prefix of ["wait", "wait-of", "wait-at"]) {
-      assert.deepEqual(await database.list([prefix]), []);
-    }
-  },
-);
+test.onDatabases("forgetAllOf() leaves nothing of a person's waits", async ({ kv }) => {
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  await waits.open(ASKED, PAYLOAD);
+  const used = await waits.open({ ...ASKED, place: "used" }, PAYLOAD);
+  await waits.answer(used.id!, ADA, YES, nothing);
+  await waits.take(used);
+  await waits.forgetAllOf(ADA);
+  for (const prefix of ["wait", "wait-of", "wait-at"]) {
+    assert.deepEqual(await database.list([prefix]), []);
+  }
+});
 
-testOnDatabases(
-  "answer() of a page leaves its task to the process that waits in it, and listOf() names the task",
-  async (kv, other) => {
-    const waits = waitStore(new Database(kv));
-    const { id } = await waits.open({ ...ASKED, pageTask: "t" }, PAYLOAD);
-    const [listed] = await waitStore(new Database(other)).listOf(ADA);
-    assert.equal(listed.pageTask, "t");
-    await waits.answer(id!, ADA, YES, nothing);
-    assert.deepEqual(await wakeStore(new Database(other)).next(10), []);
-  },
-);
+test.onDatabases("answer() of a page leaves its task to the process that waits in it, and listOf() names the task", async ({ kv, other }) => {
+  const waits = waitStore(new Database(kv));
+  const { id } = await waits.open({ ...ASKED, pageTask: "t" }, PAYLOAD);
+  const [listed] = await waitStore(new Database(other)).listOf(ADA);
+  assert.equal(listed.pageTask, "t");
+  await waits.answer(id!, ADA, YES, nothing);
+  assert.deepEqual(await wakeStore(new Database(other)).next(10), []);
+});

@@ -3,7 +3,7 @@ import { Database } from "../../src/store/database.ts";
 import { taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { workAhead } from "../../src/store/work_ahead.ts";
-import { testOnDatabases } from "../kit/databases.ts";
+import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 
 const RUN = {
@@ -18,36 +18,33 @@ const BEGINNING = {
   meta: {},
 };
 
-testOnDatabases(
-  "workAhead() lists each piece of work once, the most overdue first, without what it was given",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const database = new Database(kv);
-    const tasks = taskStore(database);
-    const runs = taskRunStore(database);
-    const begin = async (taskId: string) =>
-      (await tasks.createDurable(taskId, RUN, BEGINNING, "ada")).hold;
-    const now = database.now();
-    await runs.park(await begin("later"), now + 500, []);
-    await runs.park(await begin("sooner"), now + 300, [], now);
-    await begin("ended");
-    await tasks.end("ended", { status: "cancelled" });
-    await runs.park(await begin("asking"), undefined, []);
-    time.tick(1);
-    await begin("at work");
-    const found = await workAhead(new Database(other), 10);
-    assert.deepEqual(
-      found.work.map((one) => [one.taskId, one.isParked, one.missingSince]),
-      [
-        ["at work", false, undefined],
-        ["sooner", true, now],
-        ["later", true, undefined],
-      ],
-    );
-    assert.equal(found.work[0].createdAt, now + 1);
-    assert.equal(found.isCut, false);
-    assert.doesNotMatch(JSON.stringify(found), /ada|secret/);
-    const cut = await workAhead(new Database(other), 2);
-    assert.deepEqual([cut.work.length, cut.isCut], [1, true]);
-  },
-);
+test.onDatabases("workAhead() lists each piece of work once, the most overdue first, without what it was given", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const runs = taskRunStore(database);
+  const begin = async (taskId: string) =>
+    (await tasks.createDurable(taskId, RUN, BEGINNING, "ada")).hold;
+  const now = database.now();
+  await runs.park(await begin("later"), now + 500, []);
+  await runs.park(await begin("sooner"), now + 300, [], now);
+  await begin("ended");
+  await tasks.end("ended", { status: "cancelled" });
+  await runs.park(await begin("asking"), undefined, []);
+  time.tick(1);
+  await begin("at work");
+  const found = await workAhead(new Database(other), 10);
+  assert.deepEqual(
+    found.work.map((one) => [one.taskId, one.isParked, one.missingSince]),
+    [
+      ["at work", false, undefined],
+      ["sooner", true, now],
+      ["later", true, undefined],
+    ],
+  );
+  assert.equal(found.work[0].createdAt, now + 1);
+  assert.equal(found.isCut, false);
+  assert.doesNotMatch(JSON.stringify(found), /ada|secret/);
+  const cut = await workAhead(new Database(other), 2);
+  assert.deepEqual([cut.work.length, cut.isCut], [1, true]);
+});

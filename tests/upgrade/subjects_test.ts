@@ -24,7 +24,7 @@ import {
   sessionKey,
 } from "../../src/store/keys.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
-import { resultOf } from "../kit/answer.ts";
+import { resultOf, statusOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { rpc } from "../kit/message.ts";
@@ -138,11 +138,9 @@ function test(name: string, run: (updated: Updated) => Promise<void>): void {
 /** Posts a ping in the session of the leftovers. */
 async function ping({ server, left }: Updated, token: string) {
   const session = new TestSession(server, left.session.id);
-  const response = await session.post(rpc("ping"), {
+  return await statusOf(session.post(rpc("ping"), {
     authorization: `Bearer ${token}`,
-  });
-  await response.body?.cancel();
-  return response.status;
+  }));
 }
 
 test("every credential is of the subject of today, and what changes is written so", async (updated) => {

@@ -12,7 +12,7 @@ import { replyStore } from "../../src/store/replies.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
-import { messagesOf, resultOf } from "../kit/answer.ts";
+import { messagesOf, resultOf, statusOf, textOf } from "../kit/answer.ts";
 import { rpc } from "../kit/message.ts";
 import { startServer, TestSession } from "../kit/server.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -161,11 +161,12 @@ for (const { former, subject, environment } of FORMER_PEOPLE) {
       const session = new TestSession(server, left.session.id);
       assert.equal((await session.post(rpc("ping"), headers)).status, 200);
       const { access_token } = await client.connect();
-      const again = await session.post(rpc("ping"), {
-        authorization: `Bearer ${access_token}`,
-      });
-      assert.equal(again.status, 200);
-      await again.body?.cancel();
+      assert.equal(
+        await statusOf(session.post(rpc("ping"), {
+          authorization: `Bearer ${access_token}`,
+        })),
+        200,
+      );
     },
   );
 
@@ -213,12 +214,13 @@ for (const { former, subject, environment } of FORMER_PEOPLE) {
       ) {
         const { id, question } = open;
         const answer = { action: "accept", content: {} };
-        const response = await new TestSession(at, id).post(
-          { jsonrpc: "2.0", id: question, result: answer },
-          more,
+        assert.equal(
+          await statusOf(new TestSession(at, id).post(
+            { jsonrpc: "2.0", id: question, result: answer },
+            more,
+          )),
+          202,
         );
-        assert.equal(response.status, 202);
-        await response.body?.cancel();
         const signal = AbortSignal.timeout(30_000);
         const taken = await replyStore(database).take(id, question, signal);
         assert.deepEqual(taken?.result, answer);
@@ -238,8 +240,7 @@ for (const { former, subject, environment } of FORMER_PEOPLE) {
           [left.waiting.key]: { action: "accept", content: {} },
         },
       }, { capabilities: { elicitation: {} }, headers });
-      const { content } = await resultOf(response);
-      assert.equal(content[0].text, "accept");
+      assert.equal(await textOf(response), "accept");
     },
   );
 

@@ -7,7 +7,7 @@ import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { BASE_URL } from "../../../tests/kit/server.ts";
 import { Client } from "../../../tests/kit/client.ts";
 import { AccountVisitor } from "../../../tests/kit/account_visitor.ts";
-import { testOnDatabases, withKv } from "../../../tests/kit/databases.ts";
+import { test } from "../../../tests/kit/databases.ts";
 import {
   type OAuthServer,
   startOAuthServer,
@@ -45,152 +45,133 @@ async function startWithTwo(kv: Deno.Kv) {
   return { server, jo, ada };
 }
 
-testOnDatabases(
-  "people end, block and unblock count at once for everything of that person",
-  async (kv, other) => {
-    const { server, jo, ada } = await startWithTwo(kv);
-    await using _server = server;
-    await using it = operator(other);
-    const refresh = async ({ client, tokens }: typeof jo) =>
-      (await client.refresh(tokens.refresh_token)).status;
+test.onDatabases("people end, block and unblock count at once for everything of that person", async ({ kv, other }) => {
+  const { server, jo, ada } = await startWithTwo(kv);
+  await using _server = server;
+  await using it = operator(other);
+  const refresh = async ({ client, tokens }: typeof jo) =>
+    (await client.refresh(tokens.refresh_token)).status;
 
-    assert.equal(
-      await it.run("people end jo@example.com"),
-      "1 connections ended",
-    );
-    assert.equal(await refresh(jo), 400);
-    const again = await connect(server, "42", "jo@example.com");
-    const blocked = await it.run("people block github:42 --reason left");
-    assert.match(blocked, /github:42 is blocked; 1 connections ended/);
-    assert.equal(await refresh(again), 400);
-    await assert.rejects(connect(server, "42", "jo@example.com"));
-    assert.match(await it.run("people blocked"), /github:42 .*ops +left/);
-    assert.equal(await it.run("clients blocked"), "None.");
-    await it.run("people unblock github:42");
-    assert(await connect(server, "42", "jo@example.com"));
-    assert.equal(await refresh(ada), 200);
-    assert.deepEqual(it.events.map(({ message, audit }) => [message, audit]), [
-      ["Everything of a person ended on the command line", true],
-      ["Blocked on the command line", true],
-      ["Block lifted on the command line", true],
-    ]);
-    assert.equal(it.events[1].properties.operator, "ops");
-  },
-);
+  assert.equal(
+    await it.run("people end jo@example.com"),
+    "1 connections ended",
+  );
+  assert.equal(await refresh(jo), 400);
+  const again = await connect(server, "42", "jo@example.com");
+  const blocked = await it.run("people block github:42 --reason left");
+  assert.match(blocked, /github:42 is blocked; 1 connections ended/);
+  assert.equal(await refresh(again), 400);
+  await assert.rejects(connect(server, "42", "jo@example.com"));
+  assert.match(await it.run("people blocked"), /github:42 .*ops +left/);
+  assert.equal(await it.run("clients blocked"), "None.");
+  await it.run("people unblock github:42");
+  assert(await connect(server, "42", "jo@example.com"));
+  assert.equal(await refresh(ada), 200);
+  assert.deepEqual(it.events.map(({ message, audit }) => [message, audit]), [
+    ["Everything of a person ended on the command line", true],
+    ["Blocked on the command line", true],
+    ["Block lifted on the command line", true],
+  ]);
+  assert.equal(it.events[1].properties.operator, "ops");
+});
 
-testOnDatabases(
-  "clients list, end, block and unblock are about every person of a client",
-  async (kv, other) => {
-    const { server, jo, ada } = await startWithTwo(kv);
-    await using _server = server;
-    await using it = operator(other);
-    const id = jo.client.clientId.slice(0, 22);
-    const { clients } = JSON.parse(await it.run("clients list --json"));
-    assert.equal(clients.length, 2);
-    assert(clients.some((one: { clientId: string }) => one.clientId === id));
-    assert.match(await it.run(`clients end ${id}`), /^1 conn/);
-    assert.equal(
-      (await jo.client.refresh(jo.tokens.refresh_token)).status,
-      400,
-    );
-    await it.run(`clients block client:${id}`);
-    await assert.rejects(jo.client.connect());
-    assert.match(await it.run("clients blocked"), new RegExp(`client:${id}`));
-    await it.run(`clients unblock ${id}`);
-    server.provider.subject = "42";
-    assert(await jo.client.connect());
-    assert.equal(
-      (await ada.client.refresh(ada.tokens.refresh_token)).status,
-      200,
-    );
-  },
-);
+test.onDatabases("clients list, end, block and unblock are about every person of a client", async ({ kv, other }) => {
+  const { server, jo, ada } = await startWithTwo(kv);
+  await using _server = server;
+  await using it = operator(other);
+  const id = jo.client.clientId.slice(0, 22);
+  const { clients } = JSON.parse(await it.run("clients list --json"));
+  assert.equal(clients.length, 2);
+  assert(clients.some((one: { clientId: string }) => one.clientId === id));
+  assert.match(await it.run(`clients end ${id}`), /^1 conn/);
+  assert.equal((await jo.client.refresh(jo.tokens.refresh_token)).status, 400);
+  await it.run(`clients block client:${id}`);
+  await assert.rejects(jo.client.connect());
+  assert.match(await it.run("clients blocked"), new RegExp(`client:${id}`));
+  await it.run(`clients unblock ${id}`);
+  server.provider.subject = "42";
+  assert(await jo.client.connect());
+  assert.equal(
+    (await ada.client.refresh(ada.tokens.refresh_token)).status,
+    200,
+  );
+});
 
-Deno.test("people show takes no one for the only one of a name who may have another after so many", () =>
-  withKv(async (kv) => {
-    await using server = await startOAuthServer({ kv });
-    const client = await Client.register(server);
-    const connectAs = async (subject: string, name: string) => {
-      server.provider.subject = subject;
-      server.provider.personName = name;
-      await client.connect();
-    };
-    await connectAs("1", "Ada");
-    for (let n = 0; n < 10; n++) await connectAs(`2${n}`, `Ada ${n}`);
-    await using it = operator(kv);
-    assert.match(await it.run("people show Ada"), /^github:1:/);
-    for (let n = 0; n < 100; n++) await connectAs(`3${n}`, `Ada ${n}`);
-    await assert.rejects(
-      it.run("people show Ada"),
-      (error) =>
-        error instanceof UsageError &&
-        /Several people may be called Ada: name a subject/.test(error.message),
-    );
-    assert.match(await it.run("people show github:1"), /^github:1:/);
-  }));
+test.inMemory("people show takes no one for the only one of a name who may have another after so many", async ({ kv }) => {
+  await using server = await startOAuthServer({ kv });
+  const client = await Client.register(server);
+  const connectAs = async (subject: string, name: string) => {
+    server.provider.subject = subject;
+    server.provider.personName = name;
+    await client.connect();
+  };
+  await connectAs("1", "Ada");
+  for (let n = 0; n < 10; n++) await connectAs(`2${n}`, `Ada ${n}`);
+  await using it = operator(kv);
+  assert.match(await it.run("people show Ada"), /^github:1:/);
+  for (let n = 0; n < 100; n++) await connectAs(`3${n}`, `Ada ${n}`);
+  await assert.rejects(
+    it.run("people show Ada"),
+    (error) =>
+      error instanceof UsageError &&
+      /Several people may be called Ada: name a subject/.test(error.message),
+  );
+  assert.match(await it.run("people show github:1"), /^github:1:/);
+});
 
-testOnDatabases(
-  "people export has what is kept without secrets, and erase leaves nothing of it",
-  async (kv, other) => {
-    const { server, jo } = await startWithTwo(kv);
-    await using _server = server;
-    await AccountVisitor.signIn(server);
-    const it = operator(other);
-    const tasks = taskStore(new Database(kv));
-    const binding = bindingOf({
-      issuer: BASE_URL,
-      resource: `${BASE_URL}/mcp`,
-      subject: "github:42",
-    });
-    await tasks.create("done", { binding });
-    const outcome = { result: "private ".repeat(10_000) };
-    await tasks.end("done", { status: "completed", outcome });
-    await tasks.create("open", { binding });
-    const exported = await it.run("people export github:42");
-    const { connections, accountSessions, tasks: kept } = JSON.parse(exported);
-    assert.equal(kept.length, 2);
-    assert.equal(connections[0].identity.email, "jo@example.com");
-    assert.equal(accountSessions.length, 1);
-    for (const secret of ["refreshKey", jo.tokens.refresh_token]) {
-      assert(!exported.includes(secret));
-    }
-    assert.equal(await it.run("people erase github:42"), "github:42 is erased");
-    assert.equal(
-      (await jo.client.refresh(jo.tokens.refresh_token)).status,
-      400,
+test.onDatabases("people export has what is kept without secrets, and erase leaves nothing of it", async ({ kv, other }) => {
+  const { server, jo } = await startWithTwo(kv);
+  await using _server = server;
+  await AccountVisitor.signIn(server);
+  const it = operator(other);
+  const tasks = taskStore(new Database(kv));
+  const binding = bindingOf({
+    issuer: BASE_URL,
+    resource: `${BASE_URL}/mcp`,
+    subject: "github:42",
+  });
+  await tasks.create("done", { binding });
+  const outcome = { result: "private ".repeat(10_000) };
+  await tasks.end("done", { status: "completed", outcome });
+  await tasks.create("open", { binding });
+  const exported = await it.run("people export github:42");
+  const { connections, accountSessions, tasks: kept } = JSON.parse(exported);
+  assert.equal(kept.length, 2);
+  assert.equal(connections[0].identity.email, "jo@example.com");
+  assert.equal(accountSessions.length, 1);
+  for (const secret of ["refreshKey", jo.tokens.refresh_token]) {
+    assert(!exported.includes(secret));
+  }
+  assert.equal(await it.run("people erase github:42"), "github:42 is erased");
+  assert.equal((await jo.client.refresh(jo.tokens.refresh_token)).status, 400);
+  await it[Symbol.asyncDispose]();
+  for await (const { key, value } of kv.list({ prefix: [] })) {
+    if (key[0] === "authorization-request") continue;
+    assert.notDeepEqual(key.slice(0, 2), connectionKey("github:42"));
+    const text = JSON.stringify(
+      [key, value],
+      (_, it) => typeof it === "bigint" ? String(it) : it,
     );
-    await it[Symbol.asyncDispose]();
-    for await (const { key, value } of kv.list({ prefix: [] })) {
-      if (key[0] === "authorization-request") continue;
-      assert.notDeepEqual(key.slice(0, 2), connectionKey("github:42"));
-      const text = JSON.stringify(
-        [key, value],
-        (_, it) => typeof it === "bigint" ? String(it) : it,
-      );
-      assert.doesNotMatch(text, /github:42|jo@example\.com|private/, text);
-    }
-    await using next = operator(other);
-    assert.match(await next.run("people list"), /ada@example.org/);
-    assert.doesNotMatch(await next.run("people list"), /jo@/);
-  },
-);
+    assert.doesNotMatch(text, /github:42|jo@example\.com|private/, text);
+  }
+  await using next = operator(other);
+  assert.match(await next.run("people list"), /ada@example.org/);
+  assert.doesNotMatch(await next.run("people list"), /jo@/);
+});
 
-testOnDatabases(
-  "people list prints pages and a search, and nothing that steers a terminal",
-  async (kv, other) => {
-    const { server } = await startWithTwo(kv);
-    await using _server = server;
-    await connect(server, "44", "x\u001b[2J@example.net");
-    await using it = operator(other);
-    const all = await it.run("people list");
-    assert.match(all, /github:42 .*jo@example\.com/);
-    assert(!all.includes("\u001b"));
-    const found = await it.run("people list ada@");
-    assert.match(found, /github:43/);
-    assert.doesNotMatch(found, /github:42/);
-    assert.match(await it.run("people show github:42"), /not blocked.*\n/);
-  },
-);
+test.onDatabases("people list prints pages and a search, and nothing that steers a terminal", async ({ kv, other }) => {
+  const { server } = await startWithTwo(kv);
+  await using _server = server;
+  await connect(server, "44", "x\u001b[2J@example.net");
+  await using it = operator(other);
+  const all = await it.run("people list");
+  assert.match(all, /github:42 .*jo@example\.com/);
+  assert(!all.includes("\u001b"));
+  const found = await it.run("people list ada@");
+  assert.match(found, /github:43/);
+  assert.doesNotMatch(found, /github:42/);
+  assert.match(await it.run("people show github:42"), /not blocked.*\n/);
+});
 
 Deno.test("a command that names no one, or a part of a name, is refused and does nothing", async () => {
   using kv = await Deno.openKv(":memory:");

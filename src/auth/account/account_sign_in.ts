@@ -38,10 +38,9 @@ import { checkSameSite } from "../doors/origin.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { AccountPlaces } from "./places.ts";
-import { upstreamSecrets } from "../grants/upstream_secrets.ts";
 import { readParameters } from "../../http/body.ts";
 import type { ProviderChoice } from "../grants/provider_choice.ts";
-import { providerUrl } from "../grants/provider_url.ts";
+import { providerUrl, upstreamSecrets } from "../grants/provider_url.ts";
 
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";

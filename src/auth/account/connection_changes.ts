@@ -10,8 +10,7 @@ import { type Clock, now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { Logger } from "../../log/log.ts";
-import { endOfAll } from "../grants/end_all.ts";
-import type { EndGrants } from "../grants/end_grant.ts";
+import { type EndGrants, endOfAll } from "../grants/end_grant.ts";
 import {
   type Grant,
   isPassing,

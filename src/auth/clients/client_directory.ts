@@ -16,10 +16,9 @@ import {
 } from "../rules/client_authentication.ts";
 import {
   checkDocumentUrl,
-  namesDocument,
   parseMetadataDocument,
 } from "../rules/metadata_document.ts";
-import { isSealedClientId } from "../rules/client_id.ts";
+import { isSealedClientId, namesDocument } from "../rules/client_id.ts";
 import { openClient } from "../rules/sealed_client.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import type { AssertionStore, Use } from "../../store/once.ts";
@@ -118,10 +117,7 @@ export function clientDirectory(
       : undefined;
   }
 
-  /**
-   * Fetches the keys that a client publishes now; undefined if its keys are
-   * fixed.
-   */
+  /** Fetches the keys that a client publishes now, unless they are fixed. */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
   ): Promise<unknown> {

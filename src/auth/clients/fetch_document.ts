@@ -3,16 +3,15 @@
  * name is looked up once, the address is checked, and the connection goes to
  * that address.
  *
- * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7
+ * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111 §4.2
  * @module
  */
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { parseDocumentUrl } from "../rules/document_url.ts";
+import { parseDocumentUrl } from "../rules/client_id.ts";
 import { isPublicAddress } from "./address.ts";
 import { DocumentError, NoDocument } from "./document_error.ts";
-import { freshSeconds } from "./freshness.ts";
 
 /** The time from the name's look-up to the last byte. */
 const TIMEOUT_SECONDS = 5;
@@ -116,9 +115,7 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-/**
- * Sends one request to that address; the certificate must match the URL's name.
- */
+/** Sends one request there; the certificate must match the URL's name. */
 function get(
   target: URL,
   { host, port, ca }: { host: string; port: number; ca?: string },
@@ -175,4 +172,44 @@ function parseDocument(
 
 function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
+}
+
+/** The default for answers that say nothing. */
+const DEFAULT_FRESH_SECONDS = 3600;
+
+/**
+ * Computes the seconds for which an answer stays fresh, from its
+ * `Cache-Control`, `Expires` and `Age`; never less than 0.
+ *
+ * @param now epoch seconds
+ */
+export function freshSeconds(headers: Headers, now: number): number {
+  return Math.max(0, toldSeconds(headers, now) ?? DEFAULT_FRESH_SECONDS);
+}
+
+function toldSeconds(headers: Headers, now: number): number | undefined {
+  const directives = (headers.get("cache-control") ?? "").toLowerCase();
+  if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])/.test(directives)) return 0;
+  const lifetime = seconds(directives, "s-maxage") ??
+    seconds(directives, "max-age");
+  if (lifetime !== undefined) return lifetime - age(headers);
+  const expires = headers.get("expires");
+  if (expires === null) return undefined;
+  // An invalid date is in the past (RFC 9111 §5.3).
+  const expiresAt = Date.parse(expires) / 1000;
+  const date = Date.parse(headers.get("date") ?? "") / 1000;
+  if (Number.isNaN(expiresAt)) return 0;
+  return Math.floor(expiresAt - (Number.isNaN(date) ? now : date)) -
+    age(headers);
+}
+
+function seconds(directives: string, name: string): number | undefined {
+  const value = RegExp(`(?:^|[\\s,])${name}="?(\\d{1,10})`).exec(directives)
+    ?.[1];
+  return value === undefined ? undefined : Number(value);
+}
+
+function age(headers: Headers): number {
+  const value = headers.get("age") ?? "";
+  return /^\d{1,10}$/.test(value) ? Number(value) : 0;
 }

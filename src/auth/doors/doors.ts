@@ -8,7 +8,7 @@
 import type { Authenticated } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { parseBearer } from "../rules/challenge.ts";
-import { tokenShape } from "../rules/token_shape.ts";
+import { tokenShape } from "../rules/credential.ts";
 import type { Gate } from "./gate.ts";
 
 /** The doors that are open. */

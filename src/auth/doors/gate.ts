@@ -5,7 +5,13 @@
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
-import { ANONYMOUS, type Authenticated, type Caller } from "../../caller.ts";
+import {
+  ANONYMOUS,
+  type Authenticated,
+  type Caller,
+  isStranger,
+  STRANGER,
+} from "../../caller.ts";
 import type { ChallengeError } from "../../errors.ts";
 
 /** A gate, or a door as the only one. */
@@ -58,5 +64,34 @@ export function lateGate(load: () => Promise<Gate>): Gate {
     restore: async (caller) => await (await loaded()).restore(caller),
     // Only a request that has loaded the gate is challenged.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
+  };
+}
+
+/**
+ * Makes the gate of `AUTH_ANONYMOUS`, so that people can try a server: it lets a
+ * request without credentials in, as a stranger without a scope. A
+ * request with credentials is judged by them: a dead token is refused, because
+ * otherwise its client would never get another.
+ */
+export function anonymousGate(
+  gate: Gate,
+  { keyHeader, ceiling }: {
+    /** A header besides `Authorization` that may hold credentials. */
+    keyHeader?: string;
+    /** The scopes up to which a stranger sees the catalogue, else all. */
+    ceiling?: readonly string[];
+  } = {},
+): Gate {
+  const stranger: Authenticated = Object.freeze({
+    caller: Object.freeze({ ...STRANGER, ...ceiling && { ceiling } }),
+  });
+  return {
+    ...gate,
+    authenticate: (headers) =>
+      headers.has("authorization") ||
+        keyHeader !== undefined && headers.has(keyHeader)
+        ? gate.authenticate(headers)
+        : stranger,
+    restore: (caller) => isStranger(caller) ? stranger : gate.restore(caller),
   };
 }

@@ -11,24 +11,27 @@ import {
   decodeJwt,
   errors,
   type JWTPayload,
-  jwtVerify,
 } from "jose";
 import type { JwtConfig } from "../../settings/jwt.ts";
 import type { Authenticated } from "../../caller.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import { parseBearer, printChallenge } from "../rules/challenge.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
-import { isTrue } from "../rules/claim.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../rules/resource.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import { addressRuleOf } from "../provider/google.ts";
+import { isTrue } from "../provider/identity.ts";
 import { claimAt } from "../provider/memberships.ts";
+import { upstreamFetch } from "../provider/upstream_fetch.ts";
 import type { Gate } from "./gate.ts";
 
 /** Subjects that stand for no particular person. */
 const NO_ONES = ["anonymous", "operator"];
+
+/** The seconds in which the keys of an issuer must be there. */
+const KEYS_TIMEOUT_SECONDS = 5;
 
 /** The result for a token, remembered for up to a second. */
 interface Verified {
@@ -54,6 +57,7 @@ export function jwtDoor(
     clock: Clock;
   },
 ): Gate {
+  const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
     issuer,
     createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
@@ -66,13 +70,12 @@ export function jwtDoor(
       const issuer = decodeJwt(token).iss;
       const keys = issuer === undefined ? undefined : keysOf.get(issuer);
       if (keys === undefined) throw new errors.JWTInvalid("iss is unknown");
-      const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      const { payload, protectedHeader } = await verifySignedJwt(token, keys, {
         issuer,
         audience: [...audiences],
-        algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "sub"],
         clockTolerance: leewaySeconds,
-        currentDate: new Date(now(clock) * 1000),
+        now: now(clock),
       });
       if (!types.includes(mediaType(protectedHeader.typ))) {
         throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
@@ -84,7 +87,7 @@ export function jwtDoor(
         expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {
-      throw isTokensFault(cause)
+      throw isFaultOfJwt(cause)
         ? new ChallengeError(
           "The access token is not valid for this server",
           "invalid_token",
@@ -137,35 +140,7 @@ export function jwtDoor(
   };
 }
 
-/**
- * Fetches as jose would, but does not leave the body of a refused answer
- * unread.
- */
-async function fetchKeys(
-  url: string,
-  init: RequestInit,
-): Promise<Response> {
-  const response = await fetch(url, init);
-  if (!response.ok) await response.body?.cancel();
-  return response;
-}
-
-function isTokensFault(error: unknown): boolean {
-  return error instanceof errors.JWTClaimValidationFailed ||
-    error instanceof errors.JWTExpired ||
-    error instanceof errors.JWTInvalid ||
-    error instanceof errors.JWSInvalid ||
-    error instanceof errors.JWSSignatureVerificationFailed ||
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSEAlgNotAllowed ||
-    error instanceof errors.JOSENotSupported;
-}
-
-/**
- * Normalizes a media type (RFC 7515 §4.1.9: `application/` may be left out).
- * Empty for none.
- */
+/** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
 function mediaType(typ = ""): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }

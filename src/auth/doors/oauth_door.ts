@@ -15,9 +15,7 @@ import type { Gate } from "./gate.ts";
 export function oauthDoor(
   { baseUrl, scopes: { usual }, verify, restore }: {
     baseUrl: string;
-    /**
-     * The usual scopes are named in a challenge that needs no particular ones.
-     */
+    /** Those named in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
     /** Verifies an access token. @throws {ChallengeError} */
     verify(token: string): MaybePromise<Authenticated>;

@@ -17,8 +17,7 @@ import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { bindingOf, type Grant, ledgerIdOf } from "../rules/grant.ts";
-import { endOfAll } from "./end_all.ts";
-import type { EndGrants } from "./end_grant.ts";
+import { type EndGrants, endOfAll } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
 type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {

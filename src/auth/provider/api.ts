@@ -6,7 +6,7 @@
  */
 import type { Upstream } from "../../caller.ts";
 import { HttpError } from "../../errors.ts";
-import { isProviderAddress } from "./api_address.ts";
+import { isLoopback } from "../../net/loopback.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 
 /** The source of the provider's tokens. */
@@ -18,6 +18,23 @@ export interface TokenSource {
    * that token is still valid.
    */
   renew(rejected: string): Promise<UpstreamTokens | undefined>;
+}
+
+/** First labels of API hosts; what follows is the provider's domain. */
+const API_LABEL = /^(api|graph|www)\./;
+
+/**
+ * True if a URL is the provider's: the origin of its API, or another https host
+ * in that API's domain. If no API address is known, the tool's author chooses
+ * the host, and only a host without https is refused.
+ */
+export function isProviderAddress(url: URL, apiUrl?: string): boolean {
+  if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
+  const api = new URL(apiUrl);
+  if (url.origin === api.origin) return true;
+  const domain = api.hostname.replace(API_LABEL, "");
+  return url.protocol === "https:" &&
+    (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
 /** Makes an API that takes its tokens from a source. */

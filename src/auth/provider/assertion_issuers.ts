@@ -8,43 +8,34 @@ import {
   createRemoteJWKSet,
   customFetch,
   decodeJwt,
-  errors,
   type JWTPayload,
-  jwtVerify,
   type JWTVerifyGetKey,
 } from "jose";
 import type { Identity } from "../../caller.ts";
 import { type Clock, now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
 import {
   badAssertion,
   ID_JAG_TYPE,
   type TrustedIssuer,
 } from "../rules/identity_assertion.ts";
-import { CLOCK_TOLERANCE_SECONDS } from "../rules/lifetimes.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { discovery } from "./discovery.ts";
 import { addressRuleOf } from "./google.ts";
 import { parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
-import { UpstreamError } from "./upstream_error.ts";
 import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
 
-/** The content of a verified assertion. */
-export interface SignedAssertion {
-  by: TrustedIssuer;
-  claims: JWTPayload;
-  /** The person that it is about. */
-  identity: Identity;
-}
-
 /**
- * Verifies an assertion's signature and issuer.
+ * Verifies an assertion's signature and issuer, and gives its claims and the
+ * person that it is about.
  *
  * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
  * issuer's keys cannot be read
  */
-export type VerifyAssertion = (assertion: string) => Promise<SignedAssertion>;
+export type VerifyAssertion = (
+  assertion: string,
+) => Promise<{ by: TrustedIssuer; claims: JWTPayload; identity: Identity }>;
 
 /** Makes the verifier for the trusted issuers; nothing is fetched yet. */
 export function assertionVerifier(
@@ -79,18 +70,16 @@ export function assertionVerifier(
     const { by, discover, keysOf } = issuerOf(assertion);
     try {
       const { jwks_uri } = await discover();
-      const { payload } = await jwtVerify(assertion, keysOf(jwks_uri), {
+      const { payload } = await verifySignedJwt(assertion, keysOf(jwks_uri), {
         issuer: by.issuer,
         typ: ID_JAG_TYPE,
-        algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["sub", "aud", "exp", "iat"],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(now(clock) * 1000),
+        now: now(clock),
       });
       return { by, claims: payload, identity: identityIn(by, payload) };
     } catch (cause) {
       if (cause instanceof OAuthError) throw cause;
-      throw isAssertionsFault(cause)
+      throw isFaultOfJwt(cause)
         ? badAssertion(
           `assertion must be a live ${ID_JAG_TYPE} signed by its issuer`,
           cause,
@@ -105,9 +94,8 @@ export function assertionVerifier(
 
   function identityIn(by: TrustedIssuer, claims: JWTPayload): Identity {
     try {
-      const isOwnAddress = addressRuleOf(by.issuer);
       return parseIdentity(claims, {
-        isOwnAddress,
+        isOwnAddress: addressRuleOf(by.issuer),
         memberships: memberships(by),
       });
     } catch (cause) {
@@ -116,31 +104,17 @@ export function assertionVerifier(
   }
 }
 
-/**
- * True if the assertion is at fault; other failures are the issuer's or the
- * network's.
- */
-function isAssertionsFault(error: unknown): boolean {
-  return error instanceof errors.JOSEError &&
-    !(error instanceof errors.JWKSTimeout) &&
-    !(error instanceof errors.JWKSInvalid) &&
-    !(error instanceof UpstreamError);
-}
-
 /** Makes the key set for the current address; jose caches the keys. */
 function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {
-  let known: { uri: string; keys: JWTVerifyGetKey } | undefined;
+  let known = "";
+  let keys: JWTVerifyGetKey;
   return function keysOf(uri) {
-    if (known?.uri !== uri) {
-      known = {
-        uri,
-        keys: createRemoteJWKSet(new URL(uri), {
-          [customFetch]: fetchUpstream,
-        }),
-      };
+    if (known !== uri) {
+      keys = createRemoteJWKSet(new URL(uri), { [customFetch]: fetchUpstream });
+      known = uri;
     }
-    return known.keys;
+    return keys;
   };
 }

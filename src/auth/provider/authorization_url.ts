@@ -12,13 +12,9 @@ export interface AuthorizationRequestOptions {
   scopes: readonly string[];
   /** Query parameters that may not replace ours. */
   extra: Readonly<Record<string, string>>;
-  /**
-   * The `prompt` that the sign-in needs in any case; `extra` takes precedence.
-   */
+  /** The `prompt` that any sign-in needs; `extra` takes precedence. */
   prompt?: string;
-  /**
-   * The provider's name for `login_hint`; undefined: it has no such parameter.
-   */
+  /** The provider's name for `login_hint`; undefined: it has none. */
   hintName?: string;
 }
 

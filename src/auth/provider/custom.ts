@@ -4,37 +4,22 @@
  * @see RFC 6749
  * @module
  */
+import type { ProviderConfig } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode } from "./upstream_error.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
-import type { MembershipClaims } from "./memberships.ts";
+import { usualClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import { oauthClient, type Server } from "./oauth_client.ts";
-import type { Provider } from "./provider.ts";
-import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
-
-/** A provider's endpoints, and our application there. */
-export interface CustomOptions {
-  /** The name for people; the provider's host by default. */
-  name?: string;
-  authorizationUrl: string;
-  tokenUrl: string;
-  userinfoUrl: string;
-  revocationUrl?: string;
-  clientId: string;
-  clientSecret: string;
-  scopes?: readonly string[];
-  extra: Readonly<Record<string, string>>;
-  /** The members of the user object that hold memberships. */
-  memberships?: MembershipClaims;
-}
+import type { Provider, UpstreamTokens } from "./provider.ts";
+import { asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** Makes a provider from its endpoints. */
 export function customProvider(
-  options: CustomOptions,
+  options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
   fetchUpstream: UpstreamFetch,
 ): Provider {
-  const { clientId, scopes = [], extra, revocationUrl, userinfoUrl } = options;
+  const { clientId, scopes = [], revocationUrl, userinfoUrl } = options;
   const server: Server = {
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
@@ -46,12 +31,18 @@ export function customProvider(
     ],
   };
   const client = oauthClient(fetchUpstream, options);
-  const claims = { memberships: options.memberships };
+  const ask = asking(fetchUpstream);
+  const identify = async (
+    { accessToken }: Pick<UpstreamTokens, "accessToken">,
+  ) =>
+    parseIdentity(await requestUserinfo(ask(accessToken), userinfoUrl), {
+      memberships: usualClaims(options),
+    });
   const authorization = {
     endpoint: options.authorizationUrl,
     clientId,
     scopes,
-    extra,
+    extra: options.extraAuthParams,
   };
 
   return {
@@ -65,24 +56,12 @@ export function customProvider(
         // No setting says which one it is.
         issuer: undefined,
       });
-      const { accessToken } = tokens;
-      const user = await afterCode(() =>
-        requestUserinfo(fetchUpstream, userinfoUrl, accessToken)
-      );
-      return { tokens, identity: parseIdentity(user, claims) };
+      return { tokens, identity: await afterCode(() => identify(tokens)) };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
-    async identify({ accessToken }) {
-      const user = await requestUserinfo(
-        fetchUpstream,
-        userinfoUrl,
-        accessToken,
-      );
-      return parseIdentity(user, claims);
-    },
-    isAlive: (accessToken) =>
-      isTokenAlive(fetchUpstream, userinfoUrl, accessToken),
+    identify,
+    isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
     look: () => knock(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined

@@ -6,17 +6,14 @@
  */
 import type { AuthorizationServer } from "oauth4webapi";
 import { isLoopback } from "../../net/loopback.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** The time after which a provider's metadata is fetched again, in seconds. */
 const METADATA_FRESH_SECONDS = 3600;
 
-/**
- * The time for which metadata serves while it cannot be fetched again, in
- * seconds.
- */
+/** The seconds for which metadata serves while it cannot be fetched again. */
 const METADATA_TTL_SECONDS = 24 * 3600;
 
 /** The time between two fetches while metadata is there, in seconds. */

@@ -10,6 +10,7 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
+import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, UpstreamError } from "./upstream_error.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
@@ -22,21 +23,7 @@ import type { Wanted } from "../rules/permissions.ts";
 import { MAX_LENGTH, parseIdentity } from "./identity.ts";
 import { basic, oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
-
-/** GitHub, or an Enterprise instance, and our application there. */
-export interface GitHubOptions {
-  /** The name for people. */
-  name?: string;
-  /** The address of the sign-in; an Enterprise instance has its own. */
-  origin?: string;
-  clientId: string;
-  clientSecret: string;
-  scopes?: readonly string[];
-  extra: Readonly<Record<string, string>>;
-  /** The memberships to find out. */
-  wanted?: Wanted;
-}
+import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
 
@@ -50,15 +37,21 @@ const SCOPES = ["read:user", "user:email"];
 export function gitHubProvider(
   {
     name = "GitHub",
-    origin = PUBLIC_ORIGIN,
+    issuer = PUBLIC_ORIGIN,
     clientId,
     clientSecret,
     scopes: asked = SCOPES,
-    extra,
+    extraAuthParams: extra,
     wanted = { memberships: new Set(), named: new Set() },
-  }: GitHubOptions,
+  }: ProviderApplication & {
+    /** The address of an Enterprise instance. */
+    issuer?: string;
+    /** The memberships to find out. */
+    wanted?: Wanted;
+  },
   fetchUpstream: UpstreamFetch,
 ): Provider {
+  const { origin } = new URL(issuer);
   const apiUrl = gitHubApiUrl(origin);
   const server: Server = {
     issuer: PUBLIC_ISSUER,
@@ -74,16 +67,14 @@ export function gitHubProvider(
     ? [...asked, ORGANIZATION_SCOPES[0]]
     : asked;
 
+  const askAs = asking(fetchUpstream);
+
   async function whoIs(accessToken: string): Promise<Identity> {
+    const ask = askAs(accessToken);
     const [identity, memberships] = await Promise.all([
-      identify(fetchUpstream, apiUrl, accessToken),
+      identify(ask, apiUrl),
       scopes.some(seesOrganizations)
-        ? gitHubMemberships(
-          fetchUpstream,
-          apiUrl,
-          accessToken,
-          wanted.memberships,
-        )
+        ? gitHubMemberships(ask, apiUrl, wanted.memberships)
         : {},
     ]);
     return { ...identity, ...memberships };
@@ -119,7 +110,7 @@ export function gitHubProvider(
       (await client.refresh(server, refreshToken)).tokens,
     identify: ({ accessToken }) => whoIs(accessToken),
     isAlive: (accessToken) =>
-      isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
+      isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
     look: () => knock(fetchUpstream, server.token_endpoint),
     revokesOne: true,
     async revoke({ accessToken }) {
@@ -151,21 +142,9 @@ export function gitHubApiUrl(origin: string): string {
     : `${origin}/api/v3`;
 }
 
-async function identify(
-  fetchUpstream: UpstreamFetch,
-  apiUrl: string,
-  accessToken: string,
-): Promise<Identity> {
-  const user = await requestUserinfo(
-    fetchUpstream,
-    `${apiUrl}/user`,
-    accessToken,
-  );
-  const [email, ...otherEmails] = await verifiedEmails(
-    fetchUpstream,
-    apiUrl,
-    accessToken,
-  );
+async function identify(ask: Ask, apiUrl: string): Promise<Identity> {
+  const user = await requestUserinfo(ask, `${apiUrl}/user`);
+  const [email, ...otherEmails] = await verifiedEmails(ask, apiUrl);
   // The login of an account may pass to another person, its number never does.
   const identity = parseIdentity({
     ...user,
@@ -190,18 +169,9 @@ function isTooMuch({ status, headers }: Response): boolean {
 /** The most addresses of a person that are looked at. */
 const MOST_ADDRESSES = 30;
 
-/**
- * Lists the verified addresses, the primary one first; none if we may not read
- * them.
- */
-async function verifiedEmails(
-  fetchUpstream: UpstreamFetch,
-  apiUrl: string,
-  accessToken: string,
-): Promise<string[]> {
-  const response = await fetchUpstream(`${apiUrl}/user/emails`, {
-    headers: { authorization: `Bearer ${accessToken}` },
-  });
+/** Lists the verified addresses that we may read, the primary one first. */
+async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
+  const response = await ask(`${apiUrl}/user/emails`);
   if (isTooMuch(response)) {
     const { host } = new URL(apiUrl);
     throw new UpstreamError("unavailable", `${host} answers no more for now`);

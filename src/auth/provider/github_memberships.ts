@@ -9,12 +9,9 @@
  */
 import type { Membership } from "../../caller.ts";
 import { isObject } from "../../json.ts";
-import { UpstreamError } from "./upstream_error.ts";
-import type { UpstreamFetch } from "./upstream_fetch.ts";
+import { type Ask, readPages } from "./userinfo.ts";
 
-/**
- * The scopes that each let us see them; the first one gives the least access.
- */
+/** The scopes that each let us see them, that with the least access first. */
 export const ORGANIZATION_SCOPES = [
   "read:org",
   "write:org",
@@ -22,24 +19,23 @@ export const ORGANIZATION_SCOPES = [
   "user",
 ];
 
-/** The most pages of a list that are read, of a hundred items each. */
-const MAX_PAGES = 10;
-
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`: names may pass to others, numbers never do. No login has a colon.
  *
- * @throws {UpstreamError} because an error must not look like having no
- * memberships
+ * @throws {import("./upstream_error.ts").UpstreamError}
  */
 export async function gitHubMemberships(
-  fetchUpstream: UpstreamFetch,
+  ask: Ask,
   apiUrl: string,
-  accessToken: string,
   wanted: ReadonlySet<Membership>,
 ): Promise<Pick<Record<Membership, string[]>, "organizations" | "teams">> {
   const list = (path: string) =>
-    readPages(fetchUpstream, `${apiUrl}${path}?per_page=100`, accessToken);
+    readPages(ask, `${apiUrl}${path}?per_page=100`, {
+      what: "organizations",
+      within: `${new URL(apiUrl).origin}/`,
+      parse: parsePage,
+    });
   const [organizations, teams] = await Promise.all([
     wanted.has("organizations") ? list("/user/orgs") : [],
     wanted.has("teams") ? list("/user/teams") : [],
@@ -63,34 +59,12 @@ function numbered(id: unknown): string[] {
   return Number.isSafeInteger(id) ? [`id:${id}`] : [];
 }
 
-async function readPages(
-  fetchUpstream: UpstreamFetch,
-  first: string,
-  accessToken: string,
-): Promise<Record<string, unknown>[]> {
-  const { origin, host } = new URL(first);
-  const items: Record<string, unknown>[] = [];
-  let next: string | undefined = first;
-  for (let page = 0; next !== undefined && page < MAX_PAGES; page++) {
-    const response: Response = await fetchUpstream(next, {
-      headers: { authorization: `Bearer ${accessToken}` },
-    });
-    const body: unknown = await response.json().catch(() => undefined);
-    if (!response.ok || !Array.isArray(body)) {
-      throw new UpstreamError(
-        response.status === 401 ? "dead" : "misbehaved",
-        `${host} answered ${response.status} when asked for organizations`,
-      );
-    }
-    items.push(...body.filter(isObject));
-    next = nextPage(response.headers.get("link"));
-    // Our token must not be sent to another origin.
-    if (next !== undefined && URL.parse(next)?.origin !== origin) break;
-  }
-  return items;
-}
-
-/** Finds the next page (RFC 8288): `<https://…>; rel="next"`. */
-function nextPage(link: string | null): string | undefined {
-  return link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1];
+/** Reads a page, and the address of the next: `<https://…>; rel="next"`. */
+async function parsePage(response: Response) {
+  const link = response.headers.get("link");
+  return {
+    items: await response.json().catch(() => undefined) as unknown,
+    // RFC 8288.
+    next: link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1],
+  };
 }

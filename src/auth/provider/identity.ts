@@ -4,7 +4,6 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { isTrue } from "../rules/claim.ts";
 import { type MembershipClaims, membershipsIn } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
@@ -73,6 +72,11 @@ function text(value: unknown): string | undefined {
 function link(value: unknown): string | undefined {
   const address = text(value);
   return address?.startsWith("https://") ? address : undefined;
+}
+
+/** Returns true for a true claim: some issuers write it as text or a number. */
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || value === "true" || value === "1";
 }
 
 /** Drops the members that are not known. */

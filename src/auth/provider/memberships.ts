@@ -11,6 +11,18 @@ export type MembershipClaims = Partial<
   Readonly<Record<Membership, readonly string[]>>
 >;
 
+/** Lists the claims that hold memberships at providers without a preset. */
+export function usualClaims(
+  { groupsClaim = "groups" }: { groupsClaim?: string } = {},
+): MembershipClaims {
+  return {
+    groups: [groupsClaim],
+    // The second is Keycloak's.
+    roles: ["roles", "realm_access.roles"],
+    organizations: ["org_id"],
+  };
+}
+
 /** The most names of one kind, and the most characters of one name. */
 const MAX_NAMES = 1000;
 const MAX_CHARACTERS = 255;

@@ -7,8 +7,8 @@
  */
 import { isObject } from "../../json.ts";
 import { namesIn } from "./memberships.ts";
-import { UpstreamError } from "./upstream_error.ts";
-import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
+import { readObject } from "./upstream_fetch.ts";
+import { type Ask, readPages } from "./userinfo.ts";
 
 const TEMPLATE = "{tenantid}";
 const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -50,44 +50,30 @@ export function isTenantIssuer(
 
 const GRAPH = "https://graph.microsoft.com/v1.0/";
 
-/** The most pages of groups that are read, each of up to 999. */
-const MAX_PAGES = 10;
-
 /**
  * Reads the groups of a person whose token says that they did not fit in;
  * undefined if they did. The address in the token is not used, because it
  * belongs to an older API.
  *
- * @throws {UpstreamError} because an error must not look like having no groups
+ * @throws {import("./upstream_error.ts").UpstreamError}
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export async function microsoftGroups(
   claims: Readonly<Record<string, unknown>>,
-  accessToken: string,
-  fetchUpstream: UpstreamFetch,
+  ask: Ask,
 ): Promise<string[] | undefined> {
   const { _claim_names: elsewhere, hasgroups } = claims;
   const isTooMany = hasgroups === true || hasgroups === "true" ||
     isObject(elsewhere) && elsewhere.groups !== undefined;
   if (!isTooMany) return undefined;
-  const groups: unknown[] = [];
-  let next: unknown = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    if (typeof next !== "string" || !next.startsWith(GRAPH)) break;
-    const response = await fetchUpstream(next, {
-      headers: { authorization: `Bearer ${accessToken}` },
-    });
-    const { host } = new URL(GRAPH);
-    const { ok, status } = response;
-    const answer = await readObject(response, host);
-    if (!ok || !Array.isArray(answer.value)) {
-      throw new UpstreamError(
-        status === 401 ? "dead" : "misbehaved",
-        `${host} answered ${status} when asked for groups`,
-      );
-    }
-    groups.push(...answer.value.filter(isObject).map(({ id }) => id));
-    next = answer["@odata.nextLink"];
-  }
-  return namesIn(groups);
+  const first = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
+  const groups = await readPages(ask, first, {
+    what: "groups",
+    within: GRAPH,
+    async parse(response) {
+      const answer = await readObject(response, new URL(GRAPH).host);
+      return { items: answer.value, next: answer["@odata.nextLink"] };
+    },
+  });
+  return namesIn(groups.map(({ id }) => id));
 }

@@ -20,45 +20,17 @@ import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 /** A provider whose ways of client authentication are in order of preference. */
 export type Server = AuthorizationServer & { readonly token_endpoint: string };
 
-/** The use of a provider as our application. Throws {@linkcode UpstreamError}. */
-export interface OAuthClient {
-  /** Checks the `iss` parameter of a response without a code. */
-  checkIssuer(server: Server, issuer: string | undefined): Promise<void>;
-  /** Exchanges a code, if the response is from `server`, and is not for another. */
-  redeem(server: Server, response: UpstreamResponse): Promise<TokenAnswer>;
-  /**
-   * Refreshes tokens; the refresh token stays the same if no new one is
-   * returned.
-   */
-  refresh(server: Server, refreshToken: string): Promise<TokenAnswer>;
-  /** Ends tokens, if the provider has an endpoint for that. */
-  revoke(server: Server, tokens: UpstreamTokens): Promise<void>;
-  /**
-   * Verifies that an `id_token` is signed by the provider, for us, for this
-   * sign-in, and still valid, and gives its claims.
-   *
-   * @see OpenID Connect Core §3.1.3.7
-   */
-  verify(
-    server: Server,
-    idToken: string | undefined,
-    options: {
-      /** Undefined for a refresh, which was requested without one. */
-      nonce?: string;
-      /** True if `iss` is the provider's; gets the tenant too, or "". */
-      isIssuer: (issuer: string, tenant: unknown) => boolean;
-    },
-  ): Promise<JWTPayload & { sub: string }>;
-}
-
 /** Error codes for credentials that a provider did not see, or did not like. */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
-/** Makes a client; without a secret it is a public one, which gives its id. */
+/**
+ * Makes a client, which throws {@linkcode UpstreamError}; without a secret it is
+ * a public one, which gives its id.
+ */
 export function oauthClient(
   fetchUpstream: UpstreamFetch,
   { clientId, clientSecret }: { clientId: string; clientSecret?: string },
-): OAuthClient {
+) {
   /** Loads oauth4webapi, with our client and limits. */
   async function load() {
     const oauth = await import("oauth4webapi");
@@ -139,11 +111,16 @@ export function oauthClient(
   }
 
   return {
-    async checkIssuer(server, issuer) {
+    /** Checks the `iss` parameter of a response without a code. */
+    async checkIssuer(server: Server, issuer?: string): Promise<void> {
       await validate(server, { issuer });
     },
 
-    async redeem(server, { code, codeVerifier, redirectUri, issuer }) {
+    /** Exchanges a code, if the response is from `server`, and for no other. */
+    async redeem(
+      server: Server,
+      { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
+    ): Promise<TokenAnswer> {
       const { oauth, client, options } = await load();
       const response = await validate(server, { code, issuer });
       return await grant(
@@ -161,7 +138,8 @@ export function oauthClient(
       );
     },
 
-    async refresh(server, refreshToken) {
+    /** Refreshes tokens; without a new refresh token the old one stays. */
+    async refresh(server: Server, refreshToken: string): Promise<TokenAnswer> {
       const { oauth, client, options } = await load();
       const { tokens, idToken } = await grant(
         server,
@@ -178,7 +156,11 @@ export function oauthClient(
       return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },
 
-    async revoke(server, { accessToken, refreshToken }) {
+    /** Ends tokens, if the provider has an endpoint for that. */
+    async revoke(
+      server: Server,
+      { accessToken, refreshToken }: UpstreamTokens,
+    ): Promise<void> {
       const { revocation_endpoint: endpoint } = server;
       if (endpoint === undefined) return;
       const { oauth, client, options } = await load();
@@ -198,7 +180,22 @@ export function oauthClient(
         ));
     },
 
-    async verify(server, id_token, { nonce, isIssuer }) {
+    /**
+     * Verifies that an `id_token` is signed by the provider, for us, for this
+     * sign-in, and still valid, and gives its claims.
+     *
+     * @param isIssuer true if `iss` is the provider's; gets the tenant too, or ""
+     * @see OpenID Connect Core §3.1.3.7
+     */
+    async verify(
+      server: Server,
+      id_token: string | undefined,
+      { nonce, isIssuer }: {
+        /** Undefined for a refresh, which was requested without one. */
+        nonce?: string;
+        isIssuer(issuer: string, tenant: unknown): boolean;
+      },
+    ): Promise<JWTPayload & { sub: string }> {
       if (id_token === undefined) {
         throw new UpstreamError("misbehaved", "The provider sent no id_token");
       }

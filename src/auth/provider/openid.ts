@@ -15,10 +15,9 @@ import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
 import { lacksMemberships } from "./memberships.ts";
-import { EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
 import { oauthClient } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
+import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
 export interface OpenIdOptions {
@@ -30,12 +29,17 @@ export interface OpenIdOptions {
   /** Undefined: the identity, and a refresh token if the provider has them. */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
-  extra: Readonly<Record<string, string>>;
+  extraAuthParams: Readonly<Record<string, string>>;
   /** The `prompt` that these scopes need. */
   prompt?: string;
   apiUrl?: string;
-  /** The rules for issuers, if they are not just the configured one. */
-  issuers?: IssuerRules;
+  /** True if metadata found under the issuer may name this one; exact if unset. */
+  isNamed?(issuer: string, named: string): boolean;
+  /**
+   * True if tokens and responses of the metadata's issuer may carry this one;
+   * exact if unset.
+   */
+  isFrom?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   /** The memberships to find out. */
   memberships?: ReadonlySet<Membership>;
@@ -44,8 +48,7 @@ export interface OpenIdOptions {
   /** Reads groups that did not fit into the claims. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
-    accessToken: string,
-    fetchUpstream: UpstreamFetch,
+    ask: Ask,
   ): Promise<readonly string[] | undefined>;
   /** False if `userinfo` tells nothing beyond the `id_token`. */
   userinfo?: boolean;
@@ -56,27 +59,28 @@ export function openIdProvider(
   options: OpenIdOptions,
   fetchUpstream: UpstreamFetch,
 ): Provider {
-  const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
-  const { clientId, memberships = NOTHING } = options;
+  const { name, issuer, apiUrl, clientId, memberships = NOTHING } = options;
+  const { isNamed = isSame, isFrom = isSame } = options;
   const discover = discovery(
     fetchUpstream,
     issuer,
-    (named) => issuers.isNamed(issuer, named),
+    (named) => isNamed(issuer, named),
   );
+  const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
   /** Adds the claims of `userinfo` to those of an `id_token`. */
   async function complete(
     { userinfo_endpoint: endpoint }: Metadata,
     claims: JWTPayload,
-    accessToken: string,
+    ask: Ask,
   ): Promise<Record<string, unknown>> {
     const { memberships: paths = {} } = options.claims ?? {};
     const isComplete = claims.email !== undefined &&
       claims.name !== undefined &&
       !lacksMemberships(claims, paths, memberships);
     if (isComplete || !endpoint || options.userinfo === false) return claims;
-    const info = await requestUserinfo(fetchUpstream, endpoint, accessToken);
+    const info = await requestUserinfo(ask, endpoint);
     // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
       throw new UpstreamError(
@@ -89,33 +93,25 @@ export function openIdProvider(
 
   async function identityIn(
     claims: Record<string, unknown>,
-    accessToken: string,
+    ask: Ask,
   ): Promise<Identity> {
     const identity = parseIdentity(claims, options.claims);
     if (!memberships.has("groups")) return identity;
-    const groups = await options.readGroups?.(
-      claims,
-      accessToken,
-      fetchUpstream,
-    );
+    const groups = await options.readGroups?.(claims, ask);
     return groups ? { ...identity, groups } : identity;
   }
 
   async function identify(
     metadata: Metadata,
     idToken: string | undefined,
-    accessToken: string,
+    ask: Ask,
     nonce?: string,
   ): Promise<Identity> {
     const claims = await client.verify(metadata, idToken, {
       nonce,
-      isIssuer: (issuer, tenant) =>
-        issuers.isFrom(metadata.issuer, issuer, tenant),
+      isIssuer: (issuer, tenant) => isFrom(metadata.issuer, issuer, tenant),
     });
-    return await identityIn(
-      await complete(metadata, claims, accessToken),
-      accessToken,
-    );
+    return await identityIn(await complete(metadata, claims, ask), ask);
   }
 
   /** Gives another name of the provider's as its own; a stranger's as it is. */
@@ -123,7 +119,7 @@ export function openIdProvider(
     { issuer: own }: Metadata,
     issuer: string | undefined,
   ): string | undefined {
-    return issuers.isFrom(own, issuer ?? "") ? own : issuer;
+    return isFrom(own, issuer ?? "") ? own : issuer;
   }
 
   return {
@@ -134,6 +130,7 @@ export function openIdProvider(
       return buildAuthorizationUrl({
         endpoint: metadata.authorization_endpoint,
         clientId,
+        extra: options.extraAuthParams,
         hintName: "login_hint",
         ...askFor(metadata, options),
       }, request);
@@ -149,7 +146,7 @@ export function openIdProvider(
         issuer: ownName(metadata, response.issuer),
       });
       const identity = await afterCode(() =>
-        identify(metadata, idToken, tokens.accessToken, response.nonce)
+        identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
       );
       return { tokens, identity };
     },
@@ -162,21 +159,17 @@ export function openIdProvider(
     },
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
-      if (idToken !== undefined) {
-        return await identify(metadata, idToken, accessToken);
-      }
+      const ask = askAs(accessToken);
+      if (idToken !== undefined) return await identify(metadata, idToken, ask);
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
       const { userinfo_endpoint: endpoint } = metadata;
       if (!endpoint || options.userinfo === false) return undefined;
-      return await identityIn(
-        await requestUserinfo(fetchUpstream, endpoint, accessToken),
-        accessToken,
-      );
+      return await identityIn(await requestUserinfo(ask, endpoint), ask);
     },
     async isAlive(accessToken) {
       const { userinfo_endpoint: endpoint } = await discover();
       if (!endpoint || options.userinfo === false) return undefined;
-      return await isTokenAlive(fetchUpstream, endpoint, accessToken);
+      return await isTokenAlive(askAs(accessToken), endpoint);
     },
     look: discover,
     revoke: async (tokens) => await client.revoke(await discover(), tokens),
@@ -185,14 +178,19 @@ export function openIdProvider(
 
 const NOTHING: ReadonlySet<Membership> = new Set();
 
-/** Chooses the scopes and parameters to ask the provider for. */
+/** Compares issuers by the rule of the standards: letter by letter. */
+function isSame(a: string, b: string): boolean {
+  return a === b;
+}
+
+/** Chooses the scopes to ask the provider for. */
 function askFor(
   metadata: Metadata,
-  { scopes, extra, prompt, claims, named }: OpenIdOptions,
-): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
+  { scopes, prompt, claims, named }: OpenIdOptions,
+): Pick<AuthorizationRequestOptions, "scopes" | "prompt"> {
   if (scopes !== undefined) {
     // Without `openid` it is plain OAuth, without an identity.
-    return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
+    return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
   // Many providers tell groups only where this scope is asked for.
@@ -202,14 +200,10 @@ function askFor(
     metadata.scopes_supported.includes("groups")
   ) usual.push("groups");
   if (!metadata.scopes_supported.includes("offline_access")) {
-    return { scopes: usual, extra };
+    return { scopes: usual };
   }
   // OpenID Connect §11: offline_access is ignored without prompt=consent.
-  return {
-    scopes: [...usual, "offline_access"],
-    extra,
-    prompt: "consent",
-  };
+  return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
 /** Merges claims; `email_verified` stays with the address it came with. */

@@ -4,7 +4,6 @@
  * @module
  */
 import { GOOGLE_ISSUER, isGoogleAddress } from "./google.ts";
-import { EXACT_ISSUER } from "./issuer.ts";
 import {
   isMicrosoftIssuer,
   isTenantIssuer,
@@ -22,7 +21,7 @@ export type Preset =
   };
 
 /**
- * Presets by `OAUTH_PROVIDER`. `extra` may be replaced by settings; endpoints
+ * Presets by `OAUTH_PROVIDER`. `extraAuthParams` may be replaced by settings; endpoints
  * come from discovery.
  */
 export const PRESETS: Readonly<
@@ -35,14 +34,11 @@ export const PRESETS: Readonly<
     scopes: ["openid", "email", "profile"],
     // Only with both parameters is there a refresh token, also at later
     // sign-ins.
-    extra: { access_type: "offline" },
+    extraAuthParams: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
-    issuers: {
-      ...EXACT_ISSUER,
-      isFrom: (named, issuer) =>
-        issuer === named || issuer === "accounts.google.com",
-    },
+    isFrom: (named, issuer) =>
+      issuer === named || issuer === "accounts.google.com",
     // The Workspace domain as a claim; the parameter of that name is only a
     // hint.
     claims: {
@@ -55,9 +51,10 @@ export const PRESETS: Readonly<
     name: "Microsoft",
     issuer: "https://login.microsoftonline.com/common/v2.0",
     scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
-    extra: {},
+    extraAuthParams: {},
     apiUrl: "https://graph.microsoft.com/v1.0",
-    issuers: { isNamed: isMicrosoftIssuer, isFrom: isTenantIssuer },
+    isNamed: isMicrosoftIssuer,
+    isFrom: isTenantIssuer,
     // Any tenant's administrator can write any address into `email`; this
     // optional claim says that the tenant owns its domain.
     claims: {
@@ -75,7 +72,7 @@ export const PRESETS: Readonly<
     name: "GitLab",
     issuer: "https://gitlab.com",
     scopes: ["openid", "profile", "email", "read_user"],
-    extra: {},
+    extraAuthParams: {},
     apiUrl: "https://gitlab.com/api/v4",
     claims: { memberships: { groups: ["groups"] } },
   },

@@ -5,27 +5,10 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
+import type { UpstreamTokens } from "../rules/upstream_tokens.ts";
 
+export type { UpstreamTokens };
 export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
-
-/** The provider's tokens for one person. */
-export interface UpstreamTokens {
-  /** Opens the provider's API. */
-  accessToken: string;
-  /** The token type as the provider spelled it: `Bearer`, `bearer`. */
-  tokenType: string;
-  /** Gets the next access token, if the provider gave one. */
-  refreshToken?: string;
-  /** The granted scope, if the provider told it. */
-  scope?: string;
-  /** Epoch seconds; undefined: the access token does not expire by itself. */
-  expiresAt?: number;
-  /**
-   * The `id_token` of the same response, if it is needed to identify the
-   * person.
-   */
-  idToken?: string;
-}
 
 /** The request that a person is sent to the provider with. */
 export interface UpstreamRequest {
@@ -39,9 +22,7 @@ export interface UpstreamRequest {
   redirectUri: string;
   /** The account that the client proposes, usually an e-mail address. */
   loginHint?: string;
-  /**
-   * Steps that the client wants the person to take although they are signed in.
-   */
+  /** Steps that the person is to take there even if they are signed in. */
   prompts?: readonly ("login" | "select_account")[];
 }
 
@@ -78,10 +59,7 @@ export interface Provider {
   redeem(
     response: UpstreamResponse,
   ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
-  /**
-   * Refreshes tokens; the refresh token stays the same if no new one is
-   * returned.
-   */
+  /** Refreshes tokens; without a new refresh token the old one stays. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Identifies the person as of now; undefined if these tokens do not tell.

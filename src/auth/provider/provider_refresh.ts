@@ -39,13 +39,11 @@ const STORE_PAUSE_MILLISECONDS = 200;
 
 /** Refreshes tokens that were found, and ends grants whose tokens are dead. */
 export function providerRefresh({
-  provider,
   grants,
   upstreamTokens,
   clock,
   waitSeconds,
 }: {
-  provider: Provider;
   grants: Pick<GrantStore, "end">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
@@ -66,6 +64,7 @@ export function providerRefresh({
 
   /** Gives valid tokens: the ones found, or refreshed ones. */
   async function valid(
+    provider: Provider,
     found: FoundTokens,
     { rejected, ...how }: Refresh = {},
   ): Promise<UpstreamTokens> {
@@ -74,14 +73,15 @@ export function providerRefresh({
     if (isGood(current, rejected)) return current;
     let refresh = refreshing.get(grantId);
     if (!refresh) {
-      refresh = refreshOnce(found, { rejected, ...how })
+      refresh = refreshOnce(provider, found, { rejected, ...how })
         .finally(() => refreshing.delete(grantId));
       refreshing.set(grantId, refresh);
     }
-    return await wait(refresh);
+    return await wait(refresh, provider);
   }
 
   async function refreshOnce(
+    provider: Provider,
     found: FoundTokens,
     { rejected, ...how }: Refresh,
   ): Promise<UpstreamTokens> {
@@ -99,6 +99,7 @@ export function providerRefresh({
       const leased = await upstreamTokens.lease(found);
       if (leased) {
         const refreshed = await refreshLeased(
+          provider,
           leased,
           current.refreshToken,
           how,
@@ -119,6 +120,7 @@ export function providerRefresh({
   }
 
   async function refreshLeased(
+    provider: Provider,
     leased: FoundTokens,
     refreshToken: string,
     { commit, asks }: Refresh,
@@ -175,14 +177,14 @@ export function providerRefresh({
     }
   }
 
-  /**
-   * Waits for a refresh no longer than a client would; the refresh goes on
-   * anyway.
-   */
-  async function wait<T>(refresh: Promise<T>): Promise<T> {
+  /** Waits no longer than a client would; the refresh goes on anyway. */
+  async function wait<T>(
+    refresh: Promise<T>,
+    { name }: Pick<Provider, "name">,
+  ): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => late.reject(providerUnavailable(provider.name)),
+      () => late.reject(providerUnavailable(name)),
       waitSeconds * 1000,
     );
     try {

@@ -16,9 +16,9 @@ import type {
   UpstreamTokenStore,
 } from "../../store/upstream_tokens.ts";
 import { api } from "./api.ts";
-import type { UpstreamTokens } from "./provider.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
 import { died, parseTokens, providerRefresh } from "./provider_refresh.ts";
-import type { SignInProvider, SignInProviders } from "./sign_in_providers.ts";
+import type { SignInProviders } from "./sign_in_providers.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
 /** Opens the sealed tokens of one grant. */
@@ -31,75 +31,30 @@ export interface GrantKey {
 
 export type ProviderTokens = ReturnType<typeof providerTokens>;
 
-/** The stores and the clock behind tokens. */
-interface TokenSources {
-  grants: Pick<GrantStore, "end">;
-  upstreamTokens: UpstreamTokenStore;
-  clock: Clock;
-  /** The seconds for which a request waits for a refresh. */
-  waitSeconds?: number;
-}
-
-/**
- * Connects each grant to its own provider. The tokens of a provider that is not
- * listed are not opened: they are as good as dead.
- */
-export function providerTokens(
-  { providers, ...sources }: TokenSources & {
-    providers: Pick<SignInProviders, "all" | "of">;
-  },
-) {
-  const tokens = new Map(
-    providers.all.map((it) => [it, tokensAt(it, sources)] as const),
-  );
-
-  /** Finds the tokens of a grant's provider. */
-  function of({ grant }: GrantKey): TokensAt | undefined {
-    const provider = providers.of(grant);
-    return provider && tokens.get(provider);
-  }
-
-  /** Finds them. @throws {ChallengeError} if the provider is not listed */
-  function liveOf(key: GrantKey): TokensAt {
-    const found = of(key);
-    if (found) return found;
-    throw died();
-  }
-
-  return {
-    /** See {@linkcode TokensAt}. */
-    identify: async (key: GrantKey) => await liveOf(key).identify(key),
-
-    /** Makes the API for tools. */
-    upstream: (key: GrantKey): Upstream => ({
-      token: async () => await liveOf(key).upstream(key).token(),
-      fetch: async (input, init) =>
-        await liveOf(key).upstream(key).fetch(input, init),
-    }),
-
-    /** See {@linkcode TokensAt}. */
-    refreshIfDue: async <T>(key: GrantKey, commit: Commit<T>) =>
-      await (of(key)?.refreshIfDue(key, commit) ?? commit()),
-
-    /** See {@linkcode TokensAt}. */
-    revocation: async (key: GrantKey): Promise<() => Promise<void>> =>
-      await of(key)?.revocation(key) ?? (() => Promise.resolve()),
-  };
-}
-
 /** Commits a change, with another; undefined: nothing was committed. */
 type Commit<T> = (also?: Write) => Promise<T | undefined>;
 
-/** The tokens of the grants of one provider. */
-type TokensAt = ReturnType<typeof tokensAt>;
-
-function tokensAt(
-  { provider }: SignInProvider,
-  { grants, upstreamTokens, clock, waitSeconds = REFRESH_WAIT_SECONDS }:
-    TokenSources,
+/**
+ * Makes the use of grants' tokens, each at its own provider. The tokens of a
+ * provider that is not listed are not opened: they are as good as dead.
+ */
+export function providerTokens(
+  {
+    providers,
+    grants,
+    upstreamTokens,
+    clock,
+    waitSeconds = REFRESH_WAIT_SECONDS,
+  }: {
+    providers: Pick<SignInProviders, "of">;
+    grants: Pick<GrantStore, "end">;
+    upstreamTokens: UpstreamTokenStore;
+    clock: Clock;
+    /** The seconds for which a request waits for a refresh. */
+    waitSeconds?: number;
+  },
 ) {
   const { valid, isAlive, isGood, close } = providerRefresh({
-    provider,
     grants,
     upstreamTokens,
     clock,
@@ -112,6 +67,13 @@ function tokensAt(
     return await upstreamTokens.find(grant.id, await dataKey(), sealed);
   }
 
+  /** Finds the provider of a grant. @throws {ChallengeError} if there is none */
+  function providerOf({ grant }: GrantKey): Provider {
+    const found = providers.of(grant);
+    if (found) return found.provider;
+    throw died();
+  }
+
   async function findLive(key: GrantKey): Promise<FoundTokens> {
     const found = await find(key);
     if (found) return found;
@@ -119,6 +81,7 @@ function tokensAt(
   }
 
   async function renew(
+    provider: Provider,
     key: GrantKey,
     rejected: string,
   ): Promise<UpstreamTokens | undefined> {
@@ -132,45 +95,54 @@ function tokensAt(
     );
     if (isAlive) return undefined;
     if (current.refreshToken !== undefined) {
-      return await valid(found, { rejected });
+      return await valid(provider, found, { rejected });
     }
     // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
     throw await close(key.grant.id);
   }
 
-  /**
-   * Identifies the person as of now, by tokens that were refreshed for this if
-   * possible; undefined if the provider cannot be asked any more.
-   *
-   * @throws as `refreshIfDue`
-   */
-  async function identify(key: GrantKey): Promise<Identity | undefined> {
-    const found = await findLive(key);
-    const current = parseTokens(found);
-    const fresh = current.refreshToken === undefined
-      // An old id_token does not tell the identity of today.
-      ? { ...current, idToken: undefined }
-      : await valid(found, { rejected: current.accessToken, asks: true });
-    if (!provider.identify || !isAlive(fresh)) return undefined;
-    const { grant: { id, identity } } = key;
-    return await identifyAgain(
-      provider,
-      fresh,
-      identity,
-      (cause) => close(id, cause),
-    );
-  }
-
   return {
-    identify,
+    /**
+     * Identifies the person as of now, by tokens that were refreshed for this if
+     * possible; undefined if the provider cannot be asked any more.
+     *
+     * @throws as `refreshIfDue`
+     */
+    async identify(key: GrantKey): Promise<Identity | undefined> {
+      const provider = providerOf(key);
+      const found = await findLive(key);
+      const current = parseTokens(found);
+      const rejected = current.accessToken;
+      const fresh = current.refreshToken === undefined
+        // An old id_token does not tell the identity of today.
+        ? { ...current, idToken: undefined }
+        : await valid(provider, found, { rejected, asks: true });
+      if (!provider.identify || !isAlive(fresh)) return undefined;
+      const { grant: { id, identity } } = key;
+      return await identifyAgain(
+        provider,
+        fresh,
+        identity,
+        (cause) => close(id, cause),
+      );
+    },
 
     /** Makes the API for tools. */
-    upstream: (key: GrantKey): Upstream =>
-      api(provider, {
-        tokens: async () => await valid(await findLive(key)),
-        renew: (rejected) => renew(key, rejected),
-      }),
+    upstream(key: GrantKey): Upstream {
+      // Only its use fails without a provider.
+      const live = () => {
+        const provider = providerOf(key);
+        return api(provider, {
+          tokens: async () => await valid(provider, await findLive(key)),
+          renew: (rejected) => renew(provider, key, rejected),
+        });
+      };
+      return {
+        token: async () => await live().token(),
+        fetch: async (input, init) => await live().fetch(input, init),
+      };
+    },
 
     /**
      * Refreshes tokens that would soon expire, if they can be refreshed: a grant
@@ -186,14 +158,15 @@ function tokensAt(
       key: GrantKey,
       commit: Commit<T>,
     ): Promise<T | undefined> {
-      const found = await find(key);
+      const provider = providers.of(key.grant)?.provider;
+      const found = provider && await find(key);
       if (!found || parseTokens(found).refreshToken === undefined) {
         return await commit();
       }
       let committing: ReturnType<typeof commit> | undefined;
       let isWaiting = true;
       try {
-        await valid(found, {
+        await valid(provider, found, {
           commit: async (also) => {
             // A request that stopped waiting has told its client to try again
             // already.
@@ -213,10 +186,10 @@ function tokensAt(
      * revokes them at the provider.
      */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
-      if (!provider.revoke) return () => Promise.resolve();
-      const found = await find(key);
+      const provider = providers.of(key.grant)?.provider;
+      const found = provider?.revoke && await find(key);
       return async () => {
-        if (found) await provider.revoke!(parseTokens(found));
+        if (found) await provider!.revoke!(parseTokens(found));
       };
     },
   };

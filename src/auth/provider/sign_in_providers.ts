@@ -24,29 +24,7 @@ export interface SignInProvider {
 }
 
 /** The providers of a server. */
-export interface SignInProviders {
-  readonly all: readonly SignInProvider[];
-  /** Their names, as in a sentence: `Google or GitHub`. */
-  readonly name: string;
-  /** The prefixes of their subjects. */
-  readonly ids: readonly string[];
-  /** Finds the one with a name in the list, without one the only one. */
-  at(key: string | undefined): SignInProvider | undefined;
-  /** Finds the one that a person signed in at, if it is still listed. */
-  of(person: KnownPerson): SignInProvider | undefined;
-  /**
-   * Finds the one that serves the domain of an address, or the only one;
-   * undefined: the person must choose.
-   */
-  forAddress(address?: string): SignInProvider | undefined;
-  /**
-   * Takes the mark of being verified from an address that only another provider
-   * can vouch for.
-   *
-   * @param id the prefix of the issuer that names the address
-   */
-  vouched(id: string, identity: Identity): Identity;
-}
+export type SignInProviders = ReturnType<typeof signInProviders>;
 
 /** The path of our callback address. */
 export const CALLBACK_PATH = "/oauth/provider-callback";
@@ -64,11 +42,17 @@ export function signInProviders(
     baseUrl: string;
     make(listed: ListedProviders[number]): Provider;
   },
-): SignInProviders {
+) {
   const ownerOf = new Map(
     listed.flatMap(({ id, domains }) => domains.map((it) => [it, id] as const)),
   );
 
+  /**
+   * Takes the mark of being verified from an address that only another provider
+   * can vouch for.
+   *
+   * @param id the prefix of the issuer that names the address
+   */
   function vouched(id: string, identity: Identity): Identity {
     const isAnothers = (address: string) =>
       (ownerOf.get(domainOf(address)) ?? id) !== id;
@@ -108,11 +92,19 @@ export function signInProviders(
   }));
   return {
     all,
+    /** Their names, as in a sentence: `Google or GitHub`. */
     name: namesOf(all.map(({ provider }) => provider.name)),
+    /** The prefixes of their subjects. */
     ids: all.map(({ id }) => id),
-    at: (key) => all.find((it) => it.key === key),
-    of: (person) => all.find(({ id }) => isPersonOf(person, id)),
-    forAddress(address = "") {
+    /** Finds the one with a name in the list, without one the only one. */
+    at: (key: string | undefined) => all.find((it) => it.key === key),
+    /** Finds the one that a person signed in at, if it is still listed. */
+    of: (person: KnownPerson) => all.find(({ id }) => isPersonOf(person, id)),
+    /**
+     * Finds the one that serves the domain of an address, or the only one;
+     * undefined: the person must choose.
+     */
+    forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];
       const id = address.includes("@") && ownerOf.get(domainOf(address));
       return all.find((it) => it.id === id);

@@ -47,9 +47,7 @@ export async function identifyAgain(
   }, died);
 }
 
-/**
- * Makes a 503: the same request may work in a moment, and nothing was used up.
- */
+/** Makes a 503: the request may work in a moment, and used nothing up. */
 export function providerUnavailable(name: string, cause?: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
     "retry-after": "5",

@@ -25,9 +25,7 @@ export class UpstreamError extends Error {
   override name = "UpstreamError";
   /** The provider's own error code, if it gave one (RFC 6749 §5.2). */
   readonly code?: string;
-  /**
-   * True if the provider's code was exchanged before: only a new sign-in helps.
-   */
+  /** True if the code was exchanged before: only a new sign-in helps. */
   readonly isCodeSpent: boolean;
   /** `message` must hold no secret. */
   constructor(

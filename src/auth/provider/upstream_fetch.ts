@@ -9,10 +9,7 @@ import { UpstreamError } from "./upstream_error.ts";
 /** The seconds in which the provider must answer in full. */
 export const TIMEOUT_SECONDS = 10;
 
-/**
- * The most bytes of an answer: more than any key set, user or token answer
- * needs.
- */
+/** The most bytes of an answer, more than any key set or user needs. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
@@ -26,10 +23,7 @@ export type UpstreamFetch = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/**
- * Makes an {@linkcode UpstreamFetch} from `send`, which is `fetch` or a
- * replacement.
- */
+/** Makes an {@linkcode UpstreamFetch} from `fetch`, or a replacement. */
 export function upstreamFetch(
   send: typeof fetch,
   timeoutSeconds = TIMEOUT_SECONDS,
@@ -74,10 +68,7 @@ function checkStatus({ status, body }: Response, host: string): void {
   throw new UpstreamError(kind, `${host} answered ${status}`);
 }
 
-/**
- * Reads the body and counts its bytes: a declared length may be missing or
- * wrong.
- */
+/** Reads a body and counts its bytes: a declared length may be wrong. */
 async function readBody(
   { body, status }: Response,
   host: string,

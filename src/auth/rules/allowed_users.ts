@@ -1,16 +1,17 @@
 /**
- * The lists of people who may sign in, and of people and clients who may not.
+ * The people and clients that entries of an operator's lists are about: those
+ * who may sign in, and those who may not.
  *
  * @module
  */
-import { isAbout, isAboutClient, type ListEntry } from "./list_entry.ts";
+import type { Identity } from "../../caller.ts";
+import { shortClientId } from "./client_id.ts";
+import { type ListEntry, lowerAscii } from "./list_entry.ts";
+import { membershipName } from "./membership.ts";
+import type { Person } from "./person.ts";
+import { subjectOf } from "./subject.ts";
 
-type Person = Parameters<typeof isAbout>[1];
-
-/**
- * Returns true if `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets
- * everyone in.
- */
+/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets all. */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],
@@ -31,4 +32,59 @@ export function isBlocked(
   return blocked.some((entry) =>
     isAbout(entry, person) || isAboutClient(entry, clientId)
   );
+}
+
+/** Returns true if an entry is about an e-mail address or a domain. */
+export function isAddressEntry({ kind }: ListEntry): boolean {
+  return kind === "address" || kind === "domain";
+}
+
+/**
+ * Returns true if an entry is about a person. An address counts when the
+ * provider has verified it, in any case of the letters A to Z; the subdomains
+ * of a domain are other domains.
+ */
+export function isAbout(
+  entry: ListEntry,
+  { subject, identity }: Person,
+): boolean {
+  switch (entry.kind) {
+    case "everyone":
+      return true;
+    case "subject":
+      return entry.subject === subject;
+    case "address":
+      return verifiedAddresses(identity).includes(entry.address);
+    case "domain":
+      // Readers disagree about an address with a second @.
+      return verifiedAddresses(identity).some((address) =>
+        address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
+      );
+    case "client":
+      return false;
+    default: {
+      const { kind, name: wanted, provider } = entry;
+      const isTheirs = provider === undefined ||
+        subject === subjectOf(provider, identity);
+      return isTheirs &&
+        identity[kind]?.some((name) =>
+            membershipName(kind, name) === wanted
+          ) ===
+          true;
+    }
+  }
+}
+
+export function isAboutClient(entry: ListEntry, clientId: string): boolean {
+  return entry.kind === "client" && clientId !== "" &&
+    entry.clientId === shortClientId(clientId);
+}
+
+/** Lists the addresses that the provider has verified, in small letters. */
+function verifiedAddresses(
+  { email, emailVerified, otherEmails = [] }: Identity,
+): string[] {
+  if (emailVerified !== true) return [];
+  return [...email === undefined ? [] : [email], ...otherEmails]
+    .map(lowerAscii);
 }

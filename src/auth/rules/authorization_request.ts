@@ -1,11 +1,12 @@
 /**
- * The authorization request of a client.
+ * The authorization request of a client, and the response that travels through
+ * the browser back to it.
  *
- * @see RFC 6749 §4.1.1, RFC 7636 §4.3, RFC 8707 §2.1
+ * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1
  * @module
  */
 import type { Scopes } from "../../authoring/scope.ts";
-import { OAuthError } from "../../errors.ts";
+import { OAuthError, type OAuthErrorCode } from "../../errors.ts";
 import type { Client } from "./client.ts";
 import type { Parameters } from "./parameters.ts";
 import { parseCodeChallenge } from "./pkce.ts";
@@ -31,9 +32,7 @@ export interface AuthorizationRequest {
 export interface ProviderWishes {
   /** The account to propose: usually an e-mail address. */
   loginHint?: string;
-  /**
-   * Steps that the person is to take there although they are signed in already.
-   */
+  /** Steps that the person is to take there even if they are signed in. */
   prompts?: readonly ProviderPrompt[];
 }
 
@@ -137,4 +136,29 @@ export function parseRedirectUri(
     );
   }
   return requested;
+}
+
+/** The response to a client: a code, or the reason why there is none. */
+export type AuthorizationResponse =
+  | { code: string }
+  | { error: OAuthErrorCode; error_description: string };
+
+/**
+ * Makes the redirect URI with the response in its query. The URI stays as the
+ * client wrote it; the response is appended (RFC 6749 §3.1.2).
+ */
+export function authorizationResponseUrl(
+  { redirectUri, state }: { redirectUri: string; state?: string },
+  response: AuthorizationResponse,
+  issuer: string,
+): string {
+  const query = new URLSearchParams(response);
+  if (state !== undefined) query.set("state", state);
+  query.set("iss", issuer);
+  const separator = !redirectUri.includes("?")
+    ? "?"
+    : /[?&]$/.test(redirectUri)
+    ? ""
+    : "&";
+  return `${redirectUri}${separator}${query}`;
 }

@@ -16,9 +16,7 @@ export interface Client {
   secretFingerprint?: string;
   /** Epoch seconds; 0 for one that the operator set up. */
   issuedAt: number;
-  /**
-   * The host that vouches for it; only for a client with a metadata document.
-   */
+  /** The host that vouches for it, if it has a metadata document. */
   domain?: string;
   /** True if the operator set it up, and so vouches for it. */
   isConfigured?: boolean;
@@ -51,10 +49,7 @@ export function registerClient(body: unknown, now: number): Registration {
   return { client, clientSecret };
 }
 
-/**
- * Prints the registration response (RFC 7591 §3.2.1), without null and empty
- * members.
- */
+/** Prints the registration response (RFC 7591 §3.2.1). */
 export function printRegistration(
   { client, clientSecret }: Registration,
 ): Record<string, unknown> {

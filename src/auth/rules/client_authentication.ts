@@ -4,10 +4,9 @@
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
  */
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet } from "jose";
 import { fingerprint, isSameSecret } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
-import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
 import type { Client } from "./client.ts";
 import { acceptedAuthMethods } from "./client_metadata.ts";
 import {
@@ -15,6 +14,7 @@ import {
   CLOCK_TOLERANCE_SECONDS,
 } from "./lifetimes.ts";
 import type { Parameters } from "./parameters.ts";
+import { verifySignedJwt } from "./signed_jwt.ts";
 
 /** The credentials of a request, not yet checked. */
 export type ClientCredentials =
@@ -24,10 +24,7 @@ export type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/**
- * RFC 7523 requires no `typ`; if `typ` names another kind of JWT, it is not an
- * assertion.
- */
+/** RFC 7523 requires no `typ`; another one is that of no assertion. */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -107,10 +104,7 @@ function parseBasic(
 /** Reads the `sub` of an assertion that is verified later. */
 function claimedSubject(assertion: string): string {
   try {
-    const [, payload] = assertion.split(".");
-    const { sub } = JSON.parse(
-      atob(payload.replaceAll("-", "+").replaceAll("_", "/")),
-    );
+    const { sub } = decodeJwt(assertion);
     if (typeof sub === "string") return sub;
   } catch (cause) {
     refuse(cause);
@@ -155,10 +149,7 @@ export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
-/**
- * True if an assertion was refused because none of the known keys has its key
- * id.
- */
+/** True if an assertion was refused because no known key has its id. */
 export function isUnknownKey(error: unknown): boolean {
   return error instanceof OAuthError &&
     error.cause instanceof errors.JWKSNoMatchingKey;
@@ -182,17 +173,15 @@ export async function verifyClientAssertion(
 ): Promise<{ jti: string; expiresAt: number }> {
   checkSignsAssertions(client);
   try {
-    const { payload, protectedHeader } = await jwtVerify(
+    const { payload, protectedHeader } = await verifySignedJwt(
       assertion,
       createLocalJWKSet(keys),
       {
         issuer: client.clientId,
         subject: client.clientId,
         audience: audiences,
-        algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "jti"],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(now * 1000),
+        now,
       },
     );
     const { jti, exp, aud } = payload as {

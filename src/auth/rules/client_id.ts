@@ -1,13 +1,12 @@
 /**
- * The form of our client IDs: a short name, a dot, and the sealed registration.
+ * Client IDs: ours are a short name, a dot, and the sealed registration; others
+ * are addresses of documents, or the operator's choice.
  *
+ * @see draft-ietf-oauth-client-id-metadata-document §3
  * @module
  */
 
-/**
- * The longest client ID: it travels in query strings, next to the other
- * parameters.
- */
+/** The longest client ID: it travels in query strings, next to others. */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;
@@ -20,4 +19,66 @@ export function isSealedClientId(clientId: string): boolean {
 /** Gives the short name of an ID, for logs and lists. */
 export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;
+}
+
+/** True if the client identifier is meant as the address of a document. */
+export function namesDocument(clientId: string): boolean {
+  return clientId.startsWith("https://");
+}
+
+const MAX_URL_CHARACTERS = 1024;
+
+/**
+ * Parses a URL that means the same to every reader: https on its usual port,
+ * with a host name and a path, written as a parser would print it. Anything
+ * that parsers normalize (dot segments, tabs, backslashes, upper-case hosts,
+ * numbers for addresses) is refused.
+ *
+ * @throws {TypeError}
+ */
+export function parseDocumentUrl(text: string): URL {
+  const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null;
+  const plain = url !== null && url.href === text && !text.includes("#") &&
+    url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
+    url.username === "" && url.password === "";
+  // It must be a name, because a certificate vouches for it and people read it.
+  if (!plain || /[\d\].]$/.test(url.hostname)) {
+    throw new TypeError(
+      "It must be a plain https URL with a host name and a path",
+    );
+  }
+  return url;
+}
+
+/** True if {@linkcode parseDocumentUrl} accepts the text. */
+export function isDocumentUrl(text: string): boolean {
+  try {
+    parseDocumentUrl(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns true if a client may still be one here. A registration is not looked up: no
+ * operator takes those away.
+ */
+export type IsKnownClient = (clientId: string) => boolean;
+
+/** Judges clients by the settings of today. */
+export function knownClients(
+  { configured, metadataDocuments: { enabled, allowedDomains } }: {
+    /** Clients that the operator set up. */
+    configured: readonly { clientId: string }[];
+    metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
+  },
+): IsKnownClient {
+  const ids = new Set(configured.map(({ clientId }) => clientId));
+  const isWelcome = (clientId: string) =>
+    allowedDomains.length === 0 ||
+    allowedDomains.includes(URL.parse(clientId)?.hostname ?? "");
+  return (clientId) =>
+    ids.has(clientId) || isSealedClientId(clientId) ||
+    enabled && namesDocument(clientId) && isWelcome(clientId);
 }

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { OAuthError } from "../../errors.ts";
 import { isObject } from "../../json.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
-import { isDocumentUrl } from "./document_url.ts";
+import { isDocumentUrl } from "./client_id.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
 /** The methods by which a client authenticates at the token endpoint. */

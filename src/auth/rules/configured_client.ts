@@ -12,10 +12,7 @@ import { MACHINE_GRANT_TYPE, parseClientMetadata } from "./client_metadata.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { parseScope } from "./scope.ts";
 
-/**
- * A client ID: VSCHAR (RFC 6749 appendix A.1), and not the address of a
- * document.
- */
+/** VSCHAR (RFC 6749 appendix A.1), and not the address of a document. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;
@@ -23,10 +20,7 @@ const HASH = /^[0-9a-f]{64}$/i;
 /** The shortest secret: shorter ones can be guessed. */
 const MIN_SECRET_CHARACTERS = 16;
 
-/**
- * The members that give a client's secret: its SHA-256, or the variable that
- * holds it.
- */
+/** A client's secret: its SHA-256, or the variable that holds it. */
 interface SecretMembers {
   client_secret_sha256?: unknown;
   client_secret_env?: unknown;

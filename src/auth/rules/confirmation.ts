@@ -5,26 +5,15 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { isAddressEntry, type ListEntry } from "./list_entry.ts";
+import { isAddressEntry } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
-import { type Permissions, withoutMemberships } from "./permissions.ts";
+import { withoutMemberships } from "./membership.ts";
+import type { Permissions } from "./permissions.ts";
 
 /** The questions about people that the rules of a server ask a provider again. */
-export interface Confirmation {
-  /** True if a rule looks at what may change at the provider. */
-  readonly isWanted: boolean;
-  /** Returns true if the provider is asked at this refresh. */
-  isDue(grant: Grant, now: number): boolean;
-  /**
-   * Gives the grant as of now. If the provider could not be asked, `identity` is
-   * undefined: what the person belongs to is no longer known, nor after a day
-   * that the address is theirs.
-   */
-  confirm(grant: Grant, identity: Identity | undefined, now: number): Grant;
-  /** Drops the memberships and further addresses that no rule looks at. */
-  reduce(identity: Identity): Identity;
-}
+export type Confirmation = ReturnType<typeof confirmation>;
 
 /** Reads the questions out of the lists of people and the permissions. */
 export function confirmation(
@@ -36,7 +25,7 @@ export function confirmation(
     admins: readonly ListEntry[];
     permissions?: Permissions;
   },
-): Confirmation {
+) {
   const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
   const looksAtAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.looksAtAddresses === true;
@@ -46,6 +35,7 @@ export function confirmation(
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
+  /** Drops the memberships and further addresses that no rule looks at. */
   function reduce(identity: Identity): Identity {
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
@@ -54,10 +44,17 @@ export function confirmation(
   }
 
   return {
+    /** True if a rule looks at what may change at the provider. */
     isWanted: looksAtMemberships || looksAtAddresses,
-    isDue: (grant, now) =>
+    /** Returns true if the provider is asked at this refresh. */
+    isDue: (grant: Grant, now: number): boolean =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
-    confirm(grant, identity, now) {
+    /**
+     * Gives the grant as of now. If the provider could not be asked, `identity`
+     * is undefined: what the person belongs to is no longer known, nor after a
+     * day that the address is theirs.
+     */
+    confirm(grant: Grant, identity: Identity | undefined, now: number): Grant {
       if (identity) {
         return { ...grant, identity: reduce(identity), confirmedAt: now };
       }

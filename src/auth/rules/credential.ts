@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { randomId } from "../../crypto/crypto.ts";
+import { fromBase64url, randomId } from "../../crypto/crypto.ts";
 import { parsePersonalToken } from "./personal_token.ts";
 
 const PREFIXES = {
@@ -32,10 +32,7 @@ export function newGrantId(): string {
   return randomId(16);
 }
 
-/**
- * Makes an unguessable credential of a grant, with 256 random bits unless a
- * secret is given.
- */
+/** Makes a credential of a grant, by default with 256 random bits. */
 export function mintCredential(
   kind: MintedKind,
   grantId: string,
@@ -44,10 +41,7 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/**
- * Reads the kind and the grant of a credential; undefined if it is not one of
- * ours.
- */
+/** Reads the kind and the grant of a credential, if it is one of ours. */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {
@@ -57,4 +51,31 @@ export function parseCredential(
   }
   const match = CREDENTIAL.exec(text);
   return match ? { kind: KINDS[match[1]], grantId: match[2] } : undefined;
+}
+
+/** `own`: issued here; `jwt`: a signed JWT; `static`: anything else. */
+export type TokenShape = "own" | "jwt" | "static";
+
+/** The prefix of every credential that this server issues. */
+const OWN = /^ts[a-z]_/;
+
+/** RFC 7515 §7.1. */
+const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
+
+/** Tells the shape of a token; nothing in it is verified. */
+export function tokenShape(token: string): TokenShape {
+  if (OWN.test(token)) return "own";
+  const header = COMPACT.exec(token)?.[1];
+  return header !== undefined && isJoseHeader(header) ? "jwt" : "static";
+}
+
+function isJoseHeader(encoded: string): boolean {
+  try {
+    const header = JSON.parse(
+      new TextDecoder().decode(fromBase64url(encoded)),
+    );
+    return typeof header?.alg === "string";
+  } catch {
+    return false;
+  }
 }

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { Identity } from "../../caller.ts";
 import { isLoopback } from "../../net/loopback.ts";
 import { parseIssuer } from "./identity_assertion.ts";
+import type { Person } from "./person.ts";
 import { issuerId, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The prefixes that are no hosts; a host with such a name had its scheme. */
@@ -28,9 +28,7 @@ const WITH_PORT_OR_PATH = /^(?:\[[^\]]*\]|[^[:/?#\\]*)[:/?#\\]/;
 const LIKE_A_PORT = /^\d*(?:[/?#\\][^:]*)?:/;
 
 /** A record of a person, or of an identity provider's word for one. */
-interface PersonRecord {
-  subject: string;
-  identity: Identity;
+interface PersonRecord extends Person {
   assertedBy?: string;
 }
 

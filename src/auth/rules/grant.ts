@@ -12,10 +12,7 @@ import { subjectOf } from "./subject.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /**
-   * Our base URL when it was made; the grants of another server are not valid
-   * here.
-   */
+  /** Our base URL when it was made: another server's are not valid here. */
   issuer: string;
   /** The resource its tokens are for. */
   resource: string;
@@ -45,10 +42,7 @@ export interface Grant {
   grantedScopes?: readonly string[];
   /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
-  /**
-   * The time at which the person paused it: until they resume it, it opens
-   * nothing.
-   */
+  /** The time of its pause: until its person resumes it, it opens nothing. */
   pausedAt?: number;
   /** The words that its person is found by, abridged; absent: by none yet. */
   listedAs?: string;
@@ -64,10 +58,7 @@ export interface Grant {
    * that has happened after `createdAt`.
    */
   confirmedAt?: number;
-  /**
-   * The time of its last token response; for a `token`, of its last use, to the
-   * minute.
-   */
+  /** The last token response; for a `token` the last use, to the minute. */
   usedAt: number;
   /** The time at which it ends even if it is refreshed. */
   endsAt: number;
@@ -149,10 +140,7 @@ export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
 
-/**
- * Reduces a grant to some of its scopes, or none. Only another sign-in gives
- * the others back.
- */
+/** Reduces a grant to some scopes; only another sign-in gives others back. */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   const scopes = cutScopes(grant.scopes, kept);
   if (scopes.length === grant.scopes.length) return grant;
@@ -172,10 +160,7 @@ export function closeGrant(
   return { ...grant, identity: { subject }, status: "closed", usedAt: now };
 }
 
-/**
- * True if the grant is valid at this server: alive, and made here for its
- * resource.
- */
+/** True if the grant is alive, and was made here for this resource. */
 export function isGrantOf(
   grant: Grant,
   { issuer, resource }: { issuer: string; resource: string },

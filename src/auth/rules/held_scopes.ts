@@ -7,10 +7,13 @@
 import type { Permissions } from "./permissions.ts";
 import { isAllowed, isBlocked } from "./allowed_users.ts";
 import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
-import type { IsKnownClient } from "./known_clients.ts";
+import type { Client } from "./client.ts";
+import { knownClients } from "./client_id.ts";
+import { isMachine } from "./configured_client.ts";
+import { resourceOf } from "./resource.ts";
 import type { ListEntry } from "./list_entry.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
-import { cutScopes, opensNothing } from "./scope.ts";
+import { cutScopes, opensNothing, parseScope } from "./scope.ts";
 
 /** The scopes that a token of a grant holds. */
 export interface Held {
@@ -28,39 +31,47 @@ export type MayHold = (
   scopes?: readonly string[],
 ) => Held | undefined;
 
-/** Judges grants by the current rules. */
+/** Judges grants by the rules of today. */
 export function heldScopes(
   {
-    issuer,
-    resource,
-    providerIds,
+    baseUrl,
+    providers,
     allowedUsers,
     blocked,
-    machines,
-    isKnownClient,
+    clients,
+    metadataDocuments,
     assertionIssuers,
     permissions,
   }: {
-    issuer: string;
-    resource: string;
-    /** Of the providers that people sign in at. */
-    providerIds: readonly string[];
+    baseUrl: string;
+    /** The providers that people sign in at. */
+    providers: readonly { id: string }[];
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`: people and clients. */
     blocked: readonly ListEntry[];
-    /** Clients that act for themselves, with the scopes that they may have. */
-    machines: ReadonlyMap<string, readonly string[]>;
-    isKnownClient: IsKnownClient;
+    /** Clients that the operator set up. */
+    clients: readonly Client[];
+    metadataDocuments: Parameters<typeof knownClients>[0]["metadataDocuments"];
     /** Identity providers that are trusted. */
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
 ): MayHold {
+  const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const asserters = new Set(assertionIssuers.map(printIssuer));
+  const isKnownClient = knownClients({
+    configured: clients,
+    metadataDocuments,
+  });
+  const machines = new Map(
+    clients.filter(isMachine).map(({ clientId, metadata }) =>
+      [clientId, parseScope(metadata.scope)] as const
+    ),
+  );
 
   /** Returns true if the person's provider is still listed. */
   function isListed(grant: Grant): boolean {
-    return providerIds.some((id) => isPersonOf(grant, id));
+    return providers.some(({ id }) => isPersonOf(grant, id));
   }
 
   /** Returns true if the word that a person's grant rests on still counts. */
@@ -90,7 +101,7 @@ export function heldScopes(
   }
 
   return (grant, scopes = grant.scopes) => {
-    if (!isGrantOf(grant, { issuer, resource })) return undefined;
+    if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, blocked)) return undefined;
     // A token from before the person took scopes away still names those.
     if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);

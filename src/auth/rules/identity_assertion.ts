@@ -33,10 +33,7 @@ export interface TrustedIssuer {
   tenant?: string;
 }
 
-/**
- * Prints an issuer as settings and grants write it; an issuer never holds a
- * fragment.
- */
+/** Prints an issuer as settings and grants do; none has a fragment. */
 export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
 }

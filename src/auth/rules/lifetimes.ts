@@ -8,10 +8,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * The time from the client's authorization request to our code, sign-in
- * included.
- */
+/** From the client's authorization request to our code, sign-in included. */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time in which one process may redeem the provider's code. It is longer
@@ -21,9 +18,7 @@ export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 export const SIGN_IN_LEASE_SECONDS = 100;
 /** RFC 6749 §4.1.2 allows ten minutes; clients need a few seconds. */
 export const CODE_TTL_SECONDS = MINUTE;
-/**
- * The time for which a used code is remembered, so that a replay is noticed.
- */
+/** The time for which a used code is remembered, to notice a replay. */
 export const USED_CODE_TTL_SECONDS = DAY;
 export const ACCESS_TOKEN_TTL_SECONDS = HOUR;
 /** The time after which a grant ends if its refresh token is not used. */
@@ -53,15 +48,9 @@ export const APPROVAL_TTL_SECONDS = 90 * DAY;
  * request.
  */
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
-/**
- * The shortest time between two fetches of a document for a key it did not
- * have.
- */
+/** The least time between two fetches of a document for a missing key. */
 export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
-/**
- * The time for which a stale document still serves grants while its host is
- * down.
- */
+/** The time for which a stale document serves while its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 /** The accepted difference between a signer's clock and ours. */
 export const CLOCK_TOLERANCE_SECONDS = MINUTE;
@@ -77,9 +66,7 @@ export const REFRESH_LEASE_SECONDS = 60;
 export const REFRESH_WAIT_SECONDS = 15;
 /** The time for which a process tries to store the provider's tokens. */
 export const REFRESH_STORE_SECONDS = 10 * MINUTE;
-/**
- * A provider token that expires within this time is refreshed before its use.
- */
+/** A provider token with less time than this is refreshed before its use. */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /** The lifetimes that an operator may set, in seconds. */

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { Identity, Membership } from "../../caller.ts";
-import { isSealedClientId, shortClientId } from "./client_id.ts";
-import { namesDocument } from "./metadata_document.ts";
+import type { Membership } from "../../caller.ts";
+import { isSealedClientId, namesDocument, shortClientId } from "./client_id.ts";
+import { membershipName, parseMembership, prefixOf } from "./membership.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The people that an entry is about, or the client. */
@@ -50,13 +50,6 @@ interface KnownProvider {
   kind: string;
 }
 
-/** A person that an entry is compared with. */
-interface KnownPerson {
-  /** Their subject here, as it is printed. */
-  subject: string;
-  identity: Identity;
-}
-
 /** The fault of an entry, and the way to fix it. */
 export class EntryError extends Error {
   /** @param why the reason why it matches no one, as the end of a sentence */
@@ -64,14 +57,6 @@ export class EntryError extends Error {
     super(`${why}. ${fix}`);
   }
 }
-
-/** The prefixes of memberships. */
-const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
-  group: "groups",
-  role: "roles",
-  org: "organizations",
-  team: "teams",
-};
 
 /** Providers whose own names for people have one form. */
 const SUBJECT_FORMS: Readonly<
@@ -140,81 +125,6 @@ export function parseListEntry(
   return parseOwnName(text, known);
 }
 
-/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
-export function parseMembership(
-  text: string,
-): { kind: Membership; name: string; isPrefixed: boolean } {
-  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
-  return Object.hasOwn(MEMBERSHIP_OF, prefix)
-    ? { kind: MEMBERSHIP_OF[prefix], name: name.trim(), isPrefixed: true }
-    : { kind: "groups", name: text, isPrefixed: false };
-}
-
-/**
- * Lowercases the names of organizations and teams, because GitHub ignores their
- * case.
- */
-export function membershipName(kind: Membership, name: string): string {
-  return kind === "organizations" || kind === "teams"
-    ? name.toLowerCase()
-    : name;
-}
-
-/** Returns true if an entry is about an e-mail address or a domain. */
-export function isAddressEntry({ kind }: ListEntry): boolean {
-  return kind === "address" || kind === "domain";
-}
-
-/**
- * Returns true if an entry is about a person. An address counts when the
- * provider has verified it, in any case of the letters A to Z; the subdomains
- * of a domain are other domains.
- */
-export function isAbout(
-  entry: ListEntry,
-  { subject, identity }: KnownPerson,
-): boolean {
-  switch (entry.kind) {
-    case "everyone":
-      return true;
-    case "subject":
-      return entry.subject === subject;
-    case "address":
-      return verifiedAddresses(identity).includes(entry.address);
-    case "domain":
-      // Readers disagree about an address with a second @.
-      return verifiedAddresses(identity).some((address) =>
-        address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
-      );
-    case "client":
-      return false;
-    default: {
-      const { kind, name: wanted, provider } = entry;
-      const isTheirs = provider === undefined ||
-        subject === subjectOf(provider, identity);
-      return isTheirs &&
-        identity[kind]?.some((name) =>
-            membershipName(kind, name) === wanted
-          ) ===
-          true;
-    }
-  }
-}
-
-export function isAboutClient(entry: ListEntry, clientId: string): boolean {
-  return entry.kind === "client" && clientId !== "" &&
-    entry.clientId === shortClientId(clientId);
-}
-
-/** Lists the addresses that the provider has verified, in small letters. */
-function verifiedAddresses(
-  { email, emailVerified, otherEmails = [] }: Identity,
-): string[] {
-  if (emailVerified !== true) return [];
-  return [...email === undefined ? [] : [email], ...otherEmails]
-    .map(lowerAscii);
-}
-
 /**
  * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
  * a k in an address.
@@ -276,11 +186,6 @@ function checkMembership(
 function permitGroup(entry: string): string {
   return "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
     `OAUTH_PERMISSIONS=${entry}=*`;
-}
-
-/** Gives the prefix of a kind of membership, without its colon. */
-export function prefixOf(kind: Membership): string {
-  return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
 }
 
 function parseAddress(text: string): ListEntry {

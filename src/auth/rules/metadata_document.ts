@@ -8,12 +8,7 @@
 import { OAuthError } from "../../errors.ts";
 import type { Client } from "./client.ts";
 import { parseClientMetadata } from "./client_metadata.ts";
-import { isDocumentUrl } from "./document_url.ts";
-
-/** True if the client identifier is meant as the address of a document. */
-export function namesDocument(clientId: string): boolean {
-  return clientId.startsWith("https://");
-}
+import { isDocumentUrl } from "./client_id.ts";
 
 /**
  * Checks the address of a client's document, and its host if only some are

@@ -30,10 +30,7 @@ export function openGrant(
     provider: string;
     identity: Identity;
     clientName: string;
-    /**
-     * The requested scopes that the person approved and may grant; all by
-     * default.
-     */
+    /** Those that the person approved and may grant; all by default. */
     scopes?: readonly string[];
     now: number;
   },

@@ -5,29 +5,21 @@
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
+import { isAbout, isAddressEntry } from "./allowed_users.ts";
 import {
   EntryError,
-  isAbout,
-  isAddressEntry,
   type Known,
   type ListEntry,
-  membershipName,
   parseListEntry,
 } from "./list_entry.ts";
+import { membershipName, withoutMemberships } from "./membership.ts";
+import type { Person } from "./person.ts";
 
 /** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {
   /** The people that it is for. */
   who: ListEntry;
   scopes: readonly string[] | "all";
-}
-
-/** The person that a rule is asked about. */
-export interface Person {
-  /** The stable subject here, with the provider's name: `github:583231`. */
-  subject: string;
-  /** The provider's claims about them. */
-  identity: Identity;
 }
 
 /** The fault of an entry. */
@@ -88,43 +80,18 @@ export function parsePermissions(
   return { rules, complaints };
 }
 
-/** Copies an identity without its memberships. */
-export function withoutMemberships(identity: Identity): Identity {
-  const rest = { ...identity };
-  for (const kind of MEMBERSHIPS) delete rest[kind];
-  return rest;
-}
-
 /** The memberships that the server needs to know. */
 export interface Wanted {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
-  /**
-   * The kinds that a rule names, for which a scope at the provider is worth
-   * asking.
-   */
+  /** Those that a rule names, which are worth a scope at the provider. */
   named: ReadonlySet<Membership>;
 }
 
-export interface Permissions extends Wanted {
-  /** The memberships to read at a provider, by the prefix of its subjects. */
-  wantedAt(id: string): Wanted;
-  /** True if a rule is about an e-mail address or a domain. */
-  looksAtAddresses: boolean;
-  /** Gives the scopes that a person may be granted, in the server's order. */
-  ceiling(person: Person): readonly string[];
-  /**
-   * The scopes that the rules give to everyone; a stranger may see these.
-   * Without rules, all scopes.
-   */
-  everyones: readonly string[];
-  /** Reduces an identity to the memberships that the rules look at. */
-  reduce(identity: Identity): Identity;
-}
+/** The permissions of a server. */
+export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
-/**
- * The characters of a list of memberships that are kept for an author's rule.
- */
+/** The characters of a list that are kept for an author's rule. */
 const KEPT_CHARACTERS = 8192;
 
 /**
@@ -141,7 +108,7 @@ export function permissionsOf(
     /** All scopes of the server. */
     supported: readonly string[];
   },
-): Permissions | undefined {
+) {
   if (rules === undefined && decide === undefined) return undefined;
   const names = new Set(
     rules?.flatMap(({ who }) =>
@@ -167,27 +134,35 @@ export function permissionsOf(
   }
 
   return {
+    /**
+     * The scopes that the rules give to everyone; a stranger may see these.
+     * Without rules, all scopes.
+     */
     everyones: allowed(
       rules === undefined
         ? "all"
         : unionOf(rules.filter(({ who }) => who.kind === "everyone")),
     ),
-    ceiling(person) {
+    /** Gives the scopes that a person may be granted, in the server's order. */
+    ceiling(person: Person): readonly string[] {
       const byRule = rules === undefined ? "all" : unionOf(
         rules.filter(({ who }) => isAbout(who, person)),
       );
       return allowed(byRule, decide?.(person) ?? "all");
     },
+    /** True if a rule is about an e-mail address or a domain. */
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...wanted(all),
-    wantedAt: (id) =>
+    /** The memberships to read at a provider, by the prefix of its subjects. */
+    wantedAt: (id: string): Wanted =>
       wanted(
         namedIn((rules ?? []).filter(({ who }) =>
           !("provider" in who) || who.provider === undefined ||
           who.provider === id
         )),
       ),
-    reduce(identity) {
+    /** Reduces an identity to the memberships that the rules look at. */
+    reduce(identity: Identity): Identity {
       const kept = withoutMemberships(identity);
       for (const kind of MEMBERSHIPS) {
         const names = identity[kind] ?? [];

@@ -4,23 +4,26 @@
  *
  * @module
  */
-import type { Grant } from "./grant.ts";
+import type { Identity } from "../../caller.ts";
 
-type Known = Pick<Grant, "identity" | "subject">;
+/** A person, as rules and pages know them. */
+export interface Person {
+  /** The stable subject here, with the provider's name: `github:583231`. */
+  subject: string;
+  /** The provider's claims about them. */
+  identity: Identity;
+}
 
 /** Of each text so much is compared. */
 const TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
 /** The name of a person: what the provider shows of them, else their subject. */
-export function nameOf({ identity, subject }: Known): string {
+export function nameOf({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
-/**
- * A text as people are looked for: without case, accents, and characters that
- * no one sees.
- */
+/** Folds a text for a search: no case, accents, or unseen characters. */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()
@@ -28,8 +31,8 @@ export function folded(text: string): string {
 }
 
 /** The place of a person in a list of names. */
-export function listingOf(known: Known): string {
-  return folded(nameOf(known));
+export function listingOf(person: Person): string {
+  return folded(nameOf(person));
 }
 
 /**
@@ -37,7 +40,7 @@ export function listingOf(known: Known): string {
  * and without its issuer and its scheme, their name and its words, their short name, their
  * e-mail address and its domain.
  */
-export function personTerms({ identity, subject }: Known): string[] {
+export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
   const words = name.split(/[\s,.]+/).slice(0, NAME_WORDS);
   const domain = email.split("@")[1] ?? "";
@@ -57,8 +60,8 @@ export function searchWords(search: string): string[] {
 }
 
 /** Tells if a person has words that begin with all of these. */
-export function isFoundBy(known: Known, words: readonly string[]): boolean {
-  const terms = personTerms(known).flatMap((
+export function isFoundBy(person: Person, words: readonly string[]): boolean {
+  const terms = personTerms(person).flatMap((
     term,
   ) => [term, ...term.split(" ")]);
   return words.every((word) => terms.some((term) => term.startsWith(word)));

@@ -9,10 +9,7 @@
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/**
- * The prefix, 22 characters of the grant's id, 30 of the secret, 6 of the
- * checksum.
- */
+/** A prefix, the grant's id, a secret and a checksum. */
 const PERSONAL_TOKEN =
   /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
@@ -43,9 +40,7 @@ function randomDigits(count: number): string {
   return digits;
 }
 
-/**
- * Computes the CRC-32 (ISO-HDLC, as in zip) of ASCII, in six digits of base 62.
- */
+/** Computes the CRC-32 of ASCII, as in zip, in six digits of base 62. */
 function checksum(text: string): string {
   let crc = 0xFFFFFFFF;
   for (let index = 0; index < text.length; index++) {

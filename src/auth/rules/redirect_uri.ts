@@ -9,10 +9,7 @@
 import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
-/**
- * The kind of place that a response goes to: a website, this person's own
- * machine, an app.
- */
+/** A response goes to a website, this person's own machine, or an app. */
 export type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -123,10 +120,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
   return "private-use";
 }
 
-/**
- * True if browsers read the host as an IPv4 address although it is not written
- * as one.
- */
+/** True if browsers read the host as an IPv4 address in another form. */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;

@@ -18,9 +18,7 @@ import { mintCredential } from "./credential.ts";
 
 /** RFC 6749 §10.10 asks for 160 bits that cannot be guessed. */
 const RANDOM_BYTES = 20;
-/**
- * RFC 2104 §5 asks for at least 80 bits. With these the token keeps its length.
- */
+/** RFC 2104 §5 asks for at least 80 bits; with 96 the length stays. */
 const TAG_BYTES = 12;
 const SECRET_CHARACTERS = 43;
 

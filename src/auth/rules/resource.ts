@@ -8,16 +8,12 @@
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
 
-/**
- * Gives the protected resource's identifier: the address of `/mcp`, exactly.
- */
+/** Gives the protected resource's identifier, the address of `/mcp`. */
 export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/**
- * Gives the address of the protected resource's metadata; `sid` is passed on.
- */
+/** Gives the address of the resource's metadata; passes a `sid` on. */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;
@@ -28,9 +24,7 @@ export function serverMetadataUrl(baseUrl: string): string {
   return wellKnown("oauth-authorization-server", baseUrl);
 }
 
-/**
- * Makes a well-known address: the name goes between the origin and the path.
- */
+/** Makes a well-known address: its name is between origin and path. */
 function wellKnown(name: string, address: string): string {
   const { origin } = new URL(address);
   return `${origin}/.well-known/${name}${basePathOf(address)}`;
@@ -62,4 +56,21 @@ export function checkResources(
       );
     }
   }
+}
+
+/**
+ * A `sid`: a name that a client's address may carry (`/mcp?sid=…`), to
+ * correlate its requests. It means nothing else.
+ */
+const SID = /^[A-Za-z0-9._~-]{1,128}$/;
+
+/** True if the text may correlate requests as `sid`. */
+export function isSid(text: string): boolean {
+  return SID.test(text);
+}
+
+/** Reads the `sid` of a request's address; undefined without a valid one. */
+export function sidOf({ url }: Request): string | undefined {
+  const sid = new URL(url).searchParams.get("sid");
+  return sid !== null && isSid(sid) ? sid : undefined;
 }

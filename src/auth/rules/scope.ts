@@ -8,10 +8,7 @@ import { SCOPE_TOKEN, type Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
-/**
- * The scope that asks for refresh tokens. Every client gets them anyway, so it
- * has no effect.
- */
+/** It asks for refresh tokens, which every client gets: it has no effect. */
 export const OFFLINE_ACCESS = "offline_access";
 
 /**

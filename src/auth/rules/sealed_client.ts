@@ -15,9 +15,7 @@ import {
 } from "./client_id.ts";
 import type { ClientMetadata } from "./client_metadata.ts";
 
-/**
- * The members of a registration that are needed; the others are only echoed.
- */
+/** The needed members of a registration; others are only echoed. */
 type Kept = Pick<
   ClientMetadata,
   | "redirect_uris"
@@ -71,9 +69,7 @@ export async function sealClient(
   return { ...client, clientId: carrying };
 }
 
-/**
- * Opens the client that an ID carries; undefined if it carries none of ours.
- */
+/** Opens the client that an ID carries, if it carries one of ours. */
 export async function openClient(
   key: Uint8Array,
   clientId: string,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { About } from "../../authoring/about.ts";
-import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "./signed_jwt.ts";
 import {
   AUTH_METHODS,
   GRANT_TYPES,
@@ -79,10 +79,7 @@ export function authorizationServerMetadata(
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {
     baseUrl: string;
-    /**
-     * The authorization servers that issue tokens for this resource. Many
-     * clients take the first.
-     */
+    /** Its authorization servers; many clients take the first. */
     issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;

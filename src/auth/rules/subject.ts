@@ -50,10 +50,7 @@ export function idOfSubject(
   return ids.find((id) => text.startsWith(subjectOf(id, { subject: "" })));
 }
 
-/**
- * True if an issuer's name for a person begins like a subject of another
- * issuer.
- */
+/** True if an issuer's name for a person begins like another's subject. */
 export function isSubjectOfOther(
   name: string,
   /** The prefixes of the others' subjects. */

@@ -16,10 +16,7 @@ export type TokenRequest =
     grantType: "authorization_code";
     code: string;
     codeVerifier: string;
-    /**
-     * Compared with the authorization request if it is sent; in OAuth 2.1, PKCE
-     * protects instead.
-     */
+    /** Compared if it is sent; in OAuth 2.1, PKCE protects instead. */
     redirectUri?: string;
   }
   | {
@@ -87,10 +84,7 @@ export function parseTokenRequest(
   }
 }
 
-/**
- * Makes the refusal. The grant types depend on the settings: the metadata lists
- * them.
- */
+/** Makes the refusal. The grant types depend on the settings. */
 function unsupportedGrantType(): OAuthError {
   return new OAuthError(
     "unsupported_grant_type",

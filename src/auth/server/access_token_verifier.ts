@@ -3,18 +3,22 @@
  *
  * @module
  */
-import type { Authenticated } from "../../caller.ts";
+import type { Authenticated, Caller } from "../../caller.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import { callerOf, endOfToken } from "../rules/grant.ts";
+import {
+  callerOf,
+  endOfToken,
+  type Grant,
+  withinLifetimes,
+} from "../rules/grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
+import type { Held, MayHold } from "../rules/held_scopes.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
-import { heldGrants } from "./held_grants.ts";
 
 /** The result for a token, remembered for up to a second. */
 interface Verified {
@@ -25,12 +29,8 @@ interface Verified {
 }
 
 /**
- * Makes the verification of access tokens, at most a second stale. It gives the
- * holder of a live token whose grant is valid here: the subject, scopes, client
- * and grant, and the provider's API in their name.
- *
- * @throws {ChallengeError} `invalid_token`
- * @throws {HttpError} 403 while the person has paused the connection
+ * Makes the verification of access tokens, and of their grants for work that
+ * has no request any more; at most a second stale.
  */
 export function accessTokenVerifier(
   {
@@ -53,12 +53,27 @@ export function accessTokenVerifier(
   },
 ) {
   const verified = recent(read, { clock });
-  const { isStillHeld } = heldGrants({
-    accessTokens,
-    mayHold,
-    lifetimes,
-    clock,
-  });
+  const live = recent(accessTokens.findGrant, { clock });
+
+  async function find(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<{ grant: Grant; held: Held } | undefined> {
+    const grant = await live.find(grantId);
+    if (!grant || grant.pausedAt !== undefined) return undefined;
+    const { expiresAt } = withinLifetimes(grant, lifetimes);
+    const held = expiresAt > now(clock) && mayHold(grant, scopes);
+    return held ? { grant, held } : undefined;
+  }
+
+  /** True if a grant still allows everything that it did. */
+  async function isStillHeld(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<boolean> {
+    const found = await find(grantId, scopes);
+    return found?.held.scopes.length === scopes.length;
+  }
 
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
@@ -96,8 +111,34 @@ export function accessTokenVerifier(
     );
   }
 
-  return function verify(token: string): MaybePromise<Authenticated> {
-    const found = verified.find(token);
-    return found instanceof Promise ? found.then(admit) : admit(found);
+  return {
+    /**
+     * Finds the holder of a live token whose grant is valid here: the subject,
+     * scopes, client and grant, and the provider's API in their name.
+     *
+     * @throws {ChallengeError} `invalid_token`
+     * @throws {HttpError} 403 while the person has paused the connection
+     */
+    verify(token: string): MaybePromise<Authenticated> {
+      const found = verified.find(token);
+      return found instanceof Promise ? found.then(admit) : admit(found);
+    },
+
+    /**
+     * Finds a caller of earlier as their grant makes them now, without the
+     * provider's API: that is sealed with a credential of a request.
+     */
+    async restore(
+      { grantId = "", scopes }: Caller,
+    ): Promise<Authenticated | undefined> {
+      const wanted = scopes === "all" ? [] : scopes;
+      const found = await find(grantId, wanted);
+      if (!found) return undefined;
+      const { grant, held } = found;
+      return {
+        caller: callerOf(grant, held),
+        isLive: (id = grantId) => isStillHeld(id, held.scopes),
+      };
+    },
   };
 }

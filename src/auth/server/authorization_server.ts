@@ -7,10 +7,11 @@
 import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
-import { usualClaims } from "../provider/create_provider.ts";
+import { usualClaims } from "../provider/memberships.ts";
 import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { TrustedIssuer } from "../rules/identity_assertion.ts";
+import { authorizationServerMetadata } from "../rules/server_metadata.ts";
 import { issuerId } from "../rules/subject.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
@@ -22,10 +23,7 @@ import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
-import {
-  authorizationServerMetadataEndpoint,
-  serverMetadataPaths,
-} from "./well_known.ts";
+import { serverMetadataPaths } from "./well_known.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { Passing } from "../../http/passing.ts";
 import { rateLimit } from "../../http/rate_limit.ts";
@@ -89,7 +87,7 @@ export function authorizationServer(
   const recorded = attemptRecorder(services);
 
   const app = new Hono<Passing>();
-  const metadata = authorizationServerMetadataEndpoint({
+  const metadata = authorizationServerMetadata({
     baseUrl,
     scopesSupported: options.scopes.supported,
     metadataDocuments: metadataDocuments.enabled,
@@ -98,7 +96,9 @@ export function authorizationServer(
     registration: config.policy.registration,
     about: options.about,
   });
-  for (const path of serverMetadataPaths(baseUrl)) app.get(path, metadata);
+  for (const path of serverMetadataPaths(baseUrl)) {
+    app.get(path, (c) => c.json(metadata));
+  }
   app.post("/register", recorded, registerEndpoint(limit("register", 2)));
   app.get("/authorize", recorded, authorizeEndpoint(authorizing));
   app.post("/authorize", recorded, consentEndpoint(authorizing));

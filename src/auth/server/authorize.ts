@@ -14,13 +14,13 @@ import { OAuthError } from "../../errors.ts";
 import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
   type AuthorizationRequest,
+  authorizationResponseUrl,
   parseAuthorizationRequest,
   parseRedirectUri,
 } from "../rules/authorization_request.ts";
-import { authorizationResponseUrl } from "../rules/authorization_response.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { isAboutClient } from "../rules/list_entry.ts";
+import { isAboutClient } from "../rules/allowed_users.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { Parameters } from "../rules/parameters.ts";
 import { redirectKind } from "../rules/redirect_uri.ts";

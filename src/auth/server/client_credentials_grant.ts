@@ -22,10 +22,7 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, lifetimes, mayHold, clock }: Pick<
-    Services,
-    "baseUrl" | "accessTokens" | "lifetimes" | "mayHold" | "clock"
-  >,
+  { baseUrl, accessTokens, lifetimes, mayHold, clock }: Services,
 ) {
   return async function issueToMachine(
     { scopes }: GrantRequest<"client_credentials">,

@@ -6,7 +6,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { authorizationResponseUrl } from "../rules/authorization_response.ts";
+import { authorizationResponseUrl } from "../rules/authorization_request.ts";
 import type { Parameters as Form } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
 import { BOXES } from "../../pages/consent_page.tsx";
@@ -70,10 +70,7 @@ export function consentEndpoint(
     return redirect(c, url.href);
   }
 
-  /**
-   * Stores the consent. The last answer counts, even if the button is pressed
-   * again.
-   */
+  /** Stores the consent. The last answer counts if there are several. */
   async function keepConsent(
     c: Context,
     found: FoundRequest,

@@ -9,7 +9,7 @@ import { OAuthError } from "../../errors.ts";
 import {
   type AuthorizationResponse,
   authorizationResponseUrl,
-} from "../rules/authorization_response.ts";
+} from "../rules/authorization_request.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { Parameters } from "../rules/parameters.ts";
 import { subjectOf } from "../rules/subject.ts";
@@ -32,7 +32,7 @@ import {
   notApproved,
 } from "./own_request.ts";
 import { redirect } from "../../http/redirect.ts";
-import { upstreamSecrets } from "../grants/upstream_secrets.ts";
+import { upstreamSecrets } from "../grants/provider_url.ts";
 import type { LimitedServices } from "./services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
@@ -68,10 +68,7 @@ export function providerCallbackEndpoint(
     return answer(c, found, { code });
   }
 
-  /**
-   * Ends the request, and tells its client why; who is blocked is told on a
-   * page of ours.
-   */
+  /** Ends the request, and tells its client why, or who is blocked. */
   async function refuse(
     c: Context,
     found: FoundRequest,

@@ -17,10 +17,7 @@ import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
 import type { LimitedServices } from "./services.ts";
 
-/**
- * Registers any client that asks: a person decides later what it may do.
- * Nothing is stored.
- */
+/** Registers any client: a person decides later what it may do. */
 export function registerEndpoint(
   { policy, secrets, checkRate, clock, log }: LimitedServices,
 ): (c: Context) => Promise<Response> {

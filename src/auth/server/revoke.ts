@@ -22,10 +22,7 @@ interface Revocable {
   revoke(c: Context): Promise<void>;
 }
 
-/**
- * Revokes tokens. The answer is 200 whether there was anything to revoke or
- * not (RFC 7009 §2.2).
- */
+/** Revokes tokens; of unknown ones too the answer is 200 (RFC 7009 §2.2). */
 export function revokeEndpoint(
   {
     clients,

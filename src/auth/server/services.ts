@@ -9,6 +9,7 @@ import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
 import type { ListedProvider } from "../../settings/providers.ts";
 import type { Logger } from "../../log/log.ts";
 import { confirmation } from "../rules/confirmation.ts";
+import { heldScopes } from "../rules/held_scopes.ts";
 import type { Permissions } from "../rules/permissions.ts";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
@@ -46,7 +47,6 @@ import { grantsEnd } from "../grants/end_grant.ts";
 import { personData } from "../grants/person_data.ts";
 import { bindingOf } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { mayHoldOf } from "./may_hold.ts";
 import { providerChoice } from "../grants/provider_choice.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 
@@ -80,71 +80,75 @@ export type LimitedServices = Services & {
   waiveRate: WaiveRate;
 };
 
+/** Opens the stores of an authorization server. */
+function openStores(
+  { database, log, config: { lifetimes } }: AuthorizationServerOptions,
+) {
+  const grants = grantStore(database);
+  return {
+    accessTokens: accessTokenStore(database),
+    accountSessions: accountSessionStore(database),
+    approvals: approvalStore(database),
+    assertions: assertionStore(database),
+    attempts: attemptStore(database, log),
+    clientUses: clientUseStore(database),
+    codes: codeStore(database, lifetimes),
+    connections: connectionStore(database, grants),
+    grants,
+    people: peopleStore(database, grants),
+    refreshTokens: refreshTokenStore(database, lifetimes),
+    requests: authorizationRequestStore(database),
+    secrets: secretStore(database),
+    stepFailures: stepFailureStore(database, log),
+    steps: stepStore(database),
+    taskList: taskListStore(database),
+    taskRuns: taskRunStore(database),
+    tasks: taskStore(database),
+    upstreamTokens: upstreamTokenStore(database),
+    waits: waitStore(database),
+  };
+}
+
 /** Opens the stores of an authorization server, and reads its rules. */
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers, blocked, lifetimes } = config;
-  const grants = grantStore(database);
-  const secrets = secretStore(database);
-  const documents = documentStore(
-    database,
-    boundedFetch(options.fetchDocument, { clock }),
-  );
-  const upstreamTokens = upstreamTokenStore(database);
-  const assertions = assertionStore(database);
+  const { admins, allowedUsers, blocked, clients: configured } = config;
+  const { lifetimes, metadataDocuments, policy } = config;
+  const shared = { ...options, ...openStores(options), clock, admins, blocked };
   const providers = signInProviders({
     listed: config.providers,
     baseUrl,
     make: options.provider,
   });
-  const accountSessions = accountSessionStore(database);
-  const tasks = taskStore(database);
-  const waits = waitStore(database);
-  const connections = connectionStore(database, grants);
-  const accessTokens = accessTokenStore(database);
-  const endGrants = grantsEnd({ ...options, grants, tasks });
+  const endGrants = grantsEnd(shared);
   return {
-    ...options,
-    clock,
+    ...shared,
+    allowedUsers,
+    /** Clients that the operator set up. */
+    configured,
+    lifetimes,
+    policy,
     /** The providers that people sign in at. */
     providers,
     /** The prefixes of all subjects. */
     subjectIds: subjectIds(config),
-    /** People who may sign in; empty: everyone. */
-    allowedUsers,
-    /** People and clients who may nothing. */
-    blocked,
     clients: clientDirectory({
-      baseUrl,
-      secrets,
-      documents,
-      assertions,
-      clock,
-      configured: config.clients,
+      ...shared,
+      documents: documentStore(
+        database,
+        boundedFetch(options.fetchDocument, { clock }),
+      ),
+      configured,
       metadataDocuments,
     }),
-    secrets,
-    assertions,
-    approvals: approvalStore(database),
-    connections,
-    requests: authorizationRequestStore(database),
-    grants,
-    people: peopleStore(database, grants),
     endGrants,
-    accessTokens,
     personData: personData({
-      ...options,
-      accessTokens,
-      accountSessions,
+      ...shared,
       blocks: blockStore(database),
-      connections,
       endGrants,
-      grants,
       // Some may have been kept before, even if none is now.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
-      tasks,
-      waits,
       bindingsOf: (subject) =>
         Promise.resolve([
           bindingOf({
@@ -154,45 +158,13 @@ export function authorizationServices(options: AuthorizationServerOptions) {
           }),
         ]),
     }),
-    clientUses: clientUseStore(database),
-    codes: codeStore(database, lifetimes),
-    refreshTokens: refreshTokenStore(database, lifetimes),
-    lifetimes,
-    waits,
-    tasks,
-    taskList: taskListStore(database),
-    taskRuns: taskRunStore(database),
-    steps: stepStore(database),
-    stepFailures: stepFailureStore(database, log),
-    accountSessions,
     /** Finds who is signed in to the account page. */
-    signedIn: signedInPeople({
-      baseUrl,
-      providers,
-      admins: config.admins,
-      blocked,
-      accountSessions,
-    }),
-    attempts: attemptStore(database, log),
-    /** `OAUTH_ADMINS`. */
-    admins: config.admins,
-    configured: config.clients,
-    policy: config.policy,
+    signedIn: signedInPeople({ ...shared, providers }),
     choice: providerChoice({ ...options, providers }),
-    providerTokens: providerTokens({
-      providers,
-      grants,
-      upstreamTokens,
-      clock,
-    }),
+    providerTokens: providerTokens({ ...shared, providers }),
     /** Decides when the provider is asked who a person is now. */
-    confirmation: confirmation({
-      allowedUsers,
-      blocked,
-      admins: config.admins,
-      permissions,
-    }),
+    confirmation: confirmation({ ...shared, allowedUsers }),
     /** Tells what a grant's tokens may still be used for. */
-    mayHold: mayHoldOf(options),
+    mayHold: heldScopes({ ...config, baseUrl, permissions }),
   };
 }

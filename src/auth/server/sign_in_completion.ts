@@ -17,7 +17,7 @@ import { signInInterrupted } from "../provider/unavailable.ts";
 import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
 import type { Grant } from "../rules/grant.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
-import { grantOfSignIn, type SignInRules } from "../rules/sign_in_grant.ts";
+import { grantOfSignIn } from "../rules/sign_in_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
 import { finishedAlready } from "./own_request.ts";
 import type { Services } from "./services.ts";
@@ -74,20 +74,7 @@ export function signInCompletion(
     clock,
     log,
     ...services
-  }:
-    & Pick<
-      Services,
-      | "baseUrl"
-      | "approvals"
-      | "connections"
-      | "database"
-      | "endGrants"
-      | "requests"
-      | "scopes"
-      | "clock"
-      | "log"
-    >
-    & SignInRules,
+  }: Services,
 ) {
   /**
    * Makes the write that records an approval. It is not stored before the

@@ -7,11 +7,8 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { basePathOf } from "../../net/base_path.ts";
-import {
-  authorizationServerMetadata,
-  protectedResourceMetadata,
-} from "../rules/server_metadata.ts";
-import { isSid } from "../doors/sid.ts";
+import { protectedResourceMetadata } from "../rules/server_metadata.ts";
+import { isSid } from "../rules/resource.ts";
 
 /**
  * Lists the paths of the server's metadata: below the issuer's own path and the
@@ -20,14 +17,6 @@ import { isSid } from "../doors/sid.ts";
 export function serverMetadataPaths(baseUrl: string): string[] {
   const path = "/.well-known/oauth-authorization-server";
   return [...new Set([path, `${path}/mcp`, path + basePathOf(baseUrl)])];
-}
-
-/** Answers `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
-export function authorizationServerMetadataEndpoint(
-  options: Parameters<typeof authorizationServerMetadata>[0],
-): (c: Context) => Response {
-  const document = authorizationServerMetadata(options);
-  return (c) => c.json(document);
 }
 
 /**

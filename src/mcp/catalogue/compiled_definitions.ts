@@ -6,7 +6,7 @@
  */
 import type { Context, Described } from "../../authoring/context.ts";
 import { durableComplaint, durableOf } from "../../authoring/durable.ts";
-import { messageOf } from "../../log/thrown.ts";
+import { messageOf } from "../../thrown.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { sidOf } from "../../auth/doors/sid.ts";
+import { sidOf } from "../../auth/rules/resource.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
@@ -17,7 +17,7 @@ import {
 import { logFailure } from "../../log/failures.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
-import { askable, wholeMessageOf } from "../../log/thrown.ts";
+import { askable, wholeMessageOf } from "../../thrown.ts";
 import { codeOfStatus, type RpcErrorObject, shown } from "../wire/messages.ts";
 import { errorResult } from "../wire/tool_result.ts";
 import type { Ending } from "./answer.ts";

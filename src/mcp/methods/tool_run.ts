@@ -10,7 +10,7 @@ import type { Context } from "../../authoring/context.ts";
 import { ResultWith } from "../../authoring/result.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
-import { messageOf } from "../../log/thrown.ts";
+import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
 import { follow } from "../exchange/authored_run.ts";
 import { CallContext } from "../exchange/call_context.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
 import { accountSessionKey } from "../../../src/store/keys.ts";
+import { statusOf } from "../../kit/answer.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client, REDIRECT_URI } from "../../kit/client.ts";
@@ -66,14 +67,13 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   await using server = await startOAuthServer({ tools: TOOLS });
   const client = await Client.register(server);
   const tokens = await client.connect();
-  const session = await server.post(initialize("2025-11-25"), {
-    authorization: `Bearer ${tokens.access_token}`,
-  });
-  assert.equal(session.status, 200);
-  await session.body?.cancel();
-  const called = await client.call(tokens.access_token, "hello");
-  assert.equal(called.status, 200);
-  await called.body?.cancel();
+  assert.equal(
+    await statusOf(server.post(initialize("2025-11-25"), {
+      authorization: `Bearer ${tokens.access_token}`,
+    })),
+    200,
+  );
+  assert.equal(await statusOf(client.call(tokens.access_token, "hello")), 200);
 
   const { browser, page } = await signIn(server);
   assert.match(page.text, /1 open session/);
@@ -82,9 +82,7 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   assert.match(after.text, /No app is connected/);
 
   time.tick(1);
-  const refused = await client.call(tokens.access_token, "hello");
-  assert.equal(refused.status, 401);
-  await refused.body?.cancel();
+  assert.equal(await statusOf(client.call(tokens.access_token, "hello")), 401);
   const refreshed = await client.refresh(tokens.refresh_token);
   assert.equal(refreshed.body.error, "invalid_grant");
 });

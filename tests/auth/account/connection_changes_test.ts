@@ -169,10 +169,7 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
     assert.equal(status, 403);
     assert.match(challenge!, /error="insufficient_scope".*scope="write"/);
   }
-  assert.match(
-    await visitor.look("/calls"),
-    /Refused 2 times just now write/,
-  );
+  assert.match(await visitor.look("/calls"), /Refused 2 times just now write/);
   // It is still listed, so that the client can ask for it.
   const listed = await server.call("tools/list", {}, {
     headers: { authorization: `Bearer ${tokens.access_token}` },

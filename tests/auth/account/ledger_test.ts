@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { initialize, type Json, rpc } from "../../kit/message.ts";
@@ -47,9 +48,7 @@ function start(environment: Record<string, string> = {}): Promise<OAuthServer> {
 }
 
 async function call(client: Client, token: string, name: string, input = {}) {
-  const response = await client.call(token, name, input);
-  await response.body?.cancel();
-  return response.status;
+  return await statusOf(client.call(token, name, input));
 }
 
 /** Reads the stored ledgers. */

@@ -5,9 +5,10 @@ import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
-import { testOnDatabases } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import { initialize } from "../../kit/message.ts";
@@ -28,9 +29,7 @@ const BINDING = bindingOf({
 });
 
 async function call(client: Client, token: string, name = "read") {
-  const response = await client.call(token, name);
-  await response.body?.cancel();
-  return response.status;
+  return await statusOf(client.call(token, name));
 }
 
 /** Gives someone everything that can be kept about them. */
@@ -122,39 +121,36 @@ Deno.test("POST /account/export sends a person five files, and then one a minute
   assert.equal(await download(), 200);
 });
 
-testOnDatabases(
-  "POST /account/erase ends everything of a person, and leaves nothing of them",
-  async (kv, other) => {
-    await using server = await start({ kv });
-    await using second = await start({ kv: other, provider: server.provider });
-    // Under a former name, too.
-    server.provider.personName = "Former Name";
-    const earlier = await Client.register(server, { client_name: "Earlier" });
-    await earlier.connect();
-    server.provider.personName = "Jo";
-    const { client, tokens, token, visitor } = await live(server);
-    const tasks = taskStore(new Database(other));
-    await tasks.create("done", { binding: BINDING });
-    await tasks.end("done", {
-      status: "completed",
-      outcome: { result: "private ".repeat(10_000) },
-    });
-    const elsewhere = await AccountVisitor.signIn(second);
-    await visitor.look("/data");
-    const erased = await visitor.press("/account/erase", { erase: "on" });
-    assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
-    assert.match(visitor.words, /Erased\. You are signed out/);
-    assert.match(await elsewhere.look(), /Sign in with/);
-    assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
-    assert.equal(await call(new Client(server, ""), token), 401);
-    await second.app.close();
-    await server.app.close();
-    assert.deepEqual(
-      await tracesOf(kv, /github:42|jo@example\.com|former|"Jo"|private/i),
-      [],
-    );
-  },
-);
+test.onDatabases("POST /account/erase ends everything of a person, and leaves nothing of them", async ({ kv, other }) => {
+  await using server = await start({ kv });
+  await using second = await start({ kv: other, provider: server.provider });
+  // Under a former name, too.
+  server.provider.personName = "Former Name";
+  const earlier = await Client.register(server, { client_name: "Earlier" });
+  await earlier.connect();
+  server.provider.personName = "Jo";
+  const { client, tokens, token, visitor } = await live(server);
+  const tasks = taskStore(new Database(other));
+  await tasks.create("done", { binding: BINDING });
+  await tasks.end("done", {
+    status: "completed",
+    outcome: { result: "private ".repeat(10_000) },
+  });
+  const elsewhere = await AccountVisitor.signIn(second);
+  await visitor.look("/data");
+  const erased = await visitor.press("/account/erase", { erase: "on" });
+  assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
+  assert.match(visitor.words, /Erased\. You are signed out/);
+  assert.match(await elsewhere.look(), /Sign in with/);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+  assert.equal(await call(new Client(server, ""), token), 401);
+  await second.app.close();
+  await server.app.close();
+  assert.deepEqual(
+    await tracesOf(kv, /github:42|jo@example\.com|former|"Jo"|private/i),
+    [],
+  );
+});
 
 Deno.test("POST /account/erase wants the box ticked, a form of this session, and a sign-in of five minutes", async () => {
   using time = new FakeTime();
@@ -209,48 +205,41 @@ Deno.test("POST /account/erase goes on where it was broken off, and again does n
   assert.deepEqual(await tracesOf(server.kv, /github:42|jo@example/), []);
 });
 
-testOnDatabases(
-  "a call that was admitted before an erasure keeps nothing of its person",
-  async (kv, other) => {
-    await using server = await start({ kv });
-    const { client, tokens, visitor } = await live(server);
-    const [{ value: grant }] = (await Array.fromAsync(
-      kv.list<{ id: string; kind?: string }>({ prefix: ["grant"] }),
-    )).filter(({ value }) => value.kind === undefined);
-    await visitor.look("/data");
-    await visitor.press("/account/erase", { erase: "on" });
-    const caller = { binding: BINDING, grantId: grant.id };
-    const database = new Database(other);
-    await assert.rejects(
-      taskStore(database).create("late", caller),
-      /The connection has ended/,
-    );
-    const sessions = sessionStore(database);
-    const begun = {
-      revision: "2025-11-25",
-      clientInfo: { name: "late", version: "1" },
-      capabilities: {},
-    } as const;
-    await sessions.save({ ...begun, ...caller });
-    const strangers = await sessions.save({ ...begun, binding: "stranger" });
-    assert.equal(await sessions.adopt(strangers, caller), undefined);
-    assert.deepEqual(await tracesOf(kv, /github:42/), []);
-    // A person who signs in again begins anew.
-    server.provider.subject = "42";
-    assert.ok(await client.connect());
-    assert.notEqual(tokens.access_token, "");
-  },
-);
+test.onDatabases("a call that was admitted before an erasure keeps nothing of its person", async ({ kv, other }) => {
+  await using server = await start({ kv });
+  const { client, tokens, visitor } = await live(server);
+  const [{ value: grant }] = (await Array.fromAsync(
+    kv.list<{ id: string; kind?: string }>({ prefix: ["grant"] }),
+  )).filter(({ value }) => value.kind === undefined);
+  await visitor.look("/data");
+  await visitor.press("/account/erase", { erase: "on" });
+  const caller = { binding: BINDING, grantId: grant.id };
+  const database = new Database(other);
+  await assert.rejects(
+    taskStore(database).create("late", caller),
+    /The connection has ended/,
+  );
+  const sessions = sessionStore(database);
+  const begun = {
+    revision: "2025-11-25",
+    clientInfo: { name: "late", version: "1" },
+    capabilities: {},
+  } as const;
+  await sessions.save({ ...begun, ...caller });
+  const strangers = await sessions.save({ ...begun, binding: "stranger" });
+  assert.equal(await sessions.adopt(strangers, caller), undefined);
+  assert.deepEqual(await tracesOf(kv, /github:42/), []);
+  // A person who signs in again begins anew.
+  server.provider.subject = "42";
+  assert.ok(await client.connect());
+  assert.notEqual(tokens.access_token, "");
+});
 
 Deno.test("what people download and erase is an event, which does not name whom it erased", async () => {
   const { log, events } = recordLog();
   await using server = await start({ log });
   const visitor = await AccountVisitor.signIn(server, { at: "/data" });
-  await visitor.browser.press(
-    formOf(visitor.page, "/account/export"),
-    "",
-    "",
-  );
+  await visitor.browser.press(formOf(visitor.page, "/account/export"), "", "");
   await visitor.press("/account/erase", { erase: "on" });
   const [exported, erased] = ["exported", "erased"].map((did) =>
     events.find(({ message }) =>

@@ -16,7 +16,6 @@ import { until } from "../../kit/wait.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
 import { Database } from "../../../src/store/database.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { withKv } from "../../kit/databases.ts";
 
 const DAY = 24 * 60 * 60;
 const tools = [
@@ -124,17 +123,16 @@ Deno.test("loading the page of a new token again makes no other, and shows it to
 
 Deno.test("a new token is shown for five minutes, to its browser alone", async () => {
   using time = new FakeTime();
-  await withKv(async (kv) => {
-    const database = new Database(kv);
-    const sessions = accountSessionStore(database);
-    await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
-    assert.equal(await sessions.findMade("other", "grant"), undefined);
-    assert.equal(await sessions.findMade("mine", "other"), undefined);
-    time.tick(299);
-    assert.equal(await sessions.findMade("mine", "grant"), "tsp_1");
-    time.tick(1);
-    assert.equal(await sessions.findMade("mine", "grant"), undefined);
-  });
+  using kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const sessions = accountSessionStore(database);
+  await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
+  assert.equal(await sessions.findMade("other", "grant"), undefined);
+  assert.equal(await sessions.findMade("mine", "other"), undefined);
+  time.tick(299);
+  assert.equal(await sessions.findMade("mine", "grant"), "tsp_1");
+  time.tick(1);
+  assert.equal(await sessions.findMade("mine", "grant"), undefined);
 });
 
 Deno.test("a made token is in the database as a fingerprint only", async () => {
@@ -148,19 +146,16 @@ Deno.test("a made token is in the database as a fingerprint only", async () => {
 
 Deno.test("a made token is good at another process, and ends on its day", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    await using other = await start({ kv });
-    const { token } = await make(await signIn(server), { days: "7" });
-    assert.equal((await call(other, token)).status, 200);
-    time.tick(7 * DAY - 1);
-    assert.equal((await call(other, token)).status, 200);
-    time.tick(1);
-    assert.equal((await call(other, token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  await using other = await start({ kv });
+  const { token } = await make(await signIn(server), { days: "7" });
+  assert.equal((await call(other, token)).status, 200);
+  time.tick(7 * DAY - 1);
+  assert.equal((await call(other, token)).status, 200);
+  time.tick(1);
+  assert.equal((await call(other, token)).status, 401);
 });
 
 Deno.test("POST /account/end ends a made token within a second", async () => {
@@ -240,18 +235,15 @@ Deno.test("another person ends no one's token", async () => {
 });
 
 Deno.test("a made token ends where its person may no longer sign in", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    const { token } = await make(await signIn(server));
-    await using strict = await start({
-      kv,
-      environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
-    });
-    assert.equal((await call(strict, token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  const { token } = await make(await signIn(server));
+  await using strict = await start({
+    kv,
+    environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
+  });
+  assert.equal((await call(strict, token)).status, 401);
 });
 
 for (

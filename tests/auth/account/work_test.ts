@@ -7,7 +7,7 @@ import { taskStore } from "../../../src/store/tasks.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -229,24 +229,23 @@ Deno.test("a result that is long is cut and says so, and one without texts is it
   assert.doesNotMatch(visitor.words, /AAAA/);
 });
 
-Deno.test("a task whose tool the operator's permissions keep from its person is not shown to them", () =>
-  withKv(async (kv) => {
-    let taskId: string;
-    {
-      await using server = await start({ kv });
-      const ada = await connect(server);
-      taskId = await ada.begin("plain");
-      await ended(ada, taskId);
-    }
-    await using server = await start({
-      kv,
-      environment: { OAUTH_PERMISSIONS: "*=nothing" },
-      scopes: { nothing: "Nothing." },
-    });
-    const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
-    assert.equal(visitor.page.status, 404);
-    assert.doesNotMatch(await visitor.look("/work"), /plain/);
-  }));
+test.inMemory("a task whose tool the operator's permissions keep from its person is not shown to them", async ({ kv }) => {
+  let taskId: string;
+  {
+    await using server = await start({ kv });
+    const ada = await connect(server);
+    taskId = await ada.begin("plain");
+    await ended(ada, taskId);
+  }
+  await using server = await start({
+    kv,
+    environment: { OAUTH_PERMISSIONS: "*=nothing" },
+    scopes: { nothing: "Nothing." },
+  });
+  const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
+  assert.equal(visitor.page.status, 404);
+  assert.doesNotMatch(await visitor.look("/work"), /plain/);
+});
 
 Deno.test("the steps of durable work are a line: kept, sleeping until, and what is running", async () => {
   await using server = await start();

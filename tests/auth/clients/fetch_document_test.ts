@@ -4,7 +4,7 @@ import {
   fetchDocument,
 } from "../../../src/auth/clients/fetch_document.ts";
 import { DocumentError } from "../../../src/auth/clients/document_error.ts";
-import { parseDocumentUrl } from "../../../src/auth/rules/document_url.ts";
+import { parseDocumentUrl } from "../../../src/auth/rules/client_id.ts";
 import { createAuthority } from "../../kit/authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { freshSeconds } from "../../../src/auth/clients/freshness.ts";
+import { freshSeconds } from "../../../src/auth/clients/fetch_document.ts";
 
 /** Sat, 21 Nov 2026 09:00:00 GMT. */
 const NOW = Date.UTC(2026, 10, 21, 9) / 1000;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Authenticated } from "../../../src/caller.ts";
-import { anonymousGate } from "../../../src/auth/doors/anonymous_gate.ts";
-import type { Gate } from "../../../src/auth/doors/gate.ts";
+import { anonymousGate, type Gate } from "../../../src/auth/doors/gate.ts";
 
 const known: Authenticated = {
   caller: { subject: "ada", scopes: ["a"], binding: "ada" },

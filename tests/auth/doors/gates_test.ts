@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../../src/settings/setting.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { LogOptions } from "../../../src/log/log.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { keyServer } from "../../kit/key_server.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { type HeadersOf, initialize } from "../../kit/message.ts";
+import type { HeadersOf } from "../../kit/message.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -303,7 +304,8 @@ Deno.test("jwtDoor() answers 503 while the keys cannot be read, and not 401, and
   assert.equal((await call(server, { authorization })).status, 200);
   const [{ message, properties }, ...others] = events;
   assert.deepEqual([message, others], ["Not available", []]);
-  assert((properties.error as Error).cause instanceof errors.JOSEError);
+  const { cause } = properties.error as Error;
+  assert.match((cause as Error).message, /^127\.0\.0\.1:\d+ answered 5\d\d$/);
 });
 
 Deno.test("oauthDoor() names no error to who presents nothing, and all scopes", async () => {
@@ -322,9 +324,7 @@ Deno.test("oauthDoor() refuses what is no live access token", async () => {
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const { access_token, refresh_token } = await client.connect();
-  for (
-    const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]
-  ) {
+  for (const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]) {
     const { status, challenge } = await call(server, {
       authorization: `Bearer ${token}`,
     });
@@ -357,34 +357,33 @@ Deno.test("oauthDoor() refuses a token that expired since it was last looked up"
 Deno.test("oauthDoor() checks DELETE and notifications too", async () => {
   await using server = await startOAuthServer({ tools });
   const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
-  const posted = await server.post(notification, { "mcp-session-id": "x" });
-  assert.equal(posted.status, 401);
-  await posted.body?.cancel();
-  const ended = await server.fetch("/mcp", {
-    method: "DELETE",
-    headers: { "mcp-session-id": "x" },
-  });
-  assert.equal(ended.status, 401);
-  await ended.body?.cancel();
+  assert.equal(
+    await statusOf(server.post(notification, { "mcp-session-id": "x" })),
+    401,
+  );
+  assert.equal(
+    await statusOf(server.fetch("/mcp", {
+      method: "DELETE",
+      headers: { "mcp-session-id": "x" },
+    })),
+    401,
+  );
 });
 
 Deno.test("oauthDoor() refuses tokens of a server with another address on the same database", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await startOAuthServer({ kv, tools });
-    const client = await Client.register(server);
-    const { access_token } = await client.connect();
-    const authorization = `Bearer ${access_token}`;
-    assert.equal((await call(server, { authorization })).status, 200);
-    await using other = await startOAuthServer({
-      kv,
-      tools,
-      baseUrl: "https://other.example.com",
-    });
-    assert.equal((await call(other, { authorization })).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await startOAuthServer({ kv, tools });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  assert.equal((await call(server, { authorization })).status, 200);
+  await using other = await startOAuthServer({
+    kv,
+    tools,
+    baseUrl: "https://other.example.com",
+  });
+  assert.equal((await call(other, { authorization })).status, 401);
 });
 
 Deno.test("oauthDoor() answers 503 while the database does not, and not 401", async () => {
@@ -427,19 +426,14 @@ Deno.test("a session belongs to its person: it survives rotation, and is no one 
   const client = await Client.register(server);
   const tokens = await client.connect();
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-  const opened = await server.post(
-    initialize("2025-11-25"),
-    bearer(tokens.access_token),
-  );
-  await opened.body?.cancel();
-  const sessionId = opened.headers.get("mcp-session-id")!;
+  const { id: sessionId } = await server.openSession({
+    headers: bearer(tokens.access_token),
+  });
   const ping = async (token: string) => {
-    const response = await server.post(
+    return await statusOf(server.post(
       { jsonrpc: "2.0", id: 2, method: "ping" },
       { ...bearer(token), "mcp-session-id": sessionId },
-    );
-    await response.body?.cancel();
-    return response.status;
+    ));
   };
   const { body: rotated } = await client.refresh(tokens.refresh_token);
   assert.equal(await ping(rotated.access_token), 200);

@@ -139,9 +139,7 @@ Deno.test("custom ends tokens at a provider that wants the secret in the body", 
   assert.equal(fake.asked.length, 2);
 });
 
-for (
-  const [status, isAlive] of [[200, true], [401, false], [403, undefined]]
-) {
+for (const [status, isAlive] of [[200, true], [401, false], [403, undefined]]) {
   Deno.test(`custom takes a user endpoint's ${status} for ${isAlive}`, async () => {
     await using fake = servePlain({
       [`GET ${HOST}/me`]: () => Response.json({}, { status: status as number }),

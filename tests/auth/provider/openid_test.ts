@@ -250,11 +250,7 @@ const now = Math.floor(Date.now() / 1000);
 const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
   ["of another issuer", { claims: { iss: "https://evil.example" } }, /iss/],
   ["without an issuer", { claims: { iss: undefined } }, /iss/],
-  [
-    "for another audience",
-    { claims: { aud: "their-app" } },
-    /"aud"/,
-  ],
+  ["for another audience", { claims: { aud: "their-app" } }, /"aud"/],
   ["for several without an authorized party", {
     claims: { aud: ["our-app", "their-app"] },
   }, /untrusted audiences/],

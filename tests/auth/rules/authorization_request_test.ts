@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { scopesOf } from "../../../src/authoring/scope.ts";
-import { parseAuthorizationRequest } from "../../../src/auth/rules/authorization_request.ts";
-import { authorizationResponseUrl } from "../../../src/auth/rules/authorization_response.ts";
+import {
+  authorizationResponseUrl,
+  parseAuthorizationRequest,
+} from "../../../src/auth/rules/authorization_request.ts";
 import { registerClient } from "../../../src/auth/rules/client.ts";
 import { Parameters } from "../../../src/auth/rules/parameters.ts";
 

@@ -6,7 +6,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from "jose";
-import { SIGNATURE_ALGORITHMS } from "../../../src/auth/rules/algorithms.ts";
+import { SIGNATURE_ALGORITHMS } from "../../../src/auth/rules/signed_jwt.ts";
 import { registerClient } from "../../../src/auth/rules/client.ts";
 import {
   checkClientSecret,
@@ -263,9 +263,7 @@ Deno.test("verifyClientAssertion() refuses a shared secret's signature", async (
 
 Deno.test("verifyClientAssertion() refuses a client that registered another method", async () => {
   // The keys and the signature are right: only the method differs.
-  for (
-    const method of ["none", "client_secret_basic", "client_secret_post"]
-  ) {
+  for (const method of ["none", "client_secret_basic", "client_secret_post"]) {
     const other: typeof client = {
       ...client,
       metadata: {

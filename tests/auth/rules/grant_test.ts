@@ -6,7 +6,7 @@ import {
 import {
   isDocumentUrl,
   parseDocumentUrl,
-} from "../../../src/auth/rules/document_url.ts";
+} from "../../../src/auth/rules/client_id.ts";
 import {
   bindingOf,
   callerOf,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
+import { parseConfiguredClients } from "../../../src/auth/rules/configured_client.ts";
 import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
 import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
 import { known } from "../../kit/known.ts";
@@ -9,14 +10,12 @@ import {
 } from "../../../src/auth/rules/permissions.ts";
 
 const NOW = 1_800_000_000;
-const HERE = {
-  issuer: "https://tools.example.com",
-  resource: "https://tools.example.com/mcp",
-};
+const BASE_URL = "https://tools.example.com";
 const SUPPORTED = ["mail:read", "files"];
 
 const GRANT: Grant = {
-  ...HERE,
+  issuer: BASE_URL,
+  resource: `${BASE_URL}/mcp`,
   id: "g",
   subject: "github:42",
   identity: { subject: "42" },
@@ -43,6 +42,20 @@ function permitted(text: string) {
   return permissionsOf({ rules, supported: SUPPORTED });
 }
 
+/** The clients of the operator: an app, and a machine with these scopes. */
+function clients(...scopes: string[]) {
+  const app = { client_id: "app", redirect_uris: ["https://app.example/cb"] };
+  const machine = {
+    client_id: "ci",
+    grant_types: ["client_credentials"],
+    client_secret_sha256: "0".repeat(64),
+    scope: scopes.join(" "),
+  };
+  return parseConfiguredClients(JSON.stringify([app, machine]), () => "");
+}
+
+const [APP, CI] = clients(...SUPPORTED);
+
 function held(
   options: Partial<Parameters<typeof heldScopes>[0]> = {},
   grant = GRANT,
@@ -50,11 +63,11 @@ function held(
 ) {
   const mayHold = heldScopes({
     blocked: [],
-    ...HERE,
+    baseUrl: BASE_URL,
     allowedUsers: [],
-    providerIds: ["github"],
-    isKnownClient: (clientId) => clientId === "app",
-    machines: new Map([["ci", SUPPORTED]]),
+    providers: [{ id: "github" }],
+    clients: [APP, CI],
+    metadataDocuments: { enabled: true, allowedDomains: [] },
     assertionIssuers: [],
     ...options,
   });
@@ -90,7 +103,7 @@ Deno.test("heldScopes() cuts a grant to what its person may have today", () => {
 });
 
 Deno.test("heldScopes() leaves nothing to a grant of another server, or an ended one", () => {
-  assert.equal(held({ issuer: "https://other.example.com" }), undefined);
+  assert.equal(held({ baseUrl: "https://other.example.com" }), undefined);
   assert.equal(held({}, { ...GRANT, status: "closed" }), undefined);
 });
 
@@ -106,9 +119,9 @@ Deno.test("heldScopes() judges a machine by its client, and no one's rules", () 
     scopes: SUPPORTED,
     ceiling: SUPPORTED,
   });
-  assert.equal(held({ machines: new Map() }, MACHINE), undefined);
+  assert.equal(held({ clients: [APP] }, MACHINE), undefined);
   // A person's grant does not depend on a machine with its client's name.
-  assert.deepEqual(held({ machines: new Map() }), { scopes: SUPPORTED });
+  assert.deepEqual(held({ clients: [APP] }), { scopes: SUPPORTED });
 });
 
 Deno.test("heldScopes() believes an identity provider as long as it is trusted", () => {
@@ -127,10 +140,10 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
   const token: Grant = { ...GRANT, kind: "token", clientId: "" };
   for (const grant of [GRANT, token]) {
     assert.deepEqual(held({}, grant), { scopes: SUPPORTED });
-    assert.equal(held({ providerIds: ["gitlab"] }, grant), undefined);
+    assert.equal(held({ providers: [{ id: "gitlab" }] }, grant), undefined);
     // One tenant is not all of them.
     assert.equal(
-      held({ providerIds: ["https://github.example.com"] }, grant),
+      held({ providers: [{ id: "https://github.example.com" }] }, grant),
       undefined,
     );
   }
@@ -139,12 +152,12 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
 Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and of no other", () => {
   const { provider: _, ...former } = GRANT;
   assert.deepEqual(held({}, former), { scopes: SUPPORTED });
-  assert.equal(held({ providerIds: ["gitlab"] }, former), undefined);
+  assert.equal(held({ providers: [{ id: "gitlab" }] }, former), undefined);
   const at = (subject: string): Grant => ({ ...former, subject });
   const ported = at("https://id.example.com:8443#42");
-  assert(held({ providerIds: ["https://id.example.com:8443"] }, ported));
+  assert(held({ providers: [{ id: "https://id.example.com:8443" }] }, ported));
   assert.equal(
-    held({ providerIds: ["https://id.example.com"] }, ported),
+    held({ providers: [{ id: "https://id.example.com" }] }, ported),
     undefined,
   );
 });
@@ -154,35 +167,29 @@ Deno.test("heldScopes() leaves nothing to a client that the operator took away",
     const grant: Grant = { ...GRANT, kind, assertedBy: "https://id.example" };
     const assertionIssuers = [{ issuer: "https://id.example" }];
     assert(held({ assertionIssuers }, grant));
-    const options = { assertionIssuers, isKnownClient: () => false };
+    const options = { assertionIssuers, clients: [CI] };
     assert.equal(held(options, grant), undefined);
   }
 });
 
 Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
-  const machines = (...scopes: string[]) => new Map([["ci", scopes]]);
-  assert.deepEqual(held({ machines: machines("files") }, MACHINE), {
+  assert.deepEqual(held({ clients: clients("files") }, MACHINE), {
     scopes: ["files"],
   });
   const permissions = permitted("*=*");
   assert.deepEqual(
-    held({ machines: machines("files"), permissions }, MACHINE),
+    held({ clients: clients("files"), permissions }, MACHINE),
     { scopes: ["files"], ceiling: ["files"] },
   );
   // With nothing left it asks for another token, which tells it so.
-  assert.equal(held({ machines: machines() }, MACHINE), undefined);
+  assert.equal(held({ clients: clients() }, MACHINE), undefined);
   const bare = { ...MACHINE, scopes: [] };
-  assert.deepEqual(held({ machines: machines() }, bare), { scopes: [] });
+  assert.deepEqual(held({ clients: clients() }, bare), { scopes: [] });
 });
 
 Deno.test("heldScopes() leaves nothing to who is blocked, or whose client is", () => {
   for (
-    const entry of [
-      "github:42",
-      "client:app",
-      "jo@example.com",
-      "@example.com",
-    ]
+    const entry of ["github:42", "client:app", "jo@example.com", "@example.com"]
   ) {
     const blocked = entry === "client:app"
       ? [{ kind: "client", clientId: "app" } as const]

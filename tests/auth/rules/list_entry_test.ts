@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import {
-  EntryError,
   isAbout,
   isAboutClient,
+} from "../../../src/auth/rules/allowed_users.ts";
+import {
+  EntryError,
   type ListEntry,
   type ListKind,
   parseListEntry,

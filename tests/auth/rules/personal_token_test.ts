@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { parseCredential } from "../../../src/auth/rules/credential.ts";
+import {
+  parseCredential,
+  tokenShape,
+} from "../../../src/auth/rules/credential.ts";
 import {
   mintPersonalToken,
   newPersonalGrantId,
   parsePersonalToken,
 } from "../../../src/auth/rules/personal_token.ts";
-import { tokenShape } from "../../../src/auth/rules/token_shape.ts";
 
 /** A token whose checksum was computed by Python's zlib.crc32. */
 const TOKEN = "tsp_AbCdEfGhIjKlMnOpQrStUv0123456789012345678901234567Zz2X0KiN";

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import {
   checkResources,
+  isSid,
   resourceMetadataUrl,
+  sidOf,
 } from "../../../src/auth/rules/resource.ts";
-import { isSid } from "../../../src/auth/doors/sid.ts";
 
 const BASE_URL = "https://tools.example.com";
 
@@ -58,10 +59,29 @@ Deno.test("resourceMetadataUrl() passes a sid on, where there is one", () => {
   assert.equal(resourceMetadataUrl(BASE_URL, "a~1"), `${url}?sid=a~1`);
 });
 
-Deno.test("isSid() takes 1 to 128 unreserved characters", () => {
-  assert(isSid("a"));
-  assert(isSid("A-z0.9_~".repeat(16)));
-  for (const sid of ["", "a".repeat(129), "a b", "a/b", 'a"', "ä"]) {
+Deno.test("isSid() takes up to 128 unreserved characters, and nothing around them", () => {
+  for (const sid of ["a", "A-z0.9_~", "x".repeat(128)]) assert(isSid(sid));
+  for (
+    const sid of [
+      "",
+      "x".repeat(129),
+      " a",
+      "a ",
+      "a b",
+      "a/b",
+      'a"',
+      "é",
+      "a\n",
+    ]
+  ) {
     assert(!isSid(sid), sid);
+  }
+});
+
+Deno.test("sidOf() reads what correlates a request", () => {
+  const of = (query: string) => sidOf(new Request(`http://x/mcp${query}`));
+  assert.equal(of("?sid=one"), "one");
+  for (const query of ["", "?sid=", "?sid=a%20b", "?other=1"]) {
+    assert.equal(of(query), undefined);
   }
 });

@@ -62,9 +62,7 @@ Deno.test("grantableScopes() takes scopes that clients ask for everywhere for no
 Deno.test("grantableScopes() refuses no one where no tool needs a scope", () => {
   assert.deepEqual(
     grantableScopes(["claudeai", "offline_access"], scopesOf([])),
-    [
-      "offline_access",
-    ],
+    ["offline_access"],
   );
 });
 

@@ -33,10 +33,7 @@ function issuersOf(host: string): string[] {
 Deno.test("subjectOf() gives no two people of all issuers one subject, and idOfSubject() finds whose it is", () => {
   const issuers = ["a", "[::1]", "client", "https", ...PRESETS]
     .flatMap(issuersOf)
-    .flatMap((issuer) => [
-      { issuer },
-      { issuer, tenant: "a#1" },
-    ]);
+    .flatMap((issuer) => [{ issuer }, { issuer, tenant: "a#1" }]);
   const ids = [...PRESETS, ...issuers.map(issuerId)];
   const names = textsOf(["a", "1", ":", "/", "#", "?"]).slice(1);
   names.push("//gitlab:a", "//gitlab#a");

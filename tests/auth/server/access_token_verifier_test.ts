@@ -28,7 +28,7 @@ function start({ grant = GRANT, dataKey }: {
   const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
   const touched: string[] = [];
   const upstream = {} as Upstream;
-  const verify = accessTokenVerifier({
+  const { verify } = accessTokenVerifier({
     baseUrl: "https://tools.example.com",
     mayHold: () => state.held && { scopes: state.held },
     lifetimes: LIFETIMES,

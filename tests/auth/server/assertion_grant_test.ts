@@ -175,41 +175,35 @@ Deno.test("the log tells whom an assertion signed in, under the reference of its
 
 Deno.test("POST /token takes an assertion once, at any process", async () => {
   await using idp = await startAssertionProvider();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start(idp, { kv });
-    await using other = await start(idp, { kv });
-    const assertion = await idp.assertion(BASE_URL);
-    const answers = await Promise.all(
-      [server, other, server, other].map((at) => ask(at, assertion)),
-    );
-    assert.deepEqual(answers.map(refusal).sort(), [
-      "200 undefined",
-      ...Array(3).fill("400 invalid_grant"),
-    ]);
-    const won = answers.find(({ status }) => status === 200)!;
-    assert.equal((await call(other, won.body.access_token)).status, 200);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start(idp, { kv });
+  await using other = await start(idp, { kv });
+  const assertion = await idp.assertion(BASE_URL);
+  const answers = await Promise.all(
+    [server, other, server, other].map((at) => ask(at, assertion)),
+  );
+  assert.deepEqual(answers.map(refusal).sort(), [
+    "200 undefined",
+    ...Array(3).fill("400 invalid_grant"),
+  ]);
+  const won = answers.find(({ status }) => status === 200)!;
+  assert.equal((await call(other, won.body.access_token)).status, 200);
 });
 
 for (const kind of ["refuses", "forgets", "repeats"] as const) {
   Deno.test(`POST /token spends no assertion on a database that ${kind}`, async () => {
     await using idp = await startAssertionProvider();
-    const memory = await Deno.openKv(":memory:");
-    try {
-      for (let at = 1, hasFailed = true; hasFailed; at++) {
-        const faulty = new FaultyKv(memory, { kind, at });
-        await using server = await start(idp, { kv: faulty.kv });
-        const assertion = await idp.assertion(BASE_URL);
-        let answer = await ask(server, assertion);
-        if (answer.status === 503) answer = await ask(server, assertion);
-        assert.equal(answer.status, 200, `operation ${at}`);
-        hasFailed = faulty.hasFailed;
-      }
-    } finally {
-      memory.close();
+    using memory = await Deno.openKv(":memory:");
+
+    for (let at = 1, hasFailed = true; hasFailed; at++) {
+      const faulty = new FaultyKv(memory, { kind, at });
+      await using server = await start(idp, { kv: faulty.kv });
+      const assertion = await idp.assertion(BASE_URL);
+      let answer = await ask(server, assertion);
+      if (answer.status === 503) answer = await ask(server, assertion);
+      assert.equal(answer.status, 200, `operation ${at}`);
+      hasFailed = faulty.hasFailed;
     }
   });
 }
@@ -501,17 +495,24 @@ Deno.test("an issuer that serves several organizations speaks for the one that i
   assert.equal(refusal(await answer()), "400 invalid_grant");
 });
 
-Deno.test("POST /token says 503 while the issuer does not answer, and takes the assertion later", async () => {
-  await using idp = await startAssertionProvider();
-  await using server = await start(idp);
-  const assertion = await idp.assertion(BASE_URL);
-  idp.isUp = false;
-  const { status, retryAfter, body } = await ask(server, assertion);
-  assert.deepEqual([status, body.error], [503, "temporarily_unavailable"]);
-  assert.notEqual(retryAfter, null);
-  idp.isUp = true;
-  assert.equal((await ask(server, assertion)).status, 200);
-});
+for (
+  const [what, missing] of [
+    ["the issuer does not answer", "isUp"],
+    ["the issuer's keys are missing", "hasKeys"],
+  ] as const
+) {
+  Deno.test(`POST /token says 503 while ${what}, and takes the assertion later`, async () => {
+    await using idp = await startAssertionProvider();
+    await using server = await start(idp);
+    const assertion = await idp.assertion(BASE_URL);
+    idp[missing] = false;
+    const { status, retryAfter, body } = await ask(server, assertion);
+    assert.deepEqual([status, body.error], [503, "temporarily_unavailable"]);
+    assert.notEqual(retryAfter, null);
+    idp[missing] = true;
+    assert.equal((await ask(server, assertion)).status, 200);
+  });
+}
 
 Deno.test("POST /token finds the key that an issuer signs with since a while", async () => {
   using time = new FakeTime();
@@ -527,22 +528,19 @@ Deno.test("POST /token finds the key that an issuer signs with since a while", a
 Deno.test("a token by an assertion ends with its hour, and with the trust in its issuer", async () => {
   using time = new FakeTime();
   await using idp = await startAssertionProvider();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start(idp, { kv });
-    const { body } = await ask(server, await idp.assertion(BASE_URL));
-    await using without = await start(idp, {
-      kv,
-      environment: { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" },
-    });
-    assert.equal((await call(without, body.access_token)).status, 401);
-    time.tick(3599);
-    assert.equal((await call(server, body.access_token)).status, 200);
-    time.tick(1);
-    assert.equal((await call(server, body.access_token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start(idp, { kv });
+  const { body } = await ask(server, await idp.assertion(BASE_URL));
+  await using without = await start(idp, {
+    kv,
+    environment: { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" },
+  });
+  assert.equal((await call(without, body.access_token)).status, 401);
+  time.tick(3599);
+  assert.equal((await call(server, body.access_token)).status, 200);
+  time.tick(1);
+  assert.equal((await call(server, body.access_token)).status, 401);
 });
 
 Deno.test("the metadata tells of assertions where an issuer is trusted, and of no issuer", async () => {

@@ -7,101 +7,94 @@ import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Transaction } from "../../../src/store/transaction.ts";
 import { redeem, signIn, VERIFIER } from "../../kit/records.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 
-Deno.test("redeem() gives tokens that let their holder in", () =>
-  withKv(async (kv) => {
-    const { code, client, grant } = await signIn(kv);
-    const { clientId } = client;
-    const tokens = await redeem(new Database(kv), {
-      ...GOOD,
-      code,
-      clientId,
-    });
-    assert.deepEqual(tokens.scopes, ["mail:read"]);
-    assert(tokens.refreshToken);
-    const access = await accessTokenStore(new Database(kv)).find(
-      tokens.accessToken,
-    );
-    assert.equal(access?.grant.id, grant.id);
-    assert.equal(access.grant.subject, "dev:42");
-  }));
+test.inMemory("redeem() gives tokens that let their holder in", async ({ kv }) => {
+  const { code, client, grant } = await signIn(kv);
+  const { clientId } = client;
+  const tokens = await redeem(new Database(kv), {
+    ...GOOD,
+    code,
+    clientId,
+  });
+  assert.deepEqual(tokens.scopes, ["mail:read"]);
+  assert(tokens.refreshToken);
+  const access = await accessTokenStore(new Database(kv)).find(
+    tokens.accessToken,
+  );
+  assert.equal(access?.grant.id, grant.id);
+  assert.equal(access.grant.subject, "dev:42");
+});
 
-Deno.test("redeem() gives no refresh token to a client that registered without", () =>
-  withKv(async (kv) => {
-    const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await redeem(new Database(kv), {
-      ...GOOD,
-      code,
-      clientId,
-      refreshable: false,
-    });
-    assert.equal(tokens.refreshToken, undefined);
-    const records = await Array.fromAsync(
-      kv.list({ prefix: ["refresh-token"] }),
-    );
-    assert.deepEqual(records, []);
-  }));
+test.inMemory("redeem() gives no refresh token to a client that registered without", async ({ kv }) => {
+  const { code, client: { clientId } } = await signIn(kv);
+  const tokens = await redeem(new Database(kv), {
+    ...GOOD,
+    code,
+    clientId,
+    refreshable: false,
+  });
+  assert.equal(tokens.refreshToken, undefined);
+  const records = await Array.fromAsync(kv.list({ prefix: ["refresh-token"] }));
+  assert.deepEqual(records, []);
+});
 
-Deno.test("redeem() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
-  withKv(async (kv) => {
-    const { code, client: { clientId }, grant } = await signIn(kv);
-    const outcomes = await Promise.allSettled(
-      Array.from(
-        { length: 50 },
-        () => redeem(new Database(kv), { ...GOOD, code, clientId }),
-      ),
-    );
-    const won = outcomes.filter(({ status }) => status === "fulfilled");
-    assert.equal(won.length, 1);
-    for (const outcome of outcomes) {
-      if (outcome.status === "rejected") {
-        assert.equal(outcome.reason.code, "invalid_grant");
-      }
+test.inMemory("redeem() lets one of fifty simultaneous exchanges through and ends the grant for the others", async ({ kv }) => {
+  const { code, client: { clientId }, grant } = await signIn(kv);
+  const outcomes = await Promise.allSettled(
+    Array.from(
+      { length: 50 },
+      () => redeem(new Database(kv), { ...GOOD, code, clientId }),
+    ),
+  );
+  const won = outcomes.filter(({ status }) => status === "fulfilled");
+  assert.equal(won.length, 1);
+  for (const outcome of outcomes) {
+    if (outcome.status === "rejected") {
+      assert.equal(outcome.reason.code, "invalid_grant");
     }
-    const found = await grantStore(new Database(kv)).find(grant.id);
-    assert.equal(found?.value.status, "closed");
-    const { accessToken } = (won[0] as PromiseFulfilledResult<
-      { accessToken: string }
-    >).value;
-    assert.equal(
-      await accessTokenStore(new Database(kv)).find(accessToken),
-      undefined,
-    );
-  }));
+  }
+  const found = await grantStore(new Database(kv)).find(grant.id);
+  assert.equal(found?.value.status, "closed");
+  const { accessToken } = (won[0] as PromiseFulfilledResult<
+    { accessToken: string }
+  >).value;
+  assert.equal(
+    await accessTokenStore(new Database(kv)).find(accessToken),
+    undefined,
+  );
+});
 
-Deno.test("redeem() still knows a used code hours later", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const { code, client: { clientId }, grant } = await signIn(kv);
-    await redeem(new Database(kv), { ...GOOD, code, clientId });
-    time.tick(23 * 3600);
-    await assert.rejects(
-      redeem(new Database(kv), { ...GOOD, code, clientId }),
-      {
-        code: "invalid_grant",
-      },
-    );
-    assert.equal(
-      (await grantStore(new Database(kv)).find(grant.id))?.value.status,
-      "closed",
-    );
-  }));
+test.inMemory("redeem() still knows a used code hours later", async ({ kv }) => {
+  using time = new FakeTime();
+  const { code, client: { clientId }, grant } = await signIn(kv);
+  await redeem(new Database(kv), { ...GOOD, code, clientId });
+  time.tick(23 * 3600);
+  await assert.rejects(
+    redeem(new Database(kv), { ...GOOD, code, clientId }),
+    {
+      code: "invalid_grant",
+    },
+  );
+  assert.equal(
+    (await grantStore(new Database(kv)).find(grant.id))?.value.status,
+    "closed",
+  );
+});
 
-Deno.test("redeem() refuses a code after 60 seconds", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const { code, client: { clientId } } = await signIn(kv);
-    time.tick(60);
-    await assert.rejects(
-      redeem(new Database(kv), { ...GOOD, code, clientId }),
-      {
-        code: "invalid_grant",
-      },
-    );
-  }));
+test.inMemory("redeem() refuses a code after 60 seconds", async ({ kv }) => {
+  using time = new FakeTime();
+  const { code, client: { clientId } } = await signIn(kv);
+  time.tick(60);
+  await assert.rejects(
+    redeem(new Database(kv), { ...GOOD, code, clientId }),
+    {
+      code: "invalid_grant",
+    },
+  );
+});
 
 const WRONG: [string, Record<string, string>][] = [
   ["another client", { clientId: "other" }],
@@ -110,84 +103,79 @@ const WRONG: [string, Record<string, string>][] = [
 ];
 
 for (const [what, changes] of WRONG) {
-  Deno.test(`redeem() refuses ${what} and changes nothing, used or not`, () =>
-    withKv(async (kv) => {
-      const { code, client: { clientId }, grant } = await signIn(kv);
-      const good = { ...GOOD, code, clientId };
-      const bad = { ...good, ...changes };
-      await assert.rejects(redeem(new Database(kv), bad), {
-        code: "invalid_grant",
-      });
-      await redeem(new Database(kv), good);
-      await assert.rejects(redeem(new Database(kv), bad), {
-        code: "invalid_grant",
-      });
-      assert.equal(
-        (await grantStore(new Database(kv)).find(grant.id))?.value.status,
-        "active",
-      );
-    }));
+  test.inMemory(`redeem() refuses ${what} and changes nothing, used or not`, async ({ kv }) => {
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    const good = { ...GOOD, code, clientId };
+    const bad = { ...good, ...changes };
+    await assert.rejects(redeem(new Database(kv), bad), {
+      code: "invalid_grant",
+    });
+    await redeem(new Database(kv), good);
+    await assert.rejects(redeem(new Database(kv), bad), {
+      code: "invalid_grant",
+    });
+    assert.equal(
+      (await grantStore(new Database(kv)).find(grant.id))?.value.status,
+      "active",
+    );
+  });
 }
 
-Deno.test("redeem() refuses what is no code", () =>
-  withKv(async (kv) => {
-    const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await redeem(new Database(kv), {
-      ...GOOD,
-      code,
-      clientId,
-    });
-    for (const other of ["", "x", tokens.accessToken, tokens.refreshToken!]) {
-      await assert.rejects(
-        redeem(new Database(kv), { ...GOOD, code: other, clientId }),
-        {
-          code: "invalid_grant",
-        },
-      );
-    }
-  }));
+test.inMemory("redeem() refuses what is no code", async ({ kv }) => {
+  const { code, client: { clientId } } = await signIn(kv);
+  const tokens = await redeem(new Database(kv), {
+    ...GOOD,
+    code,
+    clientId,
+  });
+  for (const other of ["", "x", tokens.accessToken, tokens.refreshToken!]) {
+    await assert.rejects(
+      redeem(new Database(kv), { ...GOOD, code: other, clientId }),
+      {
+        code: "invalid_grant",
+      },
+    );
+  }
+});
 
-Deno.test("redeem() says of a code that was used before that it was", () =>
-  withKv(async (kv) => {
-    const { code, client: { clientId } } = await signIn(kv);
-    const database = new Database(kv);
-    await redeem(database, { ...GOOD, code, clientId });
+test.inMemory("redeem() says of a code that was used before that it was", async ({ kv }) => {
+  const { code, client: { clientId } } = await signIn(kv);
+  const database = new Database(kv);
+  await redeem(database, { ...GOOD, code, clientId });
+  await assert.rejects(
+    redeem(database, { ...GOOD, code, clientId }),
+    /The code was used before/,
+  );
+  await database.idle();
+});
+
+test.inMemory("redeem() refuses the code of a grant that has ended, or whose provider's tokens are gone", async ({ kv }) => {
+  const database = new Database(kv);
+  for (
+    const end of [
+      (grant: Grant) => (transaction: Transaction) =>
+        setGrant(transaction, closeGrant(grant, database.now())),
+      ({ id }: Grant) => (transaction: Transaction) =>
+        transaction.delete(upstreamKey(id)),
+    ]
+  ) {
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    await database.commit(end(grant));
     await assert.rejects(
       redeem(database, { ...GOOD, code, clientId }),
-      /The code was used before/,
+      { code: "invalid_grant" },
     );
-    await database.idle();
-  }));
+  }
+});
 
-Deno.test("redeem() refuses the code of a grant that has ended, or whose provider's tokens are gone", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    for (
-      const end of [
-        (grant: Grant) => (transaction: Transaction) =>
-          setGrant(transaction, closeGrant(grant, database.now())),
-        ({ id }: Grant) => (transaction: Transaction) =>
-          transaction.delete(upstreamKey(id)),
-      ]
-    ) {
-      const { code, client: { clientId }, grant } = await signIn(kv);
-      await database.commit(end(grant));
-      await assert.rejects(
-        redeem(database, { ...GOOD, code, clientId }),
-        { code: "invalid_grant" },
-      );
-    }
-  }));
-
-Deno.test("redeem() gives tokens that are good for no more than the grant may hold", () =>
-  withKv(async (kv) => {
-    const { code, client: { clientId } } = await signIn(kv);
-    const { accessToken } = await redeem(new Database(kv), {
-      ...GOOD,
-      code,
-      clientId,
-      mayHold: () => ({ scopes: [] }),
-    });
-    const tokens = accessTokenStore(new Database(kv));
-    assert.deepEqual((await tokens.find(accessToken))?.scopes, []);
-  }));
+test.inMemory("redeem() gives tokens that are good for no more than the grant may hold", async ({ kv }) => {
+  const { code, client: { clientId } } = await signIn(kv);
+  const { accessToken } = await redeem(new Database(kv), {
+    ...GOOD,
+    code,
+    clientId,
+    mayHold: () => ({ scopes: [] }),
+  });
+  const tokens = accessTokenStore(new Database(kv));
+  assert.deepEqual((await tokens.find(accessToken))?.scopes, []);
+});

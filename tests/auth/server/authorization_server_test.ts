@@ -4,7 +4,7 @@ import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
-import { mayHoldOf } from "../../../src/auth/server/may_hold.ts";
+import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
 import { scopesOf } from "../../../src/authoring/scope.ts";
 import { parseConfig } from "../../../src/settings/config.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
@@ -46,9 +46,13 @@ function start() {
     scopes: scopesOf(["mail:read"]),
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
   });
-  const verify = accessTokenVerifier({
+  const { verify } = accessTokenVerifier({
     baseUrl: BASE_URL,
-    mayHold: mayHoldOf({ config, baseUrl: BASE_URL }),
+    mayHold: heldScopes({
+      ...config,
+      baseUrl: BASE_URL,
+      permissions: undefined,
+    }),
     accessTokens: accessTokenStore(database),
     grants: grantStore(database),
     lifetimes: LIFETIMES,

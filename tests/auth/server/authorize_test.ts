@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { authorizeEndpoint } from "../../../src/auth/server/authorize.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import { oauthError, statusOf } from "../../kit/answer.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
@@ -96,9 +97,10 @@ Deno.test("GET /authorize shows a page for a parameter that stands twice", async
 
 Deno.test("GET /authorize answers a program with the OAuth error as JSON", async () => {
   await using server = await startOAuthServer();
-  const response = await server.fetch("/authorize?client_id=x");
-  assert.equal(response.status, 400);
-  assert.equal((await response.json()).error, "invalid_client");
+  assert.equal(
+    await oauthError(server.fetch("/authorize?client_id=x")),
+    "400 invalid_client",
+  );
 });
 
 Deno.test("GET /authorize sends an error to an address that this browser approved before", async () => {
@@ -152,10 +154,7 @@ Deno.test("GET /authorize knows what a browser approved for a loopback address, 
       "https://127.0.0.1/cb",
     ],
   });
-  assert.equal(
-    await shows("http://127.0.0.1:4001/cb", second.clientId),
-    false,
-  );
+  assert.equal(await shows("http://127.0.0.1:4001/cb", second.clientId), false);
   await new Client(server, second.clientId, "http://localhost:5/cb")
     .connect({ browser, scope: "mail:read" });
   for (const elsewhere of ["http://127.0.0.1:5/cb", "https://127.0.0.1/cb"]) {
@@ -267,33 +266,28 @@ Deno.test("GET /authorize adds the scopes approved before to those asked for now
   assert.match(page.text, /Send mail/);
   const again = await client.connect({ browser, scope: "mail:send" });
   assert.equal(again.scope, "mail:send mail:read");
-  const answered = await client.call(again.access_token, "send");
-  assert.equal(answered.status, 200);
-  await answered.body?.cancel();
+  assert.equal(await statusOf(client.call(again.access_token, "send")), 200);
 });
 
 Deno.test("GET /authorize forgets approved scopes that no tool needs any more", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using before = await startOAuthServer({ kv, tools: [mail, send] });
-    await using after = await startOAuthServer({ kv, tools: [mail] });
-    const client = await Client.register(before);
-    const browser = before.browser();
-    const { scope } = await client.connect({ browser });
-    assert.equal(scope, "mail:read mail:send");
-    const later = after.browser();
-    for (const [name, value] of browser.cookies) later.cookies.set(name, value);
-    client.server = after;
-    const page = await later.open(client.authorizationUrl());
-    assert.doesNotMatch(page.text, /mail:send/);
-    const tokens = await client.connect({
-      browser: later,
-      scope: "mail:read",
-    });
-    assert.equal(tokens.scope, "mail:read");
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using before = await startOAuthServer({ kv, tools: [mail, send] });
+  await using after = await startOAuthServer({ kv, tools: [mail] });
+  const client = await Client.register(before);
+  const browser = before.browser();
+  const { scope } = await client.connect({ browser });
+  assert.equal(scope, "mail:read mail:send");
+  const later = after.browser();
+  for (const [name, value] of browser.cookies) later.cookies.set(name, value);
+  client.server = after;
+  const page = await later.open(client.authorizationUrl());
+  assert.doesNotMatch(page.text, /mail:send/);
+  const tokens = await client.connect({
+    browser: later,
+    scope: "mail:read",
+  });
+  assert.equal(tokens.scope, "mail:read");
 });
 
 Deno.test("GET /authorize refuses scopes of which it knows none", async () => {

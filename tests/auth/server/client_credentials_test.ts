@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
+import { statusOf } from "../../kit/answer.ts";
 import { clientAssertion } from "../../kit/client_assertion.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -106,12 +107,13 @@ Deno.test("POST /token gives a machine an access token of its own, and no refres
 
 Deno.test("POST /token takes Basic and a signature of a machine, each once", async () => {
   await using server = await start();
-  const basic = await server.form("/token", {
-    grant_type: "client_credentials",
-    resource: `${BASE_URL}/mcp`,
-  }, { authorization: `Basic ${btoa(`ci:${SECRET}`)}` });
-  assert.equal(basic.status, 200);
-  await basic.body?.cancel();
+  assert.equal(
+    await statusOf(server.form("/token", {
+      grant_type: "client_credentials",
+      resource: `${BASE_URL}/mcp`,
+    }, { authorization: `Basic ${btoa(`ci:${SECRET}`)}` })),
+    200,
+  );
   const assertion = await clientAssertion("signs", privateKey);
   const signed = await ask(server, {}, assertion);
   assert.equal(signed.status, 200);
@@ -182,34 +184,28 @@ Deno.test("POST /token gives no machine's token to a client that registered itse
 
 Deno.test("a machine's token is good at another process, and ends with its hour", async () => {
   using time = new FakeTime();
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    await using other = await start({ kv });
-    const { body } = await ask(server);
-    assert.equal((await call(other, body.access_token)).status, 200);
-    time.tick(3600);
-    assert.equal((await call(other, body.access_token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  await using other = await start({ kv });
+  const { body } = await ask(server);
+  assert.equal((await call(other, body.access_token)).status, 200);
+  time.tick(3600);
+  assert.equal((await call(other, body.access_token)).status, 401);
 });
 
 Deno.test("a machine's token ends where the operator no longer lists the machine", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using server = await start({ kv });
-    const { body } = await ask(server);
-    await using without = await start({ kv, clients: CLIENTS.slice(1) });
-    assert.equal((await call(without, body.access_token)).status, 401);
-    await using demoted = await start({
-      kv,
-      clients: [{ ...CLIENTS[2], client_id: "ci" }],
-    });
-    assert.equal((await call(demoted, body.access_token)).status, 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = await start({ kv });
+  const { body } = await ask(server);
+  await using without = await start({ kv, clients: CLIENTS.slice(1) });
+  assert.equal((await call(without, body.access_token)).status, 401);
+  await using demoted = await start({
+    kv,
+    clients: [{ ...CLIENTS[2], client_id: "ci" }],
+  });
+  assert.equal((await call(demoted, body.access_token)).status, 401);
 });
 
 Deno.test("the list of people who may sign in says nothing about machines", async () => {

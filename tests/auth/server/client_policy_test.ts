@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
 import { authorizationRequestKey } from "../../../src/store/keys.ts";
+import { oauthError, statusOf } from "../../kit/answer.ts";
 import { PROVIDER_URL } from "../../kit/fake_provider.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client, REDIRECT_URI } from "../../kit/client.ts";
@@ -48,11 +49,12 @@ function authorize(server: OAuthServer, client: Client): Promise<Response> {
 
 Deno.test("OAUTH_REGISTRATION=false registers no one, and the metadata names no endpoint", async () => {
   await using server = await start({ OAUTH_REGISTRATION: "false" });
-  const refused = await server.json("/register", {
-    redirect_uris: [REDIRECT_URI],
-  });
-  assert.equal(refused.status, 403);
-  assert.equal((await refused.json()).error, "access_denied");
+  assert.equal(
+    await oauthError(server.json("/register", {
+      redirect_uris: [REDIRECT_URI],
+    })),
+    "403 access_denied",
+  );
   const response = await server.fetch(
     "/.well-known/oauth-authorization-server",
   );
@@ -66,55 +68,45 @@ Deno.test("OAUTH_REGISTRATION=false registers no one, and the metadata names no 
 });
 
 Deno.test("OAUTH_REGISTRATION=false keeps the promise to those who registered before", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using before = await start({}, { kv });
-    const client = await Client.register(before);
-    await using after = await start({ OAUTH_REGISTRATION: "false" }, { kv });
-    client.server = after;
-    assert((await client.connect()).access_token);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using before = await start({}, { kv });
+  const client = await Client.register(before);
+  await using after = await start({ OAUTH_REGISTRATION: "false" }, { kv });
+  client.server = after;
+  assert((await client.connect()).access_token);
 });
 
 Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who registered before or has a document", async () => {
-  const kv = await Deno.openKv(":memory:");
+  using kv = await Deno.openKv(":memory:");
   const hosts = { OAUTH_REDIRECT_HOSTS: "claude.ai,localhost" };
-  try {
-    await using before = await start({}, { kv });
-    const old = await Client.register(before);
-    await using server = await start(hosts, { kv });
-    const refused = await server.json("/register", {
+  await using before = await start({}, { kv });
+  const old = await Client.register(before);
+  await using server = await start(hosts, { kv });
+  assert.equal(
+    await oauthError(server.json("/register", {
       redirect_uris: ["https://claude.ai/cb", REDIRECT_URI],
-    });
-    assert.equal(refused.status, 400);
-    assert.equal((await refused.json()).error, "invalid_redirect_uri");
-    await Client.register(server, {
-      redirect_uris: ["https://claude.ai/cb", "http://localhost:1/cb"],
-    });
-    const shown = await authorize(server, old);
-    assert.equal(shown.status, 400);
-    assert.equal(shown.headers.get("location"), null);
-    await shown.body?.cancel();
-    // A document of any domain would get round it.
-    const documented = new Client(server, DOCUMENT_URL);
-    const elsewhere = await authorize(server, documented);
-    assert.equal(elsewhere.status, 400);
-    await elsewhere.body?.cancel();
-    // The operator's own clients are on no other list.
-    for (
-      const client of [
-        new Client(server, DOCUMENT_URL, "http://localhost:1/callback"),
-        new Client(server, "intranet", REDIRECT_URI, SECRET),
-      ]
-    ) {
-      const vouched = await authorize(server, client);
-      assert.equal(vouched.status, 200);
-      await vouched.body?.cancel();
-    }
-  } finally {
-    kv.close();
+    })),
+    "400 invalid_redirect_uri",
+  );
+  await Client.register(server, {
+    redirect_uris: ["https://claude.ai/cb", "http://localhost:1/cb"],
+  });
+  const shown = await authorize(server, old);
+  assert.equal(shown.status, 400);
+  assert.equal(shown.headers.get("location"), null);
+  await shown.body?.cancel();
+  // A document of any domain would get round it.
+  const documented = new Client(server, DOCUMENT_URL);
+  assert.equal(await statusOf(authorize(server, documented)), 400);
+  // The operator's own clients are on no other list.
+  for (
+    const client of [
+      new Client(server, DOCUMENT_URL, "http://localhost:1/callback"),
+      new Client(server, "intranet", REDIRECT_URI, SECRET),
+    ]
+  ) {
+    assert.equal(await statusOf(authorize(server, client)), 200);
   }
 });
 
@@ -152,11 +144,12 @@ Deno.test("OAUTH_TRUSTED_CLIENTS keeps a sign-in in the browser that began it", 
   const found = await server.kv.get(authorizationRequestKey(state));
   assert(found.value);
   // Another person's browser does not have its cookie.
-  const stranger = await server.fetch(
-    `/oauth/provider-callback?code=c&state=${state}`,
+  assert.equal(
+    await statusOf(server.fetch(
+      `/oauth/provider-callback?code=c&state=${state}`,
+    )),
+    400,
   );
-  assert.equal(stranger.status, 400);
-  await stranger.body?.cancel();
 });
 
 Deno.test("what a client wishes of the provider's page is passed on, with consent and without", async () => {

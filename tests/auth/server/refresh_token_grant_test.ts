@@ -13,7 +13,7 @@ import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { testOnDatabases } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { redeem, refresh, signIn, VERIFIER } from "../../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
@@ -69,286 +69,224 @@ async function statusOf(kv: Deno.Kv, grantId: string) {
   return (await grantStore(new Database(kv)).find(grantId))?.value.status;
 }
 
-testOnDatabases(
-  "refresh() exchanges a refresh token for a pair that works",
-  async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(new Database(kv), refreshToken, clientId);
-    const access = await accessTokenStore(new Database(kv)).find(
-      first.accessToken,
-    );
-    assert.equal(access?.grant.id, grantId);
-    const second = await refresh(
-      new Database(kv),
-      first.refreshToken!,
-      clientId,
-    );
-    assert.notEqual(second.refreshToken, first.refreshToken);
-  },
-);
+test.onDatabases("refresh() exchanges a refresh token for a pair that works", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const first = await refresh(new Database(kv), refreshToken, clientId);
+  const access = await accessTokenStore(new Database(kv)).find(
+    first.accessToken,
+  );
+  assert.equal(access?.grant.id, grantId);
+  const second = await refresh(new Database(kv), first.refreshToken!, clientId);
+  assert.notEqual(second.refreshToken, first.refreshToken);
+});
 
-testOnDatabases(
-  "refresh() gives fifty simultaneous refreshes the same pair",
-  async (kv, other) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
+test.onDatabases("refresh() gives fifty simultaneous refreshes the same pair", async ({ kv, other }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const all = await Promise.all(
+    Array.from(
+      { length: 50 },
+      (_, n) =>
+        refresh(new Database(n % 2 ? kv : other), refreshToken, clientId),
+    ),
+  );
+  for (const tokens of all) assert.deepEqual(tokens, all[0]);
+  assert.equal(await statusOf(kv, grantId), "active");
+});
+
+test.onDatabases("refresh() gives a used refresh token's successors until they are used, then ends the grant", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const first = await refresh(new Database(kv), refreshToken, clientId);
+  assert.deepEqual(
+    await refresh(new Database(kv), refreshToken, clientId),
+    first,
+  );
+  const second = await refresh(new Database(kv), first.refreshToken!, clientId);
+  await rejectsUsed(kv, refreshToken, clientId);
+  assert.equal(await statusOf(kv, grantId), "closed");
+  await assert.rejects(
+    refresh(new Database(kv), second.refreshToken!, clientId),
+    {
+      code: "invalid_grant",
+    },
+  );
+  assert.equal(
+    await accessTokenStore(new Database(kv)).find(second.accessToken),
+    undefined,
+  );
+});
+
+test.onDatabases("refresh() gives a used refresh token's successors for weeks, with an access token that works", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const first = await refresh(new Database(kv), refreshToken, clientId);
+  let latest = first;
+  for (let week = 0; week < 6; week++) {
+    time.tick(7 * 86400);
     const all = await Promise.all(
-      Array.from(
-        { length: 50 },
-        (_, n) =>
-          refresh(new Database(n % 2 ? kv : other), refreshToken, clientId),
+      [kv, other, kv].map((kv) =>
+        refresh(new Database(kv), refreshToken, clientId)
       ),
     );
     for (const tokens of all) assert.deepEqual(tokens, all[0]);
-    assert.equal(
-      await statusOf(kv, grantId),
-      "active",
-    );
-  },
-);
+    [latest] = all;
+    assert.equal(latest.refreshToken, first.refreshToken);
+  }
+  const access = await accessTokenStore(new Database(kv)).find(
+    latest.accessToken,
+  );
+  assert.equal(access?.grant.id, grantId);
+  await refresh(new Database(kv), first.refreshToken!, clientId);
+  await rejectsUsed(kv, refreshToken, clientId);
+});
 
-testOnDatabases(
-  "refresh() gives a used refresh token's successors until they are used, then ends the grant",
-  async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(new Database(kv), refreshToken, clientId);
-    assert.deepEqual(
-      await refresh(new Database(kv), refreshToken, clientId),
-      first,
-    );
-    const second = await refresh(
-      new Database(kv),
-      first.refreshToken!,
-      clientId,
-    );
-    await rejectsUsed(kv, refreshToken, clientId);
-    assert.equal(await statusOf(kv, grantId), "closed");
-    await assert.rejects(
-      refresh(new Database(kv), second.refreshToken!, clientId),
-      {
-        code: "invalid_grant",
-      },
-    );
-    assert.equal(
-      await accessTokenStore(new Database(kv)).find(second.accessToken),
-      undefined,
-    );
-  },
-);
+test.onDatabases("refresh() answers a used token for 30 s after the first call with its successor", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  await refresh(new Database(kv), refreshToken, clientId);
+  time.tick(3600);
+  const { accessToken } = await refresh(
+    new Database(kv),
+    refreshToken,
+    clientId,
+  );
+  const database = new Database(kv);
+  assert(await accessTokenStore(database).find(accessToken));
+  await database.idle();
+  time.tick(29);
+  assert.equal(
+    (await refresh(new Database(other), refreshToken, clientId)).accessToken,
+    accessToken,
+  );
+  // Later calls do not make it longer.
+  assert(await accessTokenStore(database).find(accessToken));
+  await database.idle();
+  time.tick(1);
+  await rejectsUsed(other, refreshToken, clientId);
+  assert.equal(await statusOf(kv, grantId), "closed");
+});
 
-testOnDatabases(
-  "refresh() gives a used refresh token's successors for weeks, with an access token that works",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(new Database(kv), refreshToken, clientId);
-    let latest = first;
-    for (let week = 0; week < 6; week++) {
-      time.tick(7 * 86400);
-      const all = await Promise.all(
-        [kv, other, kv].map((kv) =>
-          refresh(new Database(kv), refreshToken, clientId)
-        ),
-      );
-      for (const tokens of all) assert.deepEqual(tokens, all[0]);
-      [latest] = all;
-      assert.equal(latest.refreshToken, first.refreshToken);
-    }
-    const access = await accessTokenStore(new Database(kv)).find(
-      latest.accessToken,
-    );
-    assert.equal(access?.grant.id, grantId);
-    await refresh(new Database(kv), first.refreshToken!, clientId);
-    await rejectsUsed(kv, refreshToken, clientId);
-  },
-);
+test.onDatabases("refresh() that was given up and carried out later is answered with what it made", async ({ kv }) => {
+  const { refreshToken, clientId } = await begin(kv);
+  const stall = new StalledKv(kv);
+  const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
+  stall.begin();
+  await assert.rejects(refresh(slow, refreshToken, clientId), StorageError);
+  await stall.end();
+  const first = await refresh(new Database(kv), refreshToken, clientId);
+  assert.deepEqual(
+    await refresh(new Database(kv), refreshToken, clientId),
+    first,
+  );
+  await refresh(new Database(kv), first.refreshToken!, clientId);
+});
 
-testOnDatabases(
-  "refresh() answers a used token for 30 s after the first call with its successor",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    await refresh(new Database(kv), refreshToken, clientId);
-    time.tick(3600);
-    const { accessToken } = await refresh(
-      new Database(kv),
-      refreshToken,
-      clientId,
-    );
-    const database = new Database(kv);
-    assert(await accessTokenStore(database).find(accessToken));
-    await database.idle();
-    time.tick(29);
-    assert.equal(
-      (await refresh(new Database(other), refreshToken, clientId)).accessToken,
-      accessToken,
-    );
-    // Later calls do not make it longer.
-    assert(await accessTokenStore(database).find(accessToken));
-    await database.idle();
-    time.tick(1);
-    await rejectsUsed(other, refreshToken, clientId);
-    assert.equal(await statusOf(kv, grantId), "closed");
-  },
-);
+test.onDatabases("refresh() refuses another client's refresh token and changes nothing", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
+    code: "invalid_grant",
+  });
+  await refresh(new Database(kv), refreshToken, clientId);
+  await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
+    code: "invalid_grant",
+  });
+  assert.equal(await statusOf(kv, grantId), "active");
+});
 
-testOnDatabases(
-  "refresh() that was given up and carried out later is answered with what it made",
-  async (kv) => {
-    const { refreshToken, clientId } = await begin(kv);
-    const stall = new StalledKv(kv);
-    const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
-    stall.begin();
-    await assert.rejects(refresh(slow, refreshToken, clientId), StorageError);
-    await stall.end();
-    const first = await refresh(new Database(kv), refreshToken, clientId);
-    assert.deepEqual(
-      await refresh(new Database(kv), refreshToken, clientId),
-      first,
-    );
-    await refresh(new Database(kv), first.refreshToken!, clientId);
-  },
-);
-
-testOnDatabases(
-  "refresh() refuses another client's refresh token and changes nothing",
-  async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
+test.onDatabases("refresh() refuses what is no refresh token", async ({ kv }) => {
+  const { refreshToken, clientId } = await begin(kv);
+  const { accessToken } = await refresh(
+    new Database(kv),
+    refreshToken,
+    clientId,
+  );
+  for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
+    await assert.rejects(refresh(new Database(kv), other, clientId), {
       code: "invalid_grant",
     });
-    await refresh(new Database(kv), refreshToken, clientId);
-    await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
-      code: "invalid_grant",
-    });
-    assert.equal(
-      await statusOf(kv, grantId),
-      "active",
-    );
-  },
-);
+  }
+});
 
-testOnDatabases(
-  "refresh() refuses what is no refresh token",
-  async (kv) => {
-    const { refreshToken, clientId } = await begin(kv);
-    const { accessToken } = await refresh(
-      new Database(kv),
-      refreshToken,
-      clientId,
-    );
-    for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
-      await assert.rejects(refresh(new Database(kv), other, clientId), {
-        code: "invalid_grant",
-      });
-    }
-  },
-);
+test.onDatabases("refresh() refuses a refresh token that a live grant never gave", async ({ kv }) => {
+  const { clientId, grantId } = await begin(kv);
+  const guessed = mintCredential("refresh_token", grantId);
+  await assert.rejects(refresh(new Database(kv), guessed, clientId), {
+    code: "invalid_grant",
+  });
+  assert.equal(await statusOf(kv, grantId), "active");
+});
 
-testOnDatabases(
-  "refresh() refuses a refresh token that a live grant never gave",
-  async (kv) => {
-    const { clientId, grantId } = await begin(kv);
-    const guessed = mintCredential("refresh_token", grantId);
-    await assert.rejects(refresh(new Database(kv), guessed, clientId), {
-      code: "invalid_grant",
-    });
-    assert.equal(await statusOf(kv, grantId), "active");
-  },
-);
+test.onDatabases("refresh() refuses a grant that was idle for 30 days", async ({ kv }) => {
+  using time = new FakeTime();
+  const { refreshToken, clientId } = await begin(kv);
+  time.tick(30 * 86400);
+  await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
+    code: "invalid_grant",
+  });
+});
 
-testOnDatabases(
-  "refresh() refuses a grant that was idle for 30 days",
-  async (kv) => {
-    using time = new FakeTime();
-    const { refreshToken, clientId } = await begin(kv);
-    time.tick(30 * 86400);
-    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
-      code: "invalid_grant",
-    });
-  },
-);
+test.onDatabases("refresh() never carries a grant beyond 90 days", async ({ kv }) => {
+  using time = new FakeTime();
+  let { refreshToken, clientId, grantId } = await begin(kv);
+  for (let month = 0; month < 3; month++) {
+    time.tick(29 * 86400);
+    refreshToken = (await refresh(new Database(kv), refreshToken, clientId))
+      .refreshToken!;
+  }
+  // After 87 days its provider tokens still exist too.
+  const upstream = upstreamTokenStore(new Database(kv));
+  const { dataKey } = await readLive(kv, refreshToken);
+  assert.equal((await upstream.find(grantId, dataKey))?.tokens, "theirs");
+  time.tick(3 * 86400);
+  await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
+    code: "invalid_grant",
+  });
+});
 
-testOnDatabases(
-  "refresh() never carries a grant beyond 90 days",
-  async (kv) => {
-    using time = new FakeTime();
-    let { refreshToken, clientId, grantId } = await begin(kv);
-    for (let month = 0; month < 3; month++) {
-      time.tick(29 * 86400);
-      refreshToken = (await refresh(new Database(kv), refreshToken, clientId))
-        .refreshToken!;
-    }
-    // After 87 days its provider tokens still exist too.
-    const upstream = upstreamTokenStore(new Database(kv));
-    const { dataKey } = await readLive(kv, refreshToken);
-    assert.equal((await upstream.find(grantId, dataKey))?.tokens, "theirs");
-    time.tick(3 * 86400);
-    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
-      code: "invalid_grant",
-    });
-  },
-);
+test.onDatabases("refresh() refuses a refresh token whose grant was closed", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  await grantStore(new Database(kv)).close(grantId);
+  await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
+    code: "invalid_grant",
+  });
+});
 
-testOnDatabases(
-  "refresh() refuses a refresh token whose grant was closed",
-  async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    await grantStore(new Database(kv)).close(grantId);
-    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
-      code: "invalid_grant",
-    });
-  },
-);
+test.onDatabases("rotate() loses against a close that came in between", async ({ kv }) => {
+  const { refreshToken, grantId } = await begin(kv);
+  const live = await readLive(kv, refreshToken);
+  await grantStore(new Database(kv)).close(grantId);
+  assert.equal(
+    await refreshTokenStore(new Database(kv), LIFETIMES).rotate(live, [
+      "mail:read",
+    ]),
+    undefined,
+  );
+  assert.equal(await statusOf(kv, grantId), "closed");
+});
 
-testOnDatabases(
-  "rotate() loses against a close that came in between",
-  async (kv) => {
-    const { refreshToken, grantId } = await begin(kv);
-    const live = await readLive(kv, refreshToken);
-    await grantStore(new Database(kv)).close(grantId);
-    assert.equal(
-      await refreshTokenStore(new Database(kv), LIFETIMES).rotate(live, [
-        "mail:read",
-      ]),
-      undefined,
-    );
-    assert.equal(
-      await statusOf(kv, grantId),
-      "closed",
-    );
-  },
-);
+test.onDatabases("refresh() ends the grant for a token that was used months ago, and of which nothing is left", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  let last = refreshToken;
+  for (let month = 0; month < 3; month++) {
+    last = (await refresh(new Database(kv), last, clientId)).refreshToken!;
+    time.tick(28 * 86400);
+  }
+  // The last, and what it was exchanged for.
+  for (const [kind, count] of [["refresh-token", 2], ["successor", 1]]) {
+    const records = await new Database(kv).list([kind]);
+    assert.equal(records.length, count, `${kind}`);
+  }
+  await rejectsUsed(other, refreshToken, clientId);
+  assert.equal(await statusOf(kv, grantId), "closed");
+});
 
-testOnDatabases(
-  "refresh() ends the grant for a token that was used months ago, and of which nothing is left",
-  async (kv, other) => {
-    using time = new FakeTime();
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    let last = refreshToken;
-    for (let month = 0; month < 3; month++) {
-      last = (await refresh(new Database(kv), last, clientId)).refreshToken!;
-      time.tick(28 * 86400);
-    }
-    // The last, and what it was exchanged for.
-    for (const [kind, count] of [["refresh-token", 2], ["successor", 1]]) {
-      const records = await new Database(kv).list([kind]);
-      assert.equal(records.length, count, `${kind}`);
-    }
-    await rejectsUsed(other, refreshToken, clientId);
-    assert.equal(await statusOf(kv, grantId), "closed");
-  },
-);
-
-testOnDatabases(
-  "refresh() ends nothing for a tag of another grant",
-  async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    const own = await begin(kv);
-    await refresh(new Database(kv), own.refreshToken, own.clientId);
-    const secret = own.refreshToken.slice(-43);
-    const forged = mintCredential("refresh_token", grantId, secret);
-    await assert.rejects(refresh(new Database(kv), forged, clientId), UNKNOWN);
-    assert.equal(await statusOf(kv, grantId), "active");
-    await refresh(new Database(kv), refreshToken, clientId);
-  },
-);
+test.onDatabases("refresh() ends nothing for a tag of another grant", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const own = await begin(kv);
+  await refresh(new Database(kv), own.refreshToken, own.clientId);
+  const secret = own.refreshToken.slice(-43);
+  const forged = mintCredential("refresh_token", grantId, secret);
+  await assert.rejects(refresh(new Database(kv), forged, clientId), UNKNOWN);
+  assert.equal(await statusOf(kv, grantId), "active");
+  await refresh(new Database(kv), refreshToken, clientId);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { oauthError } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -55,31 +56,29 @@ Deno.test("POST /register stores nothing, and nothing makes its client unknown",
 });
 
 Deno.test("POST /register knows its clients on every server of a database", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await using first = await startOAuthServer({ kv });
-    await using second = await startOAuthServer({ kv });
-    const client = await Client.register(first);
-    client.server = second;
-    assert((await client.connect()).access_token);
-    await using elsewhere = await startOAuthServer();
-    const page = await elsewhere.browser().open(client.authorizationUrl());
-    assert.equal(page.status, 400);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  await using first = await startOAuthServer({ kv });
+  await using second = await startOAuthServer({ kv });
+  const client = await Client.register(first);
+  client.server = second;
+  assert((await client.connect()).access_token);
+  await using elsewhere = await startOAuthServer();
+  const page = await elsewhere.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 400);
 });
 
 Deno.test("POST /register refuses what its client ID cannot carry", async () => {
   await using server = await startOAuthServer();
-  const response = await server.json("/register", {
-    redirect_uris: Array.from(
-      { length: 20 },
-      (_, n) => `https://app.example.com/${n}`.padEnd(200, "x"),
-    ),
-  });
-  assert.equal(response.status, 400);
-  assert.equal((await response.json()).error, "invalid_client_metadata");
+  assert.equal(
+    await oauthError(server.json("/register", {
+      redirect_uris: Array.from(
+        { length: 20 },
+        (_, n) => `https://app.example.com/${n}`.padEnd(200, "x"),
+      ),
+    })),
+    "400 invalid_client_metadata",
+  );
 });
 
 Deno.test("POST /register never repeats a private key", async () => {

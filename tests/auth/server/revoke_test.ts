@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { revokeEndpoint } from "../../../src/auth/server/revoke.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { switchableKv } from "../../kit/switchable_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Client } from "../../kit/client.ts";
@@ -19,21 +20,15 @@ import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 
-async function status(response: Response | Promise<Response>) {
-  const { status, body } = await response;
-  await body?.cancel();
-  return status;
-}
-
 async function connected() {
   const server = await startOAuthServer({ tools: [greet] });
   const client = await Client.register(server);
   const tokens = await client.connect();
   const revoke = (token: string, changes: Record<string, string> = {}) =>
-    status(
+    statusOf(
       server.form("/revoke", { token, client_id: client.clientId, ...changes }),
     );
-  const call = () => status(client.call(tokens.access_token, "greet"));
+  const call = () => statusOf(client.call(tokens.access_token, "greet"));
   return {
     server,
     client,
@@ -174,11 +169,11 @@ Deno.test("POST /revoke answers 503 while the database is away, and ends nothing
     for (const client_id of [client.clientId, ""]) {
       database.state.isUp = false;
       const form = { token, client_id };
-      assert.equal(await status(server.form("/revoke", form)), 503);
+      assert.equal(await statusOf(server.form("/revoke", form)), 503);
       database.state.isUp = true;
     }
   }
-  assert.equal(await status(client.call(access_token, "greet")), 200);
+  assert.equal(await statusOf(client.call(access_token, "greet")), 200);
   assert.equal((await client.refresh(refresh_token)).status, 200);
 });
 
@@ -191,7 +186,7 @@ Deno.test("POST /revoke takes an assertion for the name of a client", async () =
       "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
     client_assertion: `x.${btoa('{"sub":"no one"}')}.x`,
   };
-  assert.equal(await status(server.form("/revoke", form)), 401);
+  assert.equal(await statusOf(server.form("/revoke", form)), 401);
   assert.equal(await call(), 200);
 });
 
@@ -203,7 +198,7 @@ Deno.test("POST /revoke refuses bodies of other types", async () => {
     headers: { "content-type": "text/plain" },
     body: `token=${tokens.refresh_token}&client_id=${client.clientId}`,
   });
-  assert.equal(await status(response), 400);
+  assert.equal(await statusOf(response), 400);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
@@ -213,12 +208,12 @@ Deno.test("POST /revoke asks a confidential client for its secret", async () => 
     token_endpoint_auth_method: "client_secret_post",
   });
   const { refresh_token: token } = await client.connect();
-  assert.equal(await status(server.form("/revoke", { token })), 200);
+  assert.equal(await statusOf(server.form("/revoke", { token })), 200);
   const { status: refreshed, body } = await client.refresh(token);
   assert.equal(refreshed, 200);
   const { clientId: client_id, clientSecret: client_secret = "" } = client;
   const form = { token: body.refresh_token, client_id, client_secret };
-  assert.equal(await status(server.form("/revoke", form)), 200);
+  assert.equal(await statusOf(server.form("/revoke", form)), 200);
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
@@ -247,11 +242,7 @@ async function revokeWith(stores: Record<string, unknown>, token: string) {
 for (
   const [what, answering, answer] of [
     ["has ended meanwhile", () => Promise.resolve(undefined), 200],
-    [
-      "cannot be read on",
-      () => Promise.reject(new Error("no database")),
-      500,
-    ],
+    ["cannot be read on", () => Promise.reject(new Error("no database")), 500],
   ] as const
 ) {
   Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {

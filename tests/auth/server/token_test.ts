@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { oauthError, statusOf } from "../../kit/answer.ts";
 import { until } from "../../kit/wait.ts";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
@@ -13,12 +14,6 @@ import { startOAuthServer } from "../../kit/sign_in.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
-
-async function status(response: Response | Promise<Response>) {
-  const { status, body } = await response;
-  await body?.cancel();
-  return status;
-}
 
 Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", async () => {
   using _time = new FakeTime();
@@ -92,7 +87,7 @@ Deno.test("POST /token takes JSON too", async () => {
     code: await client.signIn(),
     code_verifier: client.verifier,
   });
-  assert.equal(await status(response), 200);
+  assert.equal(await statusOf(response), 200);
 });
 
 for (
@@ -196,12 +191,13 @@ for (const [what, changes, expected, error] of REFUSED) {
 
 Deno.test("POST /token refuses a parameter that stands twice", async () => {
   await using server = await startOAuthServer();
-  const response = await server.fetch("/token", {
-    method: "POST",
-    body: new URLSearchParams([["code", "1"], ["code", "2"]]),
-  });
-  assert.equal(response.status, 400);
-  assert.equal((await response.json()).error, "invalid_request");
+  assert.equal(
+    await oauthError(server.fetch("/token", {
+      method: "POST",
+      body: new URLSearchParams([["code", "1"], ["code", "2"]]),
+    })),
+    "400 invalid_request",
+  );
 });
 
 for (
@@ -220,7 +216,7 @@ for (
       headers: { "content-type": type },
       body,
     });
-    assert.equal(await status(response), expected);
+    assert.equal(await statusOf(response), expected);
   });
 }
 
@@ -259,7 +255,7 @@ Deno.test("POST /token ends the grant when a code is used twice", async () => {
   const code = await client.signIn();
   const { body } = await client.redeem(code);
   assert.equal((await client.redeem(code)).body.error, "invalid_grant");
-  assert.equal(await status(client.call(body.access_token, "greet")), 401);
+  assert.equal(await statusOf(client.call(body.access_token, "greet")), 401);
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
@@ -282,7 +278,7 @@ for (const what of ["code", "refresh token"]) {
       await client.redeem(code);
     } else {
       const { body } = await client.refresh(refresh_token);
-      await status(client.call(body.access_token, "greet"));
+      await statusOf(client.call(body.access_token, "greet"));
       time.tick(60);
       await client.refresh(body.refresh_token);
       await client.refresh(refresh_token);
@@ -299,7 +295,7 @@ Deno.test("POST /token leaves a grant alone when someone else replays its code",
   const { body } = await client.redeem(code);
   const replay = { code_verifier: client.verifier };
   assert.equal((await thief.redeem(code, replay)).body.error, "invalid_grant");
-  assert.equal(await status(client.call(body.access_token, "greet")), 200);
+  assert.equal(await statusOf(client.call(body.access_token, "greet")), 200);
 });
 
 Deno.test("POST /token refreshes a connection 600 times at once and each second, and loses nothing of what it refuses", async () => {
@@ -347,8 +343,8 @@ Deno.test("POST /token narrows scopes for one token and not for the grant", asyn
   const narrow = await client.refresh(refresh_token, { scope: "mail:read" });
   assert.equal(narrow.body.scope, "mail:read");
   const { access_token } = narrow.body;
-  assert.equal(await status(client.call(access_token, "mail")), 200);
-  assert.equal(await status(client.call(access_token, "send")), 403);
+  assert.equal(await statusOf(client.call(access_token, "mail")), 200);
+  assert.equal(await statusOf(client.call(access_token, "send")), 403);
   const wide = await client.refresh(narrow.body.refresh_token);
   assert.equal(wide.body.scope, "mail:read mail:send");
 });
@@ -370,8 +366,8 @@ Deno.test("POST /token answers a lost refresh as its scope says", async () => {
   const again = await client.refresh(refresh_token, { scope: "mail:read" });
   assert.equal(again.body.access_token, narrow.body.access_token);
   const { access_token } = narrow.body;
-  assert.equal(await status(client.call(access_token, "mail")), 200);
-  assert.equal(await status(client.call(access_token, "send")), 403);
+  assert.equal(await statusOf(client.call(access_token, "mail")), 200);
+  assert.equal(await statusOf(client.call(access_token, "send")), 403);
 });
 
 Deno.test("POST /token tells the scope, because less was granted than was asked for", async () => {
@@ -483,33 +479,30 @@ Deno.test("POST /token lets a grant outlive a provider token that cannot be refr
   const { refresh_token } = await client.connect();
   time.tick(60);
   const { body } = await client.refresh(refresh_token);
-  assert.equal(await status(client.call(body.access_token, "greet")), 200);
+  assert.equal(await statusOf(client.call(body.access_token, "greet")), 200);
 });
 
 Deno.test("POST /token refuses people who were taken off the list since", async () => {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    const tools = [greet];
-    await using before = await startOAuthServer({ kv, tools });
-    // So that the provider's token has to be refreshed, too.
-    before.provider.ttlSeconds = 30;
-    const client = await Client.register(before);
-    const { access_token, refresh_token } = await client.connect();
-    await using after = await startOAuthServer({
-      kv,
-      tools,
-      environment: { OAUTH_ALLOWED_USERS: "43" },
-    });
-    client.server = after;
-    assert.equal(
-      (await client.refresh(refresh_token)).body.error,
-      "invalid_grant",
-    );
-    assert.deepEqual(after.provider.log, []);
-    assert.equal(await status(client.call(access_token, "greet")), 401);
-  } finally {
-    kv.close();
-  }
+  using kv = await Deno.openKv(":memory:");
+
+  const tools = [greet];
+  await using before = await startOAuthServer({ kv, tools });
+  // So that the provider's token has to be refreshed, too.
+  before.provider.ttlSeconds = 30;
+  const client = await Client.register(before);
+  const { access_token, refresh_token } = await client.connect();
+  await using after = await startOAuthServer({
+    kv,
+    tools,
+    environment: { OAUTH_ALLOWED_USERS: "43" },
+  });
+  client.server = after;
+  assert.equal(
+    (await client.refresh(refresh_token)).body.error,
+    "invalid_grant",
+  );
+  assert.deepEqual(after.provider.log, []);
+  assert.equal(await statusOf(client.call(access_token, "greet")), 401);
 });
 
 for (const method of ["client_secret_basic", "client_secret_post"]) {
@@ -528,13 +521,13 @@ for (const method of ["client_secret_basic", "client_secret_post"]) {
       authorization: `Basic ${btoa(`${client.clientId}:${secret}`)}`,
     });
     const wrong = await server.form("/token", parameters, basic("wrong"));
-    assert.equal(await status(wrong), 401);
+    assert.equal(await statusOf(wrong), 401);
     assert.match(wrong.headers.get("www-authenticate")!, /^Basic /);
     const none = await server.form("/token", {
       ...parameters,
       client_id: client.clientId,
     });
-    assert.equal(await status(none), 401);
+    assert.equal(await statusOf(none), 401);
     const right = method === "client_secret_basic"
       ? await server.form("/token", parameters, basic(client.clientSecret!))
       : await server.form("/token", {
@@ -542,7 +535,7 @@ for (const method of ["client_secret_basic", "client_secret_post"]) {
         client_id: client.clientId,
         client_secret: client.clientSecret!,
       });
-    assert.equal(await status(right), 200);
+    assert.equal(await statusOf(right), 200);
   });
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { oauthError, statusOf } from "../../kit/answer.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -25,11 +26,12 @@ for (
 
 Deno.test("GET /.well-known/oauth-protected-resource refuses a sid that is none", async () => {
   await using server = await startOAuthServer();
-  const response = await server.fetch(
-    "/.well-known/oauth-protected-resource?sid=a%20b",
+  assert.equal(
+    await oauthError(server.fetch(
+      "/.well-known/oauth-protected-resource?sid=a%20b",
+    )),
+    "400 invalid_request",
   );
-  assert.equal(response.status, 400);
-  assert.equal((await response.json()).error, "invalid_request");
 });
 
 Deno.test("a challenge passes the sid of the address on, and nothing that is none", async () => {
@@ -73,9 +75,10 @@ for (
 
 Deno.test("GET /.well-known/openid-configuration is not there: half of one breaks clients", async () => {
   await using server = await startOAuthServer();
-  const response = await server.fetch("/.well-known/openid-configuration");
-  assert.equal(response.status, 404);
-  await response.body?.cancel();
+  assert.equal(
+    await statusOf(server.fetch("/.well-known/openid-configuration")),
+    404,
+  );
 });
 
 Deno.test("metadata names documents as supported only when they are", async () => {

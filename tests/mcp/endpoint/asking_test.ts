@@ -9,7 +9,7 @@ import {
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { REPLY_SECONDS } from "../../../src/store/replies.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { Events, resultOf } from "../../kit/answer.ts";
+import { Events, resultOf, statusOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer, type TestSession } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
@@ -225,18 +225,21 @@ for (const [bytes, isRead] of [[16_384, true], [16_385, false]] as const) {
         controller.close();
       },
     }, { highWaterMark: 0 });
-    const response = await server.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${mintCredential("access_token", newGrantId())}`,
-        "content-type": "application/json",
-        "content-length": String(bytes),
-        "mcp-session-id": "x",
-      },
-      body,
-    });
-    assert.equal(response.status, 401);
-    await response.body?.cancel();
+    assert.equal(
+      await statusOf(server.fetch("/mcp", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${
+            mintCredential("access_token", newGrantId())
+          }`,
+          "content-type": "application/json",
+          "content-length": String(bytes),
+          "mcp-session-id": "x",
+        },
+        body,
+      })),
+      401,
+    );
     assert.equal(wasRead, isRead);
   });
 }

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { service } from "../../../src/authoring/service.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { resultOf } from "../../kit/answer.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { recordLog } from "../../kit/log.ts";
 import {
   type ServerOptions,
@@ -68,10 +68,10 @@ Deno.test("a durable tool gives its result to clients with tasks and without", a
     "completed",
   );
   assert.equal(task.result.content[0].text, "3");
-  const { content } = await resultOf(
-    server.call("tools/call", { name: "add", ...call }),
+  assert.equal(
+    await textOf(server.call("tools/call", { name: "add", ...call })),
+    "3",
   );
-  assert.equal(content[0].text, "3");
 });
 
 /** Two servers on one database, as two processes are; the first may stop. */
@@ -84,21 +84,20 @@ async function withPair(
   }) => Promise<void>,
   later: ServerOptions = {},
 ): Promise<void> {
-  await withKv(async (kv) => {
-    const first = await startServer({ ...options, kv });
-    await using second = await startServer({ ...options, ...later, kv });
-    let isStopped = false;
-    const stop = async () => {
-      if (isStopped) return;
-      isStopped = true;
-      await first[Symbol.asyncDispose]();
-    };
-    try {
-      await run({ first, second, stop });
-    } finally {
-      await stop();
-    }
-  });
+  using kv = await Deno.openKv(":memory:");
+  const first = await startServer({ ...options, kv });
+  await using second = await startServer({ ...options, ...later, kv });
+  let isStopped = false;
+  const stop = async () => {
+    if (isStopped) return;
+    isStopped = true;
+    await first[Symbol.asyncDispose]();
+  };
+  try {
+    await run({ first, second, stop });
+  } finally {
+    await stop();
+  }
 }
 
 Deno.test("work goes on in another process when its own stops, and does no kept step again", async () => {
@@ -310,24 +309,23 @@ Deno.test("work whose tool a process does not know stays for those who do", asyn
   }, { tools: [meet] });
 });
 
-Deno.test("durable work keeps no long text that its tool never looks at", () =>
-  withKv(async (kv) => {
-    const later = tool({
-      name: "later",
-      task: durable,
-      input: z.object({ n: z.int() }),
-      run: async (_input, { sleep }) => {
-        await sleep("for weeks", 80 * 24 * 3600);
-        return "done";
-      },
-    });
-    await using server = await startServer({ tools: [later], kv });
-    const response = await server.call("tools/call", {
-      name: "later",
-      arguments: { n: 1, note: "a".repeat(3_000_000) },
-    }, { capabilities });
-    assert.equal(response.status, 413);
-    assert.match(await response.text(), /begins with at most 262144 char/);
-    const kept = await Array.fromAsync(kv.list({ prefix: ["text"] }));
-    assert.deepEqual(kept, []);
-  }));
+test.inMemory("durable work keeps no long text that its tool never looks at", async ({ kv }) => {
+  const later = tool({
+    name: "later",
+    task: durable,
+    input: z.object({ n: z.int() }),
+    run: async (_input, { sleep }) => {
+      await sleep("for weeks", 80 * 24 * 3600);
+      return "done";
+    },
+  });
+  await using server = await startServer({ tools: [later], kv });
+  const response = await server.call("tools/call", {
+    name: "later",
+    arguments: { n: 1, note: "a".repeat(3_000_000) },
+  }, { capabilities });
+  assert.equal(response.status, 413);
+  assert.match(await response.text(), /begins with at most 262144 char/);
+  const kept = await Array.fromAsync(kv.list({ prefix: ["text"] }));
+  assert.deepEqual(kept, []);
+});

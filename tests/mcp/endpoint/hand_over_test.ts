@@ -1,9 +1,9 @@
 /** Calls that take long and become tasks, for clients that know none. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { refusal, resultOf } from "../../kit/answer.ts";
+import { refusal, resultOf, textOf } from "../../kit/answer.ts";
 import {
   callerOf,
   GENERATIONS,
@@ -15,104 +15,97 @@ import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 
 for (const generation of GENERATIONS) {
-  Deno.test(`a long call of ${generation} is answered how far it is, and task_status gives the tool's own result anywhere`, () =>
-    withKv(async (kv) => {
-      using time = new FakeTime();
-      const led = new Led();
-      await using first = await startServer({ tools: [led.tool], kv });
-      await using second = await startServer({ tools: [led.tool], kv });
-      const caller = await callerOf(first, generation);
-      assert.deepEqual(await caller.list(), [
-        "led",
-        "task_status",
-        "task_cancel",
-      ]);
-      const answer = caller.call("led");
-      const { progress, log } = await led.started.promise;
-      await progress(3, 9, "indexing");
-      time.tick(45);
-      const handed = await resultOf(answer);
-      const [{ text }] = handed.content;
-      assert.match(text, /still runs: 3 of 9: indexing\. .*task_status/);
-      // Or clients would miss the structured content.
-      assert.deepEqual([handed.isError, handed.structuredContent], [
-        true,
-        undefined,
-      ]);
-      assert.match(text, /^Nothing has failed\. /);
+  test.inMemory(`a long call of ${generation} is answered how far it is, and task_status gives the tool's own result anywhere`, async ({ kv }) => {
+    using time = new FakeTime();
+    const led = new Led();
+    await using first = await startServer({ tools: [led.tool], kv });
+    await using second = await startServer({ tools: [led.tool], kv });
+    const caller = await callerOf(first, generation);
+    assert.deepEqual(await caller.list(), [
+      "led",
+      "task_status",
+      "task_cancel",
+    ]);
+    const answer = caller.call("led");
+    const { progress, log } = await led.started.promise;
+    await progress(3, 9, "indexing");
+    time.tick(45);
+    const handed = await resultOf(answer);
+    const [{ text }] = handed.content;
+    assert.match(text, /still runs: 3 of 9: indexing\. .*task_status/);
+    // Or clients would miss the structured content.
+    assert.deepEqual([handed.isError, handed.structuredContent], [
+      true,
+      undefined,
+    ]);
+    assert.match(text, /^Nothing has failed\. /);
 
-      const other = await callerOf(second, generation);
-      const taskId = taskIdOf(handed);
-      const status = other.call("task_status", { taskId });
-      await log("info", "dropped");
-      await progress(4, 9);
-      await until(() => second.app.running === 1);
+    const other = await callerOf(second, generation);
+    const taskId = taskIdOf(handed);
+    const status = other.call("task_status", { taskId });
+    await log("info", "dropped");
+    await progress(4, 9);
+    await until(() => second.app.running === 1);
+    time.tick(25);
+    const told = await resultOf(status);
+    assert.equal(told.isError, undefined);
+    assert.match(
+      told.content[0].text,
+      /^The tool still runs: [34] of 9.* task_status again/,
+    );
+
+    const last = other.call("task_status", { taskId });
+    led.end.resolve(7);
+    const { content, structuredContent, isError, _meta } = await resultOf(last);
+    assert.deepEqual([structuredContent, isError, _meta.own], [
+      { n: 7 },
+      undefined,
+      1,
+    ]);
+    assert.equal(content[0].text, '{"n":7}');
+    await until(() => first.app.running === 0);
+  });
+
+  test.inMemory(`progress after the hand-over of a call of ${generation} reaches the status, to the last`, async ({ kv }) => {
+    using time = new FakeTime();
+    const led = new Led();
+    await using server = await startServer({ tools: [led.tool], kv });
+    const caller = await callerOf(server, generation);
+    const { context, taskId } = await handOver(caller, led, time);
+    for (let n = 1; n <= 5; n++) await context.progress(n, 9);
+    const status = async () => {
+      const telling = caller.call("task_status", { taskId });
+      await until(() => server.app.running > 1);
       time.tick(25);
-      const told = await resultOf(status);
-      assert.equal(told.isError, undefined);
-      assert.match(
-        told.content[0].text,
-        /^The tool still runs: [34] of 9.* task_status again/,
-      );
+      return (await resultOf(telling)).content[0].text;
+    };
+    await until(async () => /5 of 9\./.test(await status()));
+    led.end.resolve(1);
+    await until(() => server.app.running === 0);
+  });
 
-      const last = other.call("task_status", { taskId });
-      led.end.resolve(7);
-      const { content, structuredContent, isError, _meta } = await resultOf(
-        last,
-      );
-      assert.deepEqual([structuredContent, isError, _meta.own], [
-        { n: 7 },
-        undefined,
-        1,
-      ]);
-      assert.equal(content[0].text, '{"n":7}');
-      await until(() => first.app.running === 0);
-    }));
-
-  Deno.test(`progress after the hand-over of a call of ${generation} reaches the status, to the last`, () =>
-    withKv(async (kv) => {
-      using time = new FakeTime();
-      const led = new Led();
-      await using server = await startServer({ tools: [led.tool], kv });
-      const caller = await callerOf(server, generation);
-      const { context, taskId } = await handOver(caller, led, time);
-      for (let n = 1; n <= 5; n++) await context.progress(n, 9);
-      const status = async () => {
-        const telling = caller.call("task_status", { taskId });
-        await until(() => server.app.running > 1);
-        time.tick(25);
-        return (await resultOf(telling)).content[0].text;
-      };
-      await until(async () => /5 of 9\./.test(await status()));
-      led.end.resolve(1);
-      await until(() => server.app.running === 0);
-    }));
-
-  Deno.test(`task_cancel ends a call of ${generation} that was handed over, from any server`, () =>
-    withKv(async (kv) => {
-      using time = new FakeTime();
-      const led = new Led();
-      await using first = await startServer({ tools: [led.tool], kv });
-      await using second = await startServer({ tools: [led.tool], kv });
-      const caller = await callerOf(first, generation);
-      const { taskId } = await handOver(caller, led, time);
-      const other = await callerOf(second, generation);
-      const cancel = async () => {
-        const { content } = await resultOf(
-          other.call("task_cancel", { taskId }),
-        );
-        return content[0].text;
-      };
-      assert.equal(await cancel(), "The task is cancelled.");
-      assert.equal(await led.stopped.promise, "The task has ended");
-      assert.match(await cancel(), /had ended before/);
-      const told = await resultOf(caller.call("task_status", { taskId }));
-      assert.deepEqual([told.isError, told.content[0].text], [
-        true,
-        "The task was cancelled.",
-      ]);
-      await until(() => first.app.running === 0);
-    }));
+  test.inMemory(`task_cancel ends a call of ${generation} that was handed over, from any server`, async ({ kv }) => {
+    using time = new FakeTime();
+    const led = new Led();
+    await using first = await startServer({ tools: [led.tool], kv });
+    await using second = await startServer({ tools: [led.tool], kv });
+    const caller = await callerOf(first, generation);
+    const { taskId } = await handOver(caller, led, time);
+    const other = await callerOf(second, generation);
+    const cancel = async () => {
+      const { content } = await resultOf(other.call("task_cancel", { taskId }));
+      return content[0].text;
+    };
+    assert.equal(await cancel(), "The task is cancelled.");
+    assert.equal(await led.stopped.promise, "The task has ended");
+    assert.match(await cancel(), /had ended before/);
+    const told = await resultOf(caller.call("task_status", { taskId }));
+    assert.deepEqual([told.isError, told.content[0].text], [
+      true,
+      "The task was cancelled.",
+    ]);
+    await until(() => first.app.running === 0);
+  });
 
   Deno.test(`the server's own tools say to ${generation} what is wrong with an ID`, async () => {
     await using server = await startServer({ tools: [new Led().tool] });
@@ -132,38 +125,35 @@ for (const generation of GENERATIONS) {
     }
   });
 
-  Deno.test(`a tool that is always a task begins as one for a client of ${generation} without tasks`, () =>
-    withKv(async (kv) => {
-      using time = new FakeTime();
-      const led = new Led({ task: "required" });
-      const quick = tool({ name: "quick", task: "required", run: () => "now" });
-      const tools = [led.tool, quick];
-      await using server = await startServer({ tools, kv });
-      const caller = await callerOf(server, generation);
-      assert.equal((await caller.list()).includes("led"), true);
-      const { content } = await resultOf(caller.call("quick"));
-      assert.equal(content[0].text, "now");
-      const { taskId } = await handOver(caller, led, time);
-      led.end.resolve(3);
-      const told = await resultOf(caller.call("task_status", { taskId }));
-      assert.deepEqual(told.structuredContent, { n: 3 });
-    }));
+  test.inMemory(`a tool that is always a task begins as one for a client of ${generation} without tasks`, async ({ kv }) => {
+    using time = new FakeTime();
+    const led = new Led({ task: "required" });
+    const quick = tool({ name: "quick", task: "required", run: () => "now" });
+    const tools = [led.tool, quick];
+    await using server = await startServer({ tools, kv });
+    const caller = await callerOf(server, generation);
+    assert.equal((await caller.list()).includes("led"), true);
+    assert.equal(await textOf(caller.call("quick")), "now");
+    const { taskId } = await handOver(caller, led, time);
+    led.end.resolve(3);
+    const told = await resultOf(caller.call("task_status", { taskId }));
+    assert.deepEqual(told.structuredContent, { n: 3 });
+  });
 
-  Deno.test(`a call of ${generation} that is never handed over waits in its request`, () =>
-    withKv(async (kv) => {
-      using time = new FakeTime();
-      const led = new Led({ handOver: 0 });
-      await using server = await startServer({ tools: [led.tool], kv });
-      const caller = await callerOf(server, generation);
-      assert.deepEqual(await caller.list(), ["led"]);
-      const answer = caller.call("led");
-      await led.started.promise;
-      time.tick(1000);
-      led.end.resolve(9);
-      assert.deepEqual((await resultOf(answer)).structuredContent, { n: 9 });
-      for (const name of ["task_status", "task_cancel"]) {
-        const asked = caller.call(name, { taskId: "x" });
-        assert.equal(await refusal(asked), "200 -32602");
-      }
-    }));
+  test.inMemory(`a call of ${generation} that is never handed over waits in its request`, async ({ kv }) => {
+    using time = new FakeTime();
+    const led = new Led({ handOver: 0 });
+    await using server = await startServer({ tools: [led.tool], kv });
+    const caller = await callerOf(server, generation);
+    assert.deepEqual(await caller.list(), ["led"]);
+    const answer = caller.call("led");
+    await led.started.promise;
+    time.tick(1000);
+    led.end.resolve(9);
+    assert.deepEqual((await resultOf(answer)).structuredContent, { n: 9 });
+    for (const name of ["task_status", "task_cancel"]) {
+      const asked = caller.call(name, { taskId: "x" });
+      assert.equal(await refusal(asked), "200 -32602");
+    }
+  });
 }

@@ -7,7 +7,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { REQUEST_STATE_SECONDS } from "../../../src/mcp/wire/request_state.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
-import { messagesOf, refusal, resultOf } from "../../kit/answer.ts";
+import { messagesOf, refusal, resultOf, textOf } from "../../kit/answer.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";
 
 const NAME = z.object({ name: z.string() });
@@ -134,14 +134,16 @@ Deno.test("questions asked side by side go out together", async () => {
     ) => [key, method]),
     [["elicitation-1", "elicitation/create"], ["roots-2", "roots/list"]],
   );
-  const { content } = await resultOf(round(server, "both", {
-    requestState,
-    inputResponses: {
-      "elicitation-1": { action: "decline" },
-      "roots-2": { roots: [] },
-    },
-  }));
-  assert.equal(content[0].text, "decline 0");
+  assert.equal(
+    await textOf(round(server, "both", {
+      requestState,
+      inputResponses: {
+        "elicitation-1": { action: "decline" },
+        "roots-2": { roots: [] },
+      },
+    })),
+    "decline 0",
+  );
 });
 
 Deno.test("a missing answer is asked again, the others are kept", async () => {
@@ -152,11 +154,13 @@ Deno.test("a missing answer is asked again, the others are kept", async () => {
     inputResponses: { "elicitation-1": ADA, unknown: ADA },
   }));
   assert.deepEqual(Object.keys(second.inputRequests), ["roots-2"]);
-  const { content } = await resultOf(round(server, "both", {
-    requestState: second.requestState,
-    inputResponses: { "roots-2": { roots: [] } },
-  }));
-  assert.equal(content[0].text, "accept 0");
+  assert.equal(
+    await textOf(round(server, "both", {
+      requestState: second.requestState,
+      inputResponses: { "roots-2": { roots: [] } },
+    })),
+    "accept 0",
+  );
 });
 
 Deno.test("prompts and resources may ask too", async () => {
@@ -390,8 +394,10 @@ Deno.test("a single-use tool takes no answers without a state", async () => {
 Deno.test("a tool may take answers that its client knew beforehand", async () => {
   await using server = await start();
   const inputResponses = { name: ADA, age: AGED };
-  const { content } = await resultOf(round(server, "meet", { inputResponses }));
-  assert.equal(content[0].text, "Hello Ada, 36");
+  assert.equal(
+    await textOf(round(server, "meet", { inputResponses })),
+    "Hello Ada, 36",
+  );
 });
 
 Deno.test("other methods look at no state", async () => {

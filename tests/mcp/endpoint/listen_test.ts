@@ -24,9 +24,7 @@ const touch = tool({
 const DEFINITIONS = {
   tools: [touch],
   prompts: [prompt({ name: "p", get: () => "" })],
-  resources: [
-    resource({ uri: "notes://{id}", name: "note", read: () => "" }),
-  ],
+  resources: [resource({ uri: "notes://{id}", name: "note", read: () => "" })],
 };
 
 function start(kv?: Deno.Kv) {

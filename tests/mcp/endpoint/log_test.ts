@@ -6,7 +6,7 @@ import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import type { Definitions } from "../../../src/mcp/catalogue/compiled_definitions.ts";
-import { messagesOf, outcome, resultOf } from "../../kit/answer.ts";
+import { messagesOf, outcome, resultOf, statusOf } from "../../kit/answer.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 import { shortClientId } from "../../../src/auth/rules/client_id.ts";
@@ -82,12 +82,7 @@ Deno.test("a request's event names the person, the client, the grant and the doo
       door,
     ]),
     [
-      [
-        "github:42",
-        shortClientId(client.clientId),
-        grant.value.id,
-        "oauth",
-      ],
+      ["github:42", shortClientId(client.clientId), grant.value.id, "oauth"],
       ["operator", undefined, undefined, "bearer"],
     ],
   );
@@ -224,9 +219,7 @@ Deno.test("what is refused before its method is told where it came from, to who 
       },
     });
     for (const method of ["POST", "DELETE"]) {
-      const response = await send(server, method);
-      assert.equal(response.status, 401);
-      await response.body?.cancel();
+      assert.equal(await statusOf(send(server, method)), 401);
     }
     const told = events.map(({ properties: { reference: _, ...rest } }) =>
       rest
@@ -279,9 +272,7 @@ Deno.test("a database that fails is told once a second with its cause, however m
     time.tick(2);
     for (let id = 0; id < 6; id++) {
       if (id === 3) time.tick(1);
-      const response = await session.request("ping", {}, id);
-      assert.equal(response.status, 503);
-      await response.body?.cancel();
+      assert.equal(await statusOf(session.request("ping", {}, id)), 503);
     }
   } finally {
     state.isUp = true;

@@ -7,7 +7,14 @@ import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { initialize, rpc } from "../../kit/message.ts";
-import { messagesOf, outcome, refusal, resultOf } from "../../kit/answer.ts";
+import {
+  messagesOf,
+  outcome,
+  refusal,
+  resultOf,
+  statusOf,
+  textOf,
+} from "../../kit/answer.ts";
 import { startServer } from "../../kit/server.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
@@ -126,20 +133,23 @@ Deno.test("a foreign Origin is 403 on every verb", async () => {
     "mcp-session-id": session.id,
   };
   for (const method of ["POST", "GET", "DELETE"]) {
-    const response = await server.fetch("/mcp", { method, headers });
-    assert.equal(response.status, 403, method);
-    await response.body?.cancel();
+    assert.equal(
+      await statusOf(server.fetch("/mcp", { method, headers })),
+      403,
+      method,
+    );
   }
   assert.deepEqual(await resultOf(session.post(PING)), {});
 });
 
 Deno.test("a foreign Host is 403 on a server that is bound to loopback", async () => {
   await using server = await start();
-  const response = await server.post(initialize("2025-11-25"), {
-    host: "evil.example",
-  });
-  assert.equal(response.status, 403);
-  await response.body?.cancel();
+  assert.equal(
+    await statusOf(server.post(initialize("2025-11-25"), {
+      host: "evil.example",
+    })),
+    403,
+  );
 });
 
 Deno.test("a caller without credentials learns nothing but that", async () => {
@@ -274,8 +284,10 @@ Deno.test("arguments and a cursor of null count as none", async () => {
   await using server = await start();
   const session = await server.openSession();
   const params = { name: "add", arguments: null };
-  const result = await resultOf(session.request("tools/call", params));
-  assert.match(result.content[0].text, /a: .*number/);
+  assert.match(
+    await textOf(session.request("tools/call", params)),
+    /a: .*number/,
+  );
   const listed = session.request("tools/list", { cursor: null });
   assert.ok((await resultOf(listed)).tools.length > 0);
 });

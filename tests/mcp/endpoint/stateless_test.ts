@@ -11,6 +11,7 @@ import {
   outcome,
   refusal,
   resultOf,
+  textOf,
 } from "../../kit/answer.ts";
 import { rpc, statelessMeta } from "../../kit/message.ts";
 import { startServer } from "../../kit/server.ts";
@@ -187,8 +188,10 @@ for (const missing of ["mcp-protocol-version", "mcp-method", "mcp-name"]) {
 Deno.test("an encoded name is decoded before it is compared", async () => {
   await using server = await start();
   const headers = { "mcp-name": `=?base64?${btoa("greet")}?=` };
-  const result = await resultOf(server.call("tools/call", GREET, { headers }));
-  assert.equal(result.content[0].text, "Hello, Ada");
+  assert.equal(
+    await textOf(server.call("tools/call", GREET, { headers })),
+    "Hello, Ada",
+  );
 });
 
 Deno.test("x-mcp-header arguments must be repeated in their headers", async () => {

@@ -352,9 +352,7 @@ Deno.test("the log names a task where it begins, and tells under that name how i
     const more = name === "build" ? { arguments: { n: 1 } } : {};
     const { taskId } = await resultOf(call(server, name, more));
     if (outcome === "cancelled") {
-      await resultOf(
-        server.call("tasks/cancel", { taskId }, { capabilities }),
-      );
+      await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
     }
     await until(() => told("Task", taskId) !== undefined);
     assert.deepEqual(told("Request", taskId), [name, "ok"]);

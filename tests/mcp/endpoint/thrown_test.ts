@@ -67,9 +67,7 @@ for (const [what, [make, words]] of Object.entries(THROWN)) {
           tool({ name: "tool", run: fail }),
           tool({ name: "task", task: "required", run: fail }),
         ],
-        prompts: [
-          prompt({ name: "prompt", get: fail }),
-        ],
+        prompts: [prompt({ name: "prompt", get: fail })],
         resources: [
           resource({ name: "resource", uri: "x://y", read: fail }),
           resource({

@@ -50,10 +50,7 @@ for (
     assert.equal(name(caller, "10.1.2.3", forwarded), one);
     assert.notEqual(name(caller, "203.0.113.9", forwarded), one);
     // A household has a /64 of its own.
-    assert.equal(
-      name(caller, "2001:db8::1"),
-      name(caller, "2001:db8::ffff"),
-    );
+    assert.equal(name(caller, "2001:db8::1"), name(caller, "2001:db8::ffff"));
   });
 }
 

@@ -53,10 +53,7 @@ Deno.test("request() has one question too many refused, until one is answered or
   const { call, asked } = oneCall();
   const response = call.response.response;
   const first = call.request("roots/list", {});
-  await assert.rejects(
-    call.request("roots/list", {}),
-    /questions at a time/,
-  );
+  await assert.rejects(call.request("roots/list", {}), /questions at a time/);
   await settled();
   assert.equal(asked.length, 1);
   await (await response).body!.cancel();

@@ -139,10 +139,7 @@ Deno.test("what an author's tool must not give back is explained to the author",
         tool({ name: "add", output, run: () => ({}) as { sum: number } }),
         /^tool add broke its output schema$/,
       ],
-      [
-        tool({ name: "add", run: () => 7n as unknown as string }),
-        /^tool add /,
-      ],
+      [tool({ name: "add", run: () => 7n as unknown as string }), /^tool add /],
     ] as const
   ) {
     const one = new OneCall(wrong as Tool);

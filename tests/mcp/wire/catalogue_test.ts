@@ -246,10 +246,7 @@ for (const handOver of [-1, NaN, Infinity]) {
     const words = /handOver must be a number of seconds/;
     const tools = [tool({ name: "t", handOver, run })];
     assert.throws(() => compileCatalogue({ tools }, { serverInfo }), words);
-    assert.throws(
-      () => compileCatalogue({}, { serverInfo, handOver }),
-      words,
-    );
+    assert.throws(() => compileCatalogue({}, { serverInfo, handOver }), words);
   });
 }
 

@@ -225,9 +225,7 @@ Deno.test("a header that is missing or differs is told with what was seen and wh
 Deno.test("a refusal repeats no more of a header than fits, and nothing that cannot be seen", () => {
   const name = `=?base64?${btoa("\u0007\x9b" + "x".repeat(5000))}?=`;
   const override = "=?base64?4oCu?=";
-  for (
-    const [value, shown] of [[name, /"…/], [override, /u202e/]] as const
-  ) {
+  for (const [value, shown] of [[name, /"…/], [override, /u202e/]] as const) {
     assert.throws(
       () => check(CALL, { "mcp-name": value }),
       ({ message }: Error) =>

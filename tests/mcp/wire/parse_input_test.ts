@@ -34,11 +34,7 @@ const SHAPES: Record<
   [schema: (item: z.ZodType) => z.ZodType, value: unknown, path: string]
 > = {
   "an array": [(item) => z.array(item), many("wrong"), ""],
-  "a record": [
-    (item) => z.record(z.string(), item),
-    { ...many("wrong") },
-    "",
-  ],
+  "a record": [(item) => z.record(z.string(), item), { ...many("wrong") }, ""],
   "what is read later and made into something else": [
     (item) => z.lazy(() => z.array(item)).transform((list) => list.length),
     many("wrong"),

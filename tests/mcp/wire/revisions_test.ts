@@ -30,9 +30,7 @@ Deno.test("isSessionRevision() leaves out the stateless one", () => {
 });
 
 Deno.test("negotiateRevision() gives what was asked for if it has sessions", () => {
-  for (
-    const name of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-  ) {
+  for (const name of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
     assert.equal(negotiateRevision(name), name);
   }
 });

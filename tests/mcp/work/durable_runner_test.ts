@@ -8,7 +8,7 @@ import {
 import { Database } from "../../../src/store/database.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { silentLogger } from "../../kit/log.ts";
 
 const RUN = { tool: "report", scopes: [], keep: 60, caller: ANONYMOUS };
@@ -32,31 +32,27 @@ const RESUMED = {
   },
 } as unknown as Resumed;
 
-Deno.test("look() waits for the database between taking a run and its work", () =>
-  withKv(async (kv) => {
-    const database = new Database(kv);
-    const tasks = taskStore(database);
-    const { hold } = await tasks.createDurable("t", RUN, BEGINNING, "list");
-    await taskRunStore(database).park(hold, database.now(), []);
-    let reads = 0;
-    let deaths: number | undefined;
-    const runner = new DurableRunner(
-      database,
-      tasks,
-      silentLogger,
-      ({ run }) => {
-        // The database stands still just after the turn was taken.
-        if (++reads === 1) return Promise.reject(new StorageError());
-        deaths = run.deaths;
-        return Promise.resolve(RESUMED);
-      },
-    );
-    await runner.wake();
-    assert.deepEqual([reads, deaths], [2, 0]);
-    assert.equal(
-      (await tasks.find("t", ANONYMOUS.binding))?.status,
-      "completed",
-    );
-    await runner.stop();
-    await database.idle();
-  }));
+test.inMemory("look() waits for the database between taking a run and its work", async ({ kv }) => {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const { hold } = await tasks.createDurable("t", RUN, BEGINNING, "list");
+  await taskRunStore(database).park(hold, database.now(), []);
+  let reads = 0;
+  let deaths: number | undefined;
+  const runner = new DurableRunner(
+    database,
+    tasks,
+    silentLogger,
+    ({ run }) => {
+      // The database stands still just after the turn was taken.
+      if (++reads === 1) return Promise.reject(new StorageError());
+      deaths = run.deaths;
+      return Promise.resolve(RESUMED);
+    },
+  );
+  await runner.wake();
+  assert.deepEqual([reads, deaths], [2, 0]);
+  assert.equal((await tasks.find("t", ANONYMOUS.binding))?.status, "completed");
+  await runner.stop();
+  await database.idle();
+});

@@ -10,7 +10,7 @@ import { waitForMoment } from "../../../src/mcp/work/moments.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS, waitStore } from "../../../src/store/waits.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
@@ -109,118 +109,109 @@ function hooksOn(kv: Deno.Kv) {
     kv,
     routes(app, { answer }) {
       app.post("/paid/:token", async (c) => {
-        const isTaken = await answer(
-          c.req.param("token"),
-          await c.req.json(),
-        );
+        const isTaken = await answer(c.req.param("token"), await c.req.json());
         return c.body(null, isTaken ? 204 : 404);
       });
     },
   });
 }
 
-Deno.test("wait() gives what the first webhook says, as data, and no other is taken", () =>
-  withKv(async (kv) => {
-    await using server = await hooksOn(kv);
-    const { run, tokens, told, waits } = workOn(kv);
-    const paid = run();
-    await until(() => tokens.length === 1);
-    assert.match(tokens[0], /^[\w-]{43}$/);
-    await until(() => told.length === 1);
-    const post = async (token: string, data: unknown) => {
-      const { status } = await server.fetch(`/paid/${token}`, {
-        method: "POST",
-        body: JSON.stringify(data),
-      });
-      return status;
-    };
-    assert.equal(await post("a".repeat(43), { paid: false }), 404);
-    const data = { paid: true, __proto__: { x: 1 }, constructor: "c" };
-    const answers = await Promise.all([
-      post(tokens[0], data),
-      post(tokens[0], data),
-    ]);
-    assert.deepEqual(answers.sort(), [204, 404]);
-    assert.deepEqual(await paid, JSON.parse(JSON.stringify(data)));
-    assert.equal(await post(tokens[0], data), 404);
-    // Nothing of it is left.
-    assert.deepEqual(await waits.listKept(ANONYMOUS.subject), []);
-  }));
-
-Deno.test("wait() refuses an answer that is too long, and waits on", () =>
-  withKv(async (kv) => {
-    await using server = await hooksOn(kv);
-    const { run, tokens, waits } = workOn(kv);
-    const paid = run();
-    await until(() => tokens.length === 1);
-    const { status } = await server.fetch(`/paid/${tokens[0]}`, {
+test.inMemory("wait() gives what the first webhook says, as data, and no other is taken", async ({ kv }) => {
+  await using server = await hooksOn(kv);
+  const { run, tokens, told, waits } = workOn(kv);
+  const paid = run();
+  await until(() => tokens.length === 1);
+  assert.match(tokens[0], /^[\w-]{43}$/);
+  await until(() => told.length === 1);
+  const post = async (token: string, data: unknown) => {
+    const { status } = await server.fetch(`/paid/${token}`, {
       method: "POST",
-      body: JSON.stringify("a".repeat(WAIT_CHARACTERS)),
+      body: JSON.stringify(data),
     });
-    assert.equal(status, 413);
-    await assert.rejects(waits.tell(tokens[0], undefined), TypeError);
-    await waits.tell(tokens[0], null);
-    assert.equal(await paid, null);
-  }));
+    return status;
+  };
+  assert.equal(await post("a".repeat(43), { paid: false }), 404);
+  const data = { paid: true, __proto__: { x: 1 }, constructor: "c" };
+  const answers = await Promise.all([
+    post(tokens[0], data),
+    post(tokens[0], data),
+  ]);
+  assert.deepEqual(answers.sort(), [204, 404]);
+  assert.deepEqual(await paid, JSON.parse(JSON.stringify(data)));
+  assert.equal(await post(tokens[0], data), 404);
+  // Nothing of it is left.
+  assert.deepEqual(await waits.listKept(ANONYMOUS.subject), []);
+});
 
-Deno.test("wait() finds the answer that came while no process ran, with the same token", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const { run, tokens, steps, waits } = workOn(kv);
-    // A process that dies before it has kept that the checkout is open.
-    steps.diesIn = "wait paid: open";
-    run();
-    await until(() => tokens.length === 1);
-    steps.diesIn = "wait paid: end";
-    run();
-    await until(() => tokens.length === 2);
-    assert.equal(tokens[1], tokens[0]);
-    assert.equal(await waits.tell(tokens[0], { n: 1 }), true);
-    // It dies again, and the time is over before anyone goes on.
-    await until(() => steps.deaths === 2);
-    time.tick(7200 * 3);
-    steps.diesIn = undefined;
-    assert.deepEqual(await run(), { n: 1 });
-    // Another replay has it from its steps.
-    assert.deepEqual(await run(), { n: 1 });
-    assert.equal(tokens.length, 2);
-  }));
+test.inMemory("wait() refuses an answer that is too long, and waits on", async ({ kv }) => {
+  await using server = await hooksOn(kv);
+  const { run, tokens, waits } = workOn(kv);
+  const paid = run();
+  await until(() => tokens.length === 1);
+  const { status } = await server.fetch(`/paid/${tokens[0]}`, {
+    method: "POST",
+    body: JSON.stringify("a".repeat(WAIT_CHARACTERS)),
+  });
+  assert.equal(status, 413);
+  await assert.rejects(waits.tell(tokens[0], undefined), TypeError);
+  await waits.tell(tokens[0], null);
+  assert.equal(await paid, null);
+});
 
-Deno.test("wait() gives undefined when its time is over, and what comes later is not taken", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const { run, tokens, steps, waits } = workOn(kv);
-    const paid = run();
-    await until(() => steps.kept.size === 1);
-    time.tick(7200);
-    steps.wake();
-    assert.equal(await paid, undefined);
-    assert.equal(await waits.tell(tokens[0], { late: true }), false);
-    assert.equal(await run(), undefined);
-  }));
+test.inMemory("wait() finds the answer that came while no process ran, with the same token", async ({ kv }) => {
+  using time = new FakeTime();
+  const { run, tokens, steps, waits } = workOn(kv);
+  // A process that dies before it has kept that the checkout is open.
+  steps.diesIn = "wait paid: open";
+  run();
+  await until(() => tokens.length === 1);
+  steps.diesIn = "wait paid: end";
+  run();
+  await until(() => tokens.length === 2);
+  assert.equal(tokens[1], tokens[0]);
+  assert.equal(await waits.tell(tokens[0], { n: 1 }), true);
+  // It dies again, and the time is over before anyone goes on.
+  await until(() => steps.deaths === 2);
+  time.tick(7200 * 3);
+  steps.diesIn = undefined;
+  assert.deepEqual(await run(), { n: 1 });
+  // Another replay has it from its steps.
+  assert.deepEqual(await run(), { n: 1 });
+  assert.equal(tokens.length, 2);
+});
 
-Deno.test("wait() keeps two waits of a task, and two tasks, apart", () =>
-  withKv(async (kv) => {
-    const { run, tokens, waits } = workOn(kv);
-    const both = Promise.all([run("one"), run("two")]);
-    await until(() => tokens.length === 2);
-    const [one, two] = tokens;
-    await waits.tell(two, 2);
-    await waits.tell(one, 1);
-    assert.deepEqual((await both).toSorted(), [1, 2]);
-  }));
+test.inMemory("wait() gives undefined when its time is over, and what comes later is not taken", async ({ kv }) => {
+  using time = new FakeTime();
+  const { run, tokens, steps, waits } = workOn(kv);
+  const paid = run();
+  await until(() => steps.kept.size === 1);
+  time.tick(7200);
+  steps.wake();
+  assert.equal(await paid, undefined);
+  assert.equal(await waits.tell(tokens[0], { late: true }), false);
+  assert.equal(await run(), undefined);
+});
 
-Deno.test("no page shows a moment, and no token answers a page", () =>
-  withKv(async (kv) => {
-    const { run, tokens, waits } = workOn(kv);
-    const paid = run();
-    await until(() => tokens.length === 1);
-    const { subject } = ANONYMOUS;
-    assert.equal(await waits.find(tokens[0], subject), undefined);
-    assert.deepEqual(await waits.listOf(subject), []);
-    await waits.tell(tokens[0], "paid");
-    assert.equal(await paid, "paid");
-  }));
+test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({ kv }) => {
+  const { run, tokens, waits } = workOn(kv);
+  const both = Promise.all([run("one"), run("two")]);
+  await until(() => tokens.length === 2);
+  const [one, two] = tokens;
+  await waits.tell(two, 2);
+  await waits.tell(one, 1);
+  assert.deepEqual((await both).toSorted(), [1, 2]);
+});
+
+test.inMemory("no page shows a moment, and no token answers a page", async ({ kv }) => {
+  const { run, tokens, waits } = workOn(kv);
+  const paid = run();
+  await until(() => tokens.length === 1);
+  const { subject } = ANONYMOUS;
+  assert.equal(await waits.find(tokens[0], subject), undefined);
+  assert.deepEqual(await waits.listOf(subject), []);
+  await waits.tell(tokens[0], "paid");
+  assert.equal(await paid, "paid");
+});
 
 /** Durable work that waits for a payment, and its webhook. */
 function paying(tokens: string[], ends: string[] = []) {
@@ -258,49 +249,47 @@ async function taskOf(server: TestServer, taskId: string): Promise<Json> {
   return await resultOf(server.call("tasks/get", { taskId }, { capabilities }));
 }
 
-Deno.test("a webhook at another process ends the wait of a task that no process holds any more", () =>
-  withKv(async (kv) => {
-    const tokens: string[] = [];
-    const ends: string[] = [];
-    const first = await startServer({ ...paying(tokens, ends), kv });
-    await using second = await startServer({ ...paying(tokens), kv });
-    const { taskId } = await resultOf(
-      first.call("tools/call", { name: "pay" }, { capabilities }),
-    );
-    await until(async () =>
-      (await taskOf(first, taskId)).statusMessage === "Waits for the payment"
-    );
-    await until(() => first.app.running === 0);
-    await first[Symbol.asyncDispose]();
-    // The run that left its process learned nothing of that.
-    assert.deepEqual(ends, []);
-    const { status } = await second.fetch(`/paid/${tokens[0]}`, {
-      method: "POST",
-      body: JSON.stringify({ amount: 5 }),
-    });
-    assert.equal(status, 204);
-    let task: Json = {};
-    await until(async () => {
-      task = await taskOf(second, taskId);
-      return task.status === "completed";
-    });
-    assert.equal(task.result.content[0].text, '{"amount":5}');
-    assert.equal(tokens.length, 1);
-  }));
+test.inMemory("a webhook at another process ends the wait of a task that no process holds any more", async ({ kv }) => {
+  const tokens: string[] = [];
+  const ends: string[] = [];
+  const first = await startServer({ ...paying(tokens, ends), kv });
+  await using second = await startServer({ ...paying(tokens), kv });
+  const { taskId } = await resultOf(
+    first.call("tools/call", { name: "pay" }, { capabilities }),
+  );
+  await until(async () =>
+    (await taskOf(first, taskId)).statusMessage === "Waits for the payment"
+  );
+  await until(() => first.app.running === 0);
+  await first[Symbol.asyncDispose]();
+  // The run that left its process learned nothing of that.
+  assert.deepEqual(ends, []);
+  const { status } = await second.fetch(`/paid/${tokens[0]}`, {
+    method: "POST",
+    body: JSON.stringify({ amount: 5 }),
+  });
+  assert.equal(status, 204);
+  let task: Json = {};
+  await until(async () => {
+    task = await taskOf(second, taskId);
+    return task.status === "completed";
+  });
+  assert.equal(task.result.content[0].text, '{"amount":5}');
+  assert.equal(tokens.length, 1);
+});
 
-Deno.test("a webhook that comes at once finds the task at work", () =>
-  withKv(async (kv) => {
-    const tokens: string[] = [];
-    await using server = await startServer({ ...paying(tokens), kv });
-    const { taskId } = await resultOf(
-      server.call("tools/call", { name: "pay" }, { capabilities }),
-    );
-    await until(() => tokens.length === 1);
-    await server.fetch(`/paid/${tokens[0]}`, { method: "POST", body: "1" });
-    let task: Json = {};
-    await until(async () => {
-      task = await taskOf(server, taskId);
-      return task.status === "completed";
-    });
-    assert.equal(task.result.content[0].text, "1");
-  }));
+test.inMemory("a webhook that comes at once finds the task at work", async ({ kv }) => {
+  const tokens: string[] = [];
+  await using server = await startServer({ ...paying(tokens), kv });
+  const { taskId } = await resultOf(
+    server.call("tools/call", { name: "pay" }, { capabilities }),
+  );
+  await until(() => tokens.length === 1);
+  await server.fetch(`/paid/${tokens[0]}`, { method: "POST", body: "1" });
+  let task: Json = {};
+  await until(async () => {
+    task = await taskOf(server, taskId);
+    return task.status === "completed";
+  });
+  assert.equal(task.result.content[0].text, "1");
+});

@@ -13,7 +13,7 @@ import { recordLog, silentLogger } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { type Task, taskStore } from "../../../src/store/tasks.ts";
 import { until } from "../../kit/wait.ts";
-import { withKv } from "../../kit/databases.ts";
+import { test } from "../../kit/databases.ts";
 
 type Request = Parameters<TaskRunner["start"]>[0];
 
@@ -56,72 +56,69 @@ function runnerOn(kv: Deno.Kv, log = silentLogger) {
 /** A tool's work that ignores its signal. */
 const never = () => new Promise<never>(() => {});
 
-Deno.test("a task whose grant ends fails and says so, whatever its tool does", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    let isLive = true;
-    const ended: string[] = [];
-    const request = requestOf(() => isLive, ended);
-    const { taskId } = await runner.start(request, TOOL, never);
-    isLive = false;
-    await until(() => runner.size === 0);
-    assert.deepEqual(ended, ["stopped"]);
-    const task = await tasks.find(taskId, BINDING);
-    assert.deepEqual([task?.status, task?.outcome], ["failed", {
-      code: -32603,
-      message: "The permission for this task has ended, or is paused",
-    }]);
-    await database.idle();
-  }));
+test.inMemory("a task whose grant ends fails and says so, whatever its tool does", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  let isLive = true;
+  const ended: string[] = [];
+  const request = requestOf(() => isLive, ended);
+  const { taskId } = await runner.start(request, TOOL, never);
+  isLive = false;
+  await until(() => runner.size === 0);
+  assert.deepEqual(ended, ["stopped"]);
+  const task = await tasks.find(taskId, BINDING);
+  assert.deepEqual([task?.status, task?.outcome], ["failed", {
+    code: -32603,
+    message: "The permission for this task has ended, or is paused",
+  }]);
+  await database.idle();
+});
 
-Deno.test("a task goes on with the grant that used it last, and ends with that", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    let isLive = true;
-    let asked = 0;
-    const request = requestOf((grantId) => {
-      if (grantId !== "second") return false;
-      asked++;
-      return isLive;
-    });
-    const { taskId } = await runner.start(request, TOOL, never);
-    await tasks.use(taskId, { binding: BINDING, grantId: "second" });
-    await until(() => asked > 1);
-    assert.equal((await tasks.find(taskId, BINDING))?.status, "working");
-    isLive = false;
-    await until(() => runner.size === 0);
-    assert.equal((await tasks.find(taskId, BINDING))?.status, "failed");
-    await database.idle();
-  }));
+test.inMemory("a task goes on with the grant that used it last, and ends with that", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  let isLive = true;
+  let asked = 0;
+  const request = requestOf((grantId) => {
+    if (grantId !== "second") return false;
+    asked++;
+    return isLive;
+  });
+  const { taskId } = await runner.start(request, TOOL, never);
+  await tasks.use(taskId, { binding: BINDING, grantId: "second" });
+  await until(() => asked > 1);
+  assert.equal((await tasks.find(taskId, BINDING))?.status, "working");
+  isLive = false;
+  await until(() => runner.size === 0);
+  assert.equal((await tasks.find(taskId, BINDING))?.status, "failed");
+  await database.idle();
+});
 
-Deno.test("a task neither fails nor is lost because the database is away for a moment", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    const { end } = tasks;
-    let failures = 0;
-    const fail = () => {
-      failures++;
-      return Promise.reject(new StorageError());
-    };
-    tasks.setMessage = fail;
-    tasks.end = () => {
-      tasks.end = end;
-      return fail();
-    };
-    const { taskId } = await runner.start(
-      requestOf(() => true),
-      TOOL,
-      async ({ progress }) => {
-        await progress(1, 2, "Half of it");
-        return { content: [] };
-      },
-    );
-    await until(() => runner.size === 0);
-    assert.equal(failures, 2);
-    const { status, outcome } = (await tasks.find(taskId, BINDING))!;
-    assert.deepEqual([status, outcome], ["completed", { content: [] }]);
-    await database.idle();
-  }));
+test.inMemory("a task neither fails nor is lost because the database is away for a moment", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  const { end } = tasks;
+  let failures = 0;
+  const fail = () => {
+    failures++;
+    return Promise.reject(new StorageError());
+  };
+  tasks.setMessage = fail;
+  tasks.end = () => {
+    tasks.end = end;
+    return fail();
+  };
+  const { taskId } = await runner.start(
+    requestOf(() => true),
+    TOOL,
+    async ({ progress }) => {
+      await progress(1, 2, "Half of it");
+      return { content: [] };
+    },
+  );
+  await until(() => runner.size === 0);
+  assert.equal(failures, 2);
+  const { status, outcome } = (await tasks.find(taskId, BINDING))!;
+  assert.deepEqual([status, outcome], ["completed", { content: [] }]);
+  await database.idle();
+});
 
 for (
   const [error, expected] of [
@@ -136,53 +133,51 @@ for (
     [new StorageError(), /^Storage is unavailable.* in 5 s$/],
   ] as const
 ) {
-  Deno.test(`a task that ends with ${error.name} ${error.message} says what to do`, () =>
-    withKv(async (kv) => {
-      const { logger, events: logged } = recordLog("warning");
-      const { database, tasks, runner } = runnerOn(kv, logger);
-      const ended: string[] = [];
-      const request = requestOf(() => true, ended);
-      const { taskId } = await runner.start(
-        request,
-        TOOL,
-        () => Promise.reject(error),
-      );
-      await until(() => runner.size === 0);
-      assert.deepEqual(ended, ["refused"]);
-      assert.deepEqual(
-        logged.map(({ properties }) => properties),
-        error.status < 500
-          ? []
-          : [{ reference: taskId, repeated: undefined, error }],
-      );
-      const { status, outcome } = (await tasks.find(taskId, BINDING))!;
-      const { content: [{ text }], isError } = outcome as unknown as {
-        content: [{ text: string }];
-        isError: boolean;
-      };
-      assert.deepEqual([status, isError], ["completed", true]);
-      assert.match(text, expected);
-      await database.idle();
-    }));
-}
-
-Deno.test("stop() waits for no tool that ignores its signal", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
+  test.inMemory(`a task that ends with ${error.name} ${error.message} says what to do`, async ({ kv }) => {
+    const { logger, events: logged } = recordLog("warning");
+    const { database, tasks, runner } = runnerOn(kv, logger);
     const ended: string[] = [];
     const request = requestOf(() => true, ended);
-    const { taskId } = await runner.start(request, TOOL, never);
-    await runner.stop();
-    assert.deepEqual(ended, ["stopped"]);
-    assert.equal(runner.size, 0);
-    const task = await tasks.find(taskId, BINDING);
-    assert.equal(task?.status, "failed");
-    await assert.rejects(
-      runner.start(requestOf(() => true), TOOL, never),
-      { status: 503 },
+    const { taskId } = await runner.start(
+      request,
+      TOOL,
+      () => Promise.reject(error),
     );
+    await until(() => runner.size === 0);
+    assert.deepEqual(ended, ["refused"]);
+    assert.deepEqual(
+      logged.map(({ properties }) => properties),
+      error.status < 500
+        ? []
+        : [{ reference: taskId, repeated: undefined, error }],
+    );
+    const { status, outcome } = (await tasks.find(taskId, BINDING))!;
+    const { content: [{ text }], isError } = outcome as unknown as {
+      content: [{ text: string }];
+      isError: boolean;
+    };
+    assert.deepEqual([status, isError], ["completed", true]);
+    assert.match(text, expected);
     await database.idle();
-  }));
+  });
+}
+
+test.inMemory("stop() waits for no tool that ignores its signal", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  const ended: string[] = [];
+  const request = requestOf(() => true, ended);
+  const { taskId } = await runner.start(request, TOOL, never);
+  await runner.stop();
+  assert.deepEqual(ended, ["stopped"]);
+  assert.equal(runner.size, 0);
+  const task = await tasks.find(taskId, BINDING);
+  assert.equal(task?.status, "failed");
+  await assert.rejects(
+    runner.start(requestOf(() => true), TOOL, never),
+    { status: 503 },
+  );
+  await database.idle();
+});
 
 /** A call that runs, and may become a task. */
 function begunOf(
@@ -202,70 +197,67 @@ function begunOf(
   };
 }
 
-Deno.test("adopt() makes a task of what runs, with its progress, its answers and its end", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    const { promise: result, resolve } = Promise.withResolvers<
-      { content: [] }
-    >();
-    let taken: Task | undefined;
-    let context: CallContext | undefined;
-    const begun = begunOf(result, (task, work) => {
-      taken = task;
-      context = new CallContext(work);
-      return true;
-    });
-    await runner.adopt(begun, { ...TOOL, scopes: ["mail"] });
-    const { taskId } = taken!;
-    assert.equal(taken?.statusMessage, "3 of 9");
-    const find = async () => (await tasks.find(taskId, BINDING))!;
-    await until(async () => (await find()).statusMessage === "3 of 9");
-    assert.deepEqual((await find()).scopes, ["mail"]);
-    await context!.progress(4, 9, "indexing");
-    await until(async () => (await find()).statusMessage !== "3 of 9");
-    resolve({ content: [] });
-    await until(() => runner.size === 0);
-    const { status, outcome } = await find();
-    assert.deepEqual([status, outcome], ["completed", { content: [] }]);
-    await database.idle();
-  }));
+test.inMemory("adopt() makes a task of what runs, with its progress, its answers and its end", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  const { promise: result, resolve } = Promise.withResolvers<
+    { content: [] }
+  >();
+  let taken: Task | undefined;
+  let context: CallContext | undefined;
+  const begun = begunOf(result, (task, work) => {
+    taken = task;
+    context = new CallContext(work);
+    return true;
+  });
+  await runner.adopt(begun, { ...TOOL, scopes: ["mail"] });
+  const { taskId } = taken!;
+  assert.equal(taken?.statusMessage, "3 of 9");
+  const find = async () => (await tasks.find(taskId, BINDING))!;
+  await until(async () => (await find()).statusMessage === "3 of 9");
+  assert.deepEqual((await find()).scopes, ["mail"]);
+  await context!.progress(4, 9, "indexing");
+  await until(async () => (await find()).statusMessage !== "3 of 9");
+  resolve({ content: [] });
+  await until(() => runner.size === 0);
+  const { status, outcome } = await find();
+  assert.deepEqual([status, outcome], ["completed", { content: [] }]);
+  await database.idle();
+});
 
-Deno.test("adopt() keeps no task of a call that ended meanwhile, or that the server stops", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    let seen: string | undefined;
-    const refused = begunOf(never(), (task) => {
-      seen = task.taskId;
-      return false;
-    });
-    await runner.adopt(refused, TOOL);
-    await until(() => runner.size === 0);
-    assert.equal(await tasks.find(seen!, BINDING), undefined);
-    assert.equal(await tasks.hasMany(BINDING, 1), false);
+test.inMemory("adopt() keeps no task of a call that ended meanwhile, or that the server stops", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  let seen: string | undefined;
+  const refused = begunOf(never(), (task) => {
+    seen = task.taskId;
+    return false;
+  });
+  await runner.adopt(refused, TOOL);
+  await until(() => runner.size === 0);
+  assert.equal(await tasks.find(seen!, BINDING), undefined);
+  assert.equal(await tasks.hasMany(BINDING, 1), false);
 
-    let wasTaken = false;
-    const late = begunOf(never(), () => wasTaken = true);
-    const adopting = runner.adopt(late, TOOL);
-    await runner.stop();
-    await adopting;
-    assert.equal(wasTaken, false);
-    assert.equal(await tasks.hasMany(BINDING, 1), false);
-    await assert.rejects(runner.adopt(late, TOOL), HttpError);
-    await database.idle();
-  }));
+  let wasTaken = false;
+  const late = begunOf(never(), () => wasTaken = true);
+  const adopting = runner.adopt(late, TOOL);
+  await runner.stop();
+  await adopting;
+  assert.equal(wasTaken, false);
+  assert.equal(await tasks.hasMany(BINDING, 1), false);
+  await assert.rejects(runner.adopt(late, TOOL), HttpError);
+  await database.idle();
+});
 
-Deno.test("adopt() stops what runs when its task is cancelled anywhere", () =>
-  withKv(async (kv) => {
-    const { database, tasks, runner } = runnerOn(kv);
-    const stopped: string[] = [];
-    let taskId: string | undefined;
-    const begun = begunOf(never(), (task) => {
-      taskId = task.taskId;
-      return true;
-    }, stopped);
-    await runner.adopt(begun, TOOL);
-    await tasks.end(taskId!, { status: "cancelled" });
-    await until(() => runner.size === 0);
-    assert.deepEqual(stopped, ["The task has ended"]);
-    await database.idle();
-  }));
+test.inMemory("adopt() stops what runs when its task is cancelled anywhere", async ({ kv }) => {
+  const { database, tasks, runner } = runnerOn(kv);
+  const stopped: string[] = [];
+  let taskId: string | undefined;
+  const begun = begunOf(never(), (task) => {
+    taskId = task.taskId;
+    return true;
+  }, stopped);
+  await runner.adopt(begun, TOOL);
+  await tasks.end(taskId!, { status: "cancelled" });
+  await until(() => runner.size === 0);
+  assert.deepEqual(stopped, ["The task has ended"]);
+  await database.idle();
+});

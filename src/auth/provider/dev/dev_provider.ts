@@ -10,32 +10,28 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf } from "../../../net/base_path.ts";
-import {
-  type Identity,
-  type Membership,
-  MEMBERSHIPS,
-} from "../../../caller.ts";
+import { isLoopback } from "../../../net/loopback.ts";
 import { fingerprint } from "../../../crypto/crypto.ts";
-import { parseMembership } from "../../rules/list_entry.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
 import { page } from "../../../pages/respond.ts";
 import type { Database } from "../../../store/database.ts";
 import { secretStore } from "../../../store/secrets.ts";
 import { stateStore } from "../../../store/request_states.ts";
-import {
-  checkDevProvider,
-  DEV_CLIENT_ID,
-  DEV_PATH,
-} from "./dev_application.ts";
 import { buildAuthorizationUrl } from "../authorization_url.ts";
-import { parseIdentity } from "../identity.ts";
 import {
   type Provider,
   UpstreamError,
   type UpstreamErrorKind,
   type UpstreamTokens,
 } from "../provider.ts";
-import { type Claims, devSeal } from "./dev_seal.ts";
+import { identityOf, makePerson } from "./dev_person.ts";
+import { devSeal } from "./dev_seal.ts";
+
+/** The path of the provider; the issuer is our origin with this path. */
+const DEV_PATH = "/dev-provider";
+
+/** Our application at the provider. */
+const DEV_CLIENT_ID = "tool-server";
 
 const CODE_TTL_SECONDS = 60;
 
@@ -100,7 +96,11 @@ export function devProvider(
     if (cancel !== undefined || name.trim() === "") {
       answer.searchParams.set("error", "access_denied");
     } else {
-      const claims = { nonce, code_challenge, person: person(name, groups) };
+      const claims = {
+        nonce,
+        code_challenge,
+        person: makePerson(name, groups),
+      };
       const code = await seal("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);
     }
@@ -111,7 +111,7 @@ export function devProvider(
   app.get("/userinfo", async (c) => {
     const [, token = ""] = (c.req.header("authorization") ?? "").split(" ");
     const granted = await open("access", token);
-    if (granted !== undefined) return c.json(granted.person as Person);
+    if (granted !== undefined) return c.json(granted.person as object);
     c.header("WWW-Authenticate", 'Bearer error="invalid_token"');
     return c.json({ error: "invalid_token" }, 401);
   });
@@ -158,7 +158,7 @@ export function devProvider(
         if (code.nonce !== response.nonce) throw refusal("misbehaved", "nonce");
         return {
           tokens: await grant(code.person),
-          identity: identityIn(code),
+          identity: identityOf(code.person),
         };
       }),
     refresh: (refreshToken) =>
@@ -171,7 +171,7 @@ export function devProvider(
       answered(async () => {
         const granted = await open("access", accessToken);
         if (granted === undefined) throw refusal("dead", "invalid_token");
-        return identityIn(granted);
+        return identityOf(granted.person);
       }),
     isAlive: (accessToken) =>
       answered(async () => await open("access", accessToken) !== undefined),
@@ -198,47 +198,6 @@ async function answered<T>(answer: () => Promise<T>): Promise<T> {
   }
 }
 
-/** OpenID claims of a person who typed a name. */
-interface Person extends Partial<Record<Membership, string[]>> {
-  sub: string;
-  name: string;
-  preferred_username: string;
-  email?: string;
-  email_verified?: boolean;
-}
-
-function identityIn({ person }: Claims): Identity {
-  return parseIdentity({ ...person as Person }, {
-    memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
-  });
-}
-
-/** Makes a person from a name; case does not matter for the subject. */
-function person(typed: string, groups?: string): Person {
-  const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
-  const sub = name.toLowerCase();
-  const mail = /^\S+@\S+$/.test(sub)
-    ? { email: sub, email_verified: true }
-    : undefined;
-  return {
-    sub,
-    name,
-    preferred_username: sub,
-    ...mail,
-    ...memberships(groups),
-  };
-}
-
-/** Parses the second field: `admins, role:editor, org:acme`. */
-function memberships(typed = ""): Partial<Record<Membership, string[]>> {
-  const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
-  const found: Partial<Record<Membership, string[]>> = {};
-  for (const { kind, name } of names.map(parseMembership)) {
-    (found[kind] ??= []).push(name);
-  }
-  return found;
-}
-
 /** True if an authorization request comes from our own server. */
 function isOurs(
   request: Readonly<Record<string, string>>,
@@ -256,4 +215,20 @@ async function readForm(c: Context): Promise<Record<string, string>> {
 
 function refuse(c: Context, error: string): Response {
   return c.json({ error }, 400);
+}
+
+/**
+ * Checks that the `dev` provider, at which anyone can sign in under any name,
+ * serves only programs on this machine.
+ *
+ * @throws {Error} when others could reach it
+ */
+export function checkDevProvider(
+  { baseUrl, deployed }: { baseUrl: string; deployed: boolean },
+): void {
+  if (!deployed && isLoopback(new URL(baseUrl))) return;
+  throw new Error(
+    "OAUTH_PROVIDER=dev lets anyone in under any name: " +
+      "it works on a loopback address only, and never when deployed",
+  );
 }

@@ -9,24 +9,13 @@ import { randomId } from "../../../crypto/crypto.ts";
 import type { SecretStore } from "../../../store/secrets.ts";
 
 /** Kinds of sealed values; one never passes for another. */
-export type Sealed = "code" | "access" | "refresh";
-
-/** Seals and opens with the development provider's key. */
-export interface DevSeal {
-  seal(
-    kind: Sealed,
-    claims: Readonly<Record<string, unknown>>,
-    ttlSeconds: number,
-  ): Promise<string>;
-  /** Opens claims that were sealed as `kind`; undefined for anything else. */
-  open(kind: Sealed, sealed: string): Promise<Claims | undefined>;
-}
+type Sealed = "code" | "access" | "refresh";
 
 /** Sealed claims, with an end and an id. */
-export type Claims = Record<string, unknown> & { exp: number; jti: string };
+type Claims = Record<string, unknown> & { exp: number; jti: string };
 
 /** Makes the seal. Its key is made once and is the same in every process. */
-export function devSeal(secrets: SecretStore): DevSeal {
+export function devSeal(secrets: SecretStore) {
   let known: Promise<Uint8Array> | undefined;
   function key(): Promise<Uint8Array> {
     known ??= secrets.find("dev-provider-seal").catch((error) => {
@@ -37,7 +26,11 @@ export function devSeal(secrets: SecretStore): DevSeal {
   }
 
   return {
-    async seal(kind, claims, ttlSeconds) {
+    async seal(
+      kind: Sealed,
+      claims: Readonly<Record<string, unknown>>,
+      ttlSeconds: number,
+    ): Promise<string> {
       const sealing = await key();
       return await new EncryptJWT({ ...claims })
         .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
@@ -46,7 +39,9 @@ export function devSeal(secrets: SecretStore): DevSeal {
         .setExpirationTime(`${ttlSeconds}s`)
         .encrypt(sealing);
     },
-    async open(kind, sealed) {
+
+    /** Opens claims that were sealed as `kind`; undefined for anything else. */
+    async open(kind: Sealed, sealed: string): Promise<Claims | undefined> {
       const sealing = await key();
       try {
         const { payload } = await jwtDecrypt(sealed, sealing, {

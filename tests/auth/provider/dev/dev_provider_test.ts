@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../../src/store/database.ts";
-import { devProvider } from "../../../../src/auth/provider/dev/dev_provider.ts";
+import {
+  checkDevProvider,
+  devProvider,
+} from "../../../../src/auth/provider/dev/dev_provider.ts";
 import { codeChallenge } from "../../../../src/auth/rules/pkce.ts";
-import { checkDevProvider } from "../../../../src/auth/provider/dev/dev_application.ts";
 import type { UpstreamResponse } from "../../../../src/auth/provider/provider.ts";
 import { assertRefused } from "../refusal.ts";
 

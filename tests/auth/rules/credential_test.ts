@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { tokenShape } from "../../../src/auth/rules/token_shape.ts";
 import {
   mintCredential,
   newGrantId,
+  tokenShape,
 } from "../../../src/auth/rules/credential.ts";
 
 const HEADER = "eyJhbGciOiJFUzI1NiJ9";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { knownClients } from "../../../src/auth/rules/known_clients.ts";
+import { knownClients } from "../../../src/auth/rules/client_id.ts";
 
 const DOCUMENT = "https://app.example.com/client.json";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isProviderAddress } from "../../../src/auth/provider/api_address.ts";
+import { isProviderAddress } from "../../../src/auth/provider/api.ts";
 
 const cases: [url: string, apiUrl: string | undefined, isAllowed: boolean][] = [
   ["https://api.github.com/user", "https://api.github.com", true],
