@@ -5,7 +5,7 @@
  * @module
  */
 import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 
 const encoder = new TextEncoder();
 
@@ -19,6 +19,8 @@ export function randomId(bytes = 32): string {
 
 /** Prints bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
+  // Deno loads btoa() when it is first called; Node.js 24 has only that.
+  if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
@@ -40,6 +42,11 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 /** Parses base64url. @throws {DOMException} for another text */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
+}
+
+/** Parses hexadecimal digits. @throws {Error} for another text */
+export function fromHex(text: string): Uint8Array {
+  return hexToBytes(text);
 }
 
 /** Computes the 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */
