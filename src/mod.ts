@@ -101,7 +101,7 @@ export type {
   StepContext,
   StepOptions,
 } from "./authoring/durable.ts";
-export type { WaitOptions } from "./authoring/moment.ts";
+export type { WaitOptions } from "./authoring/durable.ts";
 export {
   type MaybePromise,
   type Service,

@@ -15,7 +15,11 @@
  *
  * @module
  */
-export { connectView } from "./view/connect_view.ts";
+import { hostChannel } from "./view/host_channel.ts";
+import { makeView } from "./view/make_view.ts";
+import type { View } from "./view/view.ts";
+import { viewResult } from "./view/view_result.ts";
+
 export type {
   DisplayMode,
   View,
@@ -24,3 +28,17 @@ export type {
   ViewState,
   ViewStatus,
 } from "./view/view.ts";
+
+/**
+ * Connects a page to the host around it. In a bundled page, import it;
+ * elsewhere `<script src="tool-server/view"></script>` does so and stores the
+ * result in `view`.
+ */
+export function connectView<
+  I = Record<string, unknown>,
+  O = Record<string, unknown>,
+>(
+  window: object = globalThis,
+): View<I, O> {
+  return makeView(window, hostChannel, viewResult);
+}

@@ -7,7 +7,10 @@
  */
 
 /** Variables by the theme. */
-export const PALETTE: Record<"light" | "dark", Record<string, string>> = {
+export type Palette = Record<"light" | "dark", Record<string, string>>;
+
+/** The variables. */
+export const PALETTE: Palette = {
   light: {
     "--color-background-primary": "#ffffff",
     "--color-background-secondary": "#f4f3ef",

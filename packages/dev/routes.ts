@@ -6,17 +6,17 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { streamSSE } from "@hono/hono/streaming";
-import { base64, digest, randomId } from "../../src/crypto/crypto.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { HttpError } from "../../src/errors.ts";
 import type { CheckOrigin } from "../../src/auth/doors/origin.ts";
 import { isObject, type JsonObject } from "../../src/json.ts";
+import { cspSource } from "../../src/pages/respond.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
-import { Client, SignIn } from "../client/mod.ts";
-import { devClient } from "./dev_client.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
-import { HOST_OPTIONS, hostView } from "./host_view.ts";
+import { PARTS } from "./host_parts.ts";
+import { HOST_OPTIONS } from "./host_view.ts";
 import { HOST_STYLE } from "./host_style.ts";
 import { PALETTE } from "./palette.ts";
 import { PROBLEM_SCRIPT } from "./problem_script.ts";
@@ -24,18 +24,15 @@ import { runHostPage } from "./run_host_page.ts";
 
 /** Some bundlers wrap functions in a call of __name to keep their names. */
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
-  hostView: ${hostView},
-  devClient: ${devClient},
-  Client: ${Client},
-  SignIn: ${SignIn},
+  ${Object.entries(PARTS).map(([name, part]) => `${name}: ${part},`).join("\n")}
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;
 
 const POLICY = [
   "default-src 'none'",
-  `style-src ${source(STYLE)} ${source(HOST_STYLE)} 'unsafe-hashes'`,
-  `script-src ${source(SCRIPT)}`,
+  `style-src ${cspSource(STYLE)} ${cspSource(HOST_STYLE)} 'unsafe-hashes'`,
+  `script-src ${cspSource(SCRIPT)}`,
   "connect-src 'self'",
   "frame-src 'self'",
   "img-src data:",
@@ -43,10 +40,6 @@ const POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
-
-function source(text: string): string {
-  return `'sha256-${base64(digest(text))}'`;
-}
 
 /**
  * Routes for the page, the views within it, and the event that tells if the

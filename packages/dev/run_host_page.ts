@@ -3,23 +3,12 @@
  *
  * @module
  */
-import type { Client, SignIn } from "../client/mod.ts";
-import type { DevClient, devClient } from "./dev_client.ts";
-import type { HOST_OPTIONS, HostedView, hostView } from "./host_view.ts";
+import type { PARTS } from "./host_parts.ts";
+import type { HOST_OPTIONS, HostedView } from "./host_view.ts";
+import type { Palette } from "./palette.ts";
 
 // deno-lint-ignore no-explicit-any
 type Loose = any;
-
-/** State that survives a reload while the tab is open. */
-interface Remembered {
-  tool?: string;
-  theme: "light" | "dark";
-  width: string;
-  /** The arguments as written, by tool. */
-  inputs: Record<string, string>;
-  /** The result shown last, by tool. */
-  shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
-}
 
 /**
  * Runs the page. The source text of this function is put into it, so everything
@@ -27,29 +16,15 @@ interface Remembered {
  */
 export async function runHostPage(
   page: Loose,
-  parts: {
-    hostView: typeof hostView;
-    devClient: typeof devClient;
-    Client: typeof Client;
-    SignIn: typeof SignIn;
-    options: typeof HOST_OPTIONS;
-    palette: Record<"light" | "dark", Record<string, string>>;
-  },
+  parts: typeof PARTS & { options: typeof HOST_OPTIONS; palette: Palette },
 ): Promise<void> {
-  const { document, sessionStorage: kept } = page;
+  const { document } = page;
   const at = (id: string): Loose => document.getElementById(id);
   const tools: Loose[] = JSON.parse(at("tools").textContent);
-  const remembered: Remembered = {
-    theme: page.matchMedia("(prefers-color-scheme: dark)").matches
-      ? "dark"
-      : "light",
-    width: "720",
-    inputs: {},
-    shown: {},
-    ...JSON.parse(kept.getItem("views") ?? "{}"),
-  };
-  const { Client, SignIn } = parts;
-  const client: DevClient = parts.devClient(page, {
+  const { remembered, remember } = parts.pageMemory(page);
+  const { make, note, complain, watchOne } = parts.messageLog(document);
+  const { Client, SignIn, firstInput } = parts;
+  const client = parts.devClient(page, {
     Client,
     SignIn,
     tools,
@@ -64,60 +39,6 @@ export async function runHostPage(
   let host: HostedView | undefined;
   let tool: Loose;
 
-  function remember(more: Partial<Remembered> = {}): void {
-    Object.assign(remembered, more);
-    try {
-      kept.setItem("views", JSON.stringify(remembered));
-    } catch {
-      // A result of megabytes does not fit and is lost with a reload.
-    }
-  }
-
-  function make(name: string, text = "", className = ""): Loose {
-    const element = document.createElement(name);
-    element.textContent = text;
-    element.className = className;
-    return element;
-  }
-
-  function note(who: string, what: string, detail?: unknown): void {
-    const item = make("li", "", who);
-    const head = make(detail === undefined ? "p" : "summary", what);
-    head.prepend(make("b", who));
-    if (detail === undefined) item.append(head);
-    else {
-      const details = make("details");
-      details.append(head, make("pre", JSON.stringify(detail, null, 2)));
-      item.append(details);
-    }
-    at("log").prepend(item);
-    at("log").children[300]?.remove();
-  }
-
-  /** Shows a problem of the view above it, until another view is shown. */
-  function complain(words: string): void {
-    note("error", words);
-    at("problem").hidden = false;
-    at("problem").append(make("p", words));
-  }
-
-  function contextOf(): Record<string, unknown> {
-    const { theme, width } = remembered;
-    const { samples: _, html: __, ...definition } = tool;
-    return {
-      theme,
-      toolInfo: { tool: definition },
-      styles: { variables: parts.palette[theme] },
-      displayMode: "inline",
-      availableDisplayModes: ["inline", "fullscreen"],
-      containerDimensions: width === "full" ? {} : { maxWidth: Number(width) },
-      locale: page.navigator.language,
-      timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
-      platform: width === "390" ? "mobile" : "web",
-      userAgent: "tool-server-views",
-    };
-  }
-
   function setMode(mode: string): string {
     const given = mode === "fullscreen" ? mode : "inline";
     at("stage").dataset.mode = given;
@@ -125,57 +46,13 @@ export async function runHostPage(
     return given;
   }
 
-  function say(who: string, words: string): void {
-    at("said").append(make("li", words, who));
-  }
-
-  async function answer(method: string, params: Loose): Promise<unknown> {
-    switch (method) {
-      case "tools/call": {
-        const called = tools.find(({ name }) => name === params.name);
-        const { visibility } = called?._meta?.ui ?? {};
-        if (visibility && !visibility.includes("app")) {
-          throw new Error(`${params.name} is not for views: see visibility`);
-        }
-        return await client.request(method, params);
-      }
-      case "resources/read":
-      case "resources/list":
-      case "resources/templates/list":
-      case "tools/list":
-        return await client.request(method, params);
-      case "ui/open-link":
-        page.open(params.url, "_blank", "noopener");
-        return {};
-      case "ui/message":
-        say("person", textOf(params));
-        return {};
-      case "ui/update-model-context":
-        // Replaces the context the model had before.
-        document.querySelector("#said .known")?.remove();
-        say("known", `The model knows: ${textOf(params)}`);
-        return {};
-      case "ui/request-display-mode":
-        return { mode: setMode(params.mode) };
-      case "ui/download-file": {
-        const [{ resource }] = params.contents;
-        const link = make("a");
-        link.href = page.URL.createObjectURL(
-          new Blob([resource.text ?? ""], { type: resource.mimeType }),
-        );
-        link.download = resource.uri.split("/").at(-1);
-        link.click();
-        return {};
-      }
-      default:
-        throw Object.assign(new Error(`No method ${method}`), { code: -32601 });
-    }
-  }
-
-  function textOf({ content = [], structuredContent }: Loose): string {
-    return content.map(({ text }: Loose) => text).join("\n") ||
-      JSON.stringify(structuredContent);
-  }
+  const { answer, textOf, contextOf } = parts.hostAnswers(page, {
+    tools,
+    client,
+    palette: parts.palette,
+    make,
+    setMode,
+  });
 
   /** Makes a new frame: each call in a conversation has its own. */
   function newFrame(): HostedView {
@@ -189,24 +66,13 @@ export async function runHostPage(
     frame.setAttribute("sandbox", "allow-scripts allow-forms");
     frame.src = `views/page/${tool.name}`;
     at("frame").replaceChildren(frame);
-    const asked = new Map<string, string>();
     host = parts.hostView({ own: page, view: frame.contentWindow }, {
-      context: contextOf(),
+      context: contextOf(tool, remembered),
       answer,
       resize({ height }) {
         if (height !== undefined) frame.style.height = `${height}px`;
       },
-      watch(from, { id, method, params, result, error }) {
-        if (method !== undefined) {
-          const name = params?.name ?? params?.uri;
-          const what = name === undefined ? method : `${method} ${name}`;
-          if (id !== undefined) asked.set(`${from} ${id}`, what);
-          return note(from, what, params);
-        }
-        const what = asked.get(`${from === "view" ? "host" : "view"} ${id}`);
-        note(from, `${error ? "refuses" : "answers"} ${what}`, error ?? result);
-        if (error) complain(`${what}: ${error.message}`);
-      },
+      watch: watchOne(),
     }, parts.options);
     return host;
   }
@@ -260,16 +126,6 @@ export async function runHostPage(
     });
   }
 
-  /** Arguments to start with: defaults and examples, if there are any. */
-  function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
-    return Object.fromEntries(
-      Object.entries(properties).map(([name, schema]: Loose) => [
-        name,
-        schema.default ?? schema.examples?.[0] ?? schema.enum?.[0] ?? "",
-      ]),
-    );
-  }
-
   async function pick(name: string | undefined): Promise<void> {
     tool = tools.find((it) => it.name === name && it.hasView) ??
       tools.find(({ hasView }) => hasView);
@@ -310,7 +166,7 @@ export async function runHostPage(
     for (const input of document.querySelectorAll("[name=width]")) {
       input.checked = input.value === width;
     }
-    if (tool) host?.setContext(contextOf());
+    if (tool) host?.setContext(contextOf(tool, remembered));
   }
 
   function on(id: string, type: string, act: (event: Loose) => unknown): void {

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
-import { TASKS_EXTENSION } from "../../src/mcp/work/task_methods.ts";
+import { TASKS_EXTENSION } from "../../src/mcp/catalogue/capabilities.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";

@@ -74,6 +74,17 @@ function isAddress(name: string, address: string): boolean {
     url.protocol === "http:" && isLoopback(url));
 }
 
+/** Lists the pages of the operator, with their labels. */
+export function aboutLinks(about: About): [label: string, href: string][] {
+  const links: [string, string | undefined][] = [
+    ["Website", about.websiteUrl],
+    ["Privacy", about.privacyUrl],
+    ["Terms", about.termsUrl],
+    ["Support", about.supportUrl],
+  ];
+  return links.filter((link): link is [string, string] => Boolean(link[1]));
+}
+
 /** Copies only the members of {@linkcode About}. */
 export function aboutOf(about: About): About {
   const { description, registryName, operator } = about;

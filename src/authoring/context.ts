@@ -15,7 +15,7 @@ import type {
 import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
 import type { StepContext, StepOptions } from "./durable.ts";
-import type { WaitOptions } from "./moment.ts";
+import type { WaitOptions } from "./durable.ts";
 import type { MaybePromise, Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 

@@ -5,6 +5,8 @@
  *
  * @module
  */
+import type { MaybePromise } from "./service.ts";
+
 /** The longest time for which the result of a durable task is kept. */
 export const LONGEST_KEEP_SECONDS = 30 * 24 * 60 * 60;
 
@@ -48,6 +50,22 @@ export interface StepOptions {
   retries?: number;
 }
 
+/**
+ * The options of {@linkcode import("./context.ts").Context.wait}: of a wait for
+ * a word from outside, such as a payment that a webhook tells of.
+ */
+export interface WaitOptions {
+  /** Says in the task's status what is waited for. */
+  message: string;
+  /**
+   * Begins what will answer, and gives it the token. Whoever has the token
+   * answers: it is a secret. It may run again with the same token.
+   */
+  open(token: string): MaybePromise<unknown>;
+  /** The longest time to wait. */
+  seconds: number;
+}
+
 /** Tells an author that a member of the context needs durable work. */
 export function notDurable(member: string): TypeError {
   return new TypeError(
@@ -55,17 +73,19 @@ export function notDurable(member: string): TypeError {
   );
 }
 
-/** Finds what is wrong with the option; undefined if nothing is. */
-export function durableComplaint(
+/** @throws {Error} that names the member of the option that is wrong */
+export function checkDurable(
   { durable, keep = 1, version = 1 }: DurableTask,
-): string | undefined {
-  if (durable !== true) return "task must be optional, required or durable";
-  if (!(keep >= 1 && keep <= LONGEST_KEEP_SECONDS)) {
-    return `task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds`;
+): void {
+  if (durable !== true) {
+    throw new Error("task must be optional, required or durable");
   }
-  return Number.isSafeInteger(version) && version > 0
-    ? undefined
-    : "task.version must be a whole number from 1 on";
+  if (!(keep >= 1 && keep <= LONGEST_KEEP_SECONDS)) {
+    throw new Error(`task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds`);
+  }
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new Error("task.version must be a whole number from 1 on");
+  }
 }
 
 /** Gives the option of a tool whose work is durable. */

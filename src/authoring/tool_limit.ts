@@ -23,13 +23,11 @@ export interface ToolLimit {
   shared?: boolean;
 }
 
-/** Finds the fault of a limit; undefined: there is none. */
-export function limitComplaint(
+/** @throws {Error} unless its counts can be reached */
+export function checkLimit(
   { callsPerMinute = 1, callsAtOnce = 1 }: ToolLimit,
-): string | undefined {
-  return [callsPerMinute, callsAtOnce].every((count) =>
-      Number.isSafeInteger(count) && count > 0
-    )
-    ? undefined
-    : "limit must have whole numbers above 0";
+): void {
+  const isCount = (count: number) => Number.isSafeInteger(count) && count > 0;
+  if ([callsPerMinute, callsAtOnce].every(isCount)) return;
+  throw new Error("limit must have whole numbers above 0");
 }

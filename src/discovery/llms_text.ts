@@ -5,7 +5,7 @@
  * @see https://llmstxt.org
  * @module
  */
-import type { About } from "../authoring/about.ts";
+import { type About, aboutLinks } from "../authoring/about.ts";
 import type { ServerCard } from "./server_card.ts";
 
 /** Makes the document at `/llms.txt`, in Markdown. */
@@ -18,12 +18,7 @@ export function llmsText(
   },
 ): string {
   const [{ url }] = card.remotes;
-  const more = [
-    ["Website", about.websiteUrl],
-    ["Privacy", about.privacyUrl],
-    ["Terms", about.termsUrl],
-    ["Support", about.supportUrl],
-  ].filter(([, address]) => address);
+  const more = aboutLinks(about);
   return [
     `# ${card.title ?? card.name}`,
     `> ${card.description}`,

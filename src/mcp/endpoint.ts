@@ -10,7 +10,7 @@ import type { ConnectionInfo } from "../http/connection_info.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
 import { emptyResponse, encode } from "./exchange/encode.ts";
-import type { Admitted, Engine } from "./exchange/engine.ts";
+import type { Admitted } from "./exchange/engine.ts";
 import { respond } from "./exchange/run.ts";
 import { refuse, type Uncalled } from "./exchange/settle.ts";
 import { serveBatch } from "./generations/batch.ts";
@@ -32,6 +32,7 @@ import {
 import { Meta, metaOf } from "./wire/request_meta.ts";
 import { isSessionRevision, STATELESS_REVISION } from "./wire/revisions.ts";
 import { checkAccept, checkContentType } from "./wire/transport.ts";
+import type { TaskEngine } from "./work/hand_over.ts";
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
@@ -41,7 +42,7 @@ export interface McpEndpoint {
 }
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
-export function mcpEndpoint(engine: Engine): McpEndpoint {
+export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
   // Read now: Deno no longer tells the address after the client has left.
   const uncalled = (request: Request, info?: ConnectionInfo): Uncalled => ({
     request,
@@ -53,7 +54,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   };
 }
 
-async function post(engine: Engine, uncalled: Uncalled): Promise<Response> {
+async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   try {
     const admitted = await admit(engine, uncalled);
     const { headers } = uncalled.request;
@@ -79,7 +80,7 @@ async function post(engine: Engine, uncalled: Uncalled): Promise<Response> {
   }
 }
 
-async function end(engine: Engine, uncalled: Uncalled): Promise<Response> {
+async function end(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
   try {
     return await endSession(engine, await admit(engine, uncalled));
   } catch (error) {
@@ -89,7 +90,7 @@ async function end(engine: Engine, uncalled: Uncalled): Promise<Response> {
 
 /** Serves a message by the rules of its generation. */
 function serve(
-  engine: Engine,
+  engine: TaskEngine,
   message: RpcRequest | RpcNotification,
   admitted: Admitted,
 ): Response | Promise<Response> {
@@ -103,7 +104,7 @@ function serve(
 }
 
 async function serveInSession(
-  engine: Engine,
+  engine: TaskEngine,
   message: RpcRequest | RpcNotification,
   admitted: Admitted,
 ): Promise<Response> {

@@ -7,8 +7,9 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { displayName } from "./display_name.ts";
-import { Layout, type PageProps } from "./layout.tsx";
-import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
+import { AccountForm } from "./form.tsx";
+import { CardPage, Layout, type PageProps } from "./layout.tsx";
+import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 /** A person's change of a connection that goes on, or of a task. */
@@ -37,8 +38,6 @@ export interface PartLink {
 
 /** The contents of the frame. */
 export interface AccountProps extends PageProps {
-  /** Path of the public address; empty at a root. */
-  base?: string;
   /** The heading of the part. */
   title: string;
   /** The name of the part that is shown. */
@@ -63,9 +62,7 @@ export function AccountPage(props: AccountProps) {
   const { base = "", title, parts, part, person, providerName } = props;
   return (
     <Layout
-      title={title}
-      serverTitle={props.serverTitle}
-      about={props.about}
+      {...props}
       // All parts of one person are as wide: their navigation stays in place.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
       script={COPY_SCRIPT}
@@ -78,10 +75,9 @@ export function AccountPage(props: AccountProps) {
           </strong>{" "}
           with {providerName}
         </p>
-        <form method="post" action={`${base}/account/sign-out`}>
-          <input type="hidden" name="csrf" value={props.csrf} />
+        <AccountForm base={base} csrf={props.csrf} to="/account/sign-out">
           <button class="quiet" type="submit">Sign out</button>
-        </form>
+        </AccountForm>
       </section>
       <nav class="parts" aria-label="Your account">
         <PartList base={base} part={part} of={parts} />
@@ -137,35 +133,26 @@ function PartList(
 
 /** The account page for a person who has not signed in. `forms: "any"`. */
 export function SignInPage(
-  { base = "", serverTitle, about, options, back, isErased }:
-    & PageProps
-    & {
-      base?: string;
-      options: readonly ProviderOption[];
-      /** The place to come back to; absent: the first part. */
-      back?: string;
-      /** True when everything of the person was erased just now. */
-      isErased?: boolean;
-    },
+  { options, back, isErased, ...page }: PageProps & {
+    options: readonly ProviderOption[];
+    /** The place to come back to; absent: the first part. */
+    back?: string;
+    /** True when everything of the person was erased just now. */
+    isErased?: boolean;
+  },
 ) {
   return (
-    <Layout title="Your account" serverTitle={serverTitle} about={about}>
-      <main class="card">
-        <h1>Your account</h1>
-        {isErased && (
-          <p class="note good" role="status">
-            Erased. You are signed out, and every app has to ask again.
-          </p>
-        )}
-        <p class="lead">
-          Sign in to see which apps are connected in your name, and to end any
-          of them.
+    <CardPage {...page} title="Your account">
+      {isErased && (
+        <p class="note good" role="status">
+          Erased. You are signed out, and every app has to ask again.
         </p>
-        <form method="post" action={`${base}/account/sign-in`}>
-          {back && <input type="hidden" name="back" value={back} />}
-          <ProviderButtons options={options} />
-        </form>
-      </main>
-    </Layout>
+      )}
+      <p class="lead">
+        Sign in to see which apps are connected in your name, and to end any of
+        them.
+      </p>
+      <SignInForm base={page.base} back={back} options={options} />
+    </CardPage>
   );
 }

@@ -70,14 +70,13 @@ function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
 
 /** The outcome as text, and an offer to close the window. */
 export function CallbackPage(
-  { serverTitle, about, message, origins }: CallbackProps,
+  { message, origins, ...page }: CallbackProps,
 ) {
   const { title, words } = outcomeOf(message);
   return (
     <Layout
+      {...page}
       title={title}
-      serverTitle={serverTitle}
-      about={about}
       script={message && CALLBACK_SCRIPT}
     >
       <main

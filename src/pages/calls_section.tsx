@@ -7,18 +7,14 @@
  */
 import type { Outcome } from "../log/outcome.ts";
 import { visible } from "../log/log_line.ts";
-import { OutcomeBadge } from "./call_outcome.tsx";
+import type { NotedCall } from "../store/call_list.ts";
+import { ClientName } from "./client_name.tsx";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */
-export interface CallInWords {
-  /** The time of the last of them, in epoch seconds. */
-  at: number;
-  tool: string;
-  outcome: Outcome;
-  count: number;
+export interface CallInWords extends Omit<NotedCall, "firstAt"> {
   /** The person's name at the provider. */
   person: string;
   client: string;
@@ -80,9 +76,7 @@ export function CallsSection(
         <Moment at={call.at} now={now} />,
         <code>{visible(call.tool)}</code>,
         ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
-        <>
-          “<bdi>{displayName(call.client)}</bdi>”
-        </>,
+        <ClientName name={call.client} />,
       ])}
     >
       <form class="filter" method="get" action={`${base}/account/calls`}>
@@ -131,4 +125,22 @@ export function CallsSection(
       )}
     </Table>
   );
+}
+
+const OUTCOME_WORDS: Readonly<
+  Record<Outcome, readonly [words: string, tone: string]>
+> = {
+  ok: ["Went well", "good"],
+  tool_error: ["Failed", "bad"],
+  internal_error: ["Failed in the server", "bad"],
+  refused: ["Refused", "warn"],
+  cancelled: ["Cancelled", ""],
+  stopped: ["Cut off", "warn"],
+  input_required: ["Asked back", ""],
+};
+
+/** The outcome of a call as a badge. */
+function OutcomeBadge({ outcome }: { outcome: Outcome }) {
+  const [words, tone] = OUTCOME_WORDS[outcome];
+  return <span class={`badge ${tone}`}>{words}</span>;
 }

@@ -5,37 +5,12 @@
  *
  * @module
  */
-import type { ScopeInWords } from "./consent_page.tsx";
-
-/** The page of the account that a form is on. */
-export interface FormPage {
-  /** Path of the public address; empty at a root. */
-  base?: string;
-  /** The CSRF token of this rendering. */
-  csrf: string;
-  /** The place to come back to; absent: the first part. */
-  back?: string;
-}
-
-interface FormProps extends FormPage {
-  grantId: string;
-  /** The connection's name, for people who hear a button without its row. */
-  of: string;
-}
-
-/** The fields that every form of the account has. */
-export function FormFields({ csrf, back }: FormPage) {
-  return (
-    <>
-      <input type="hidden" name="csrf" value={csrf} />
-      {back && <input type="hidden" name="back" value={back} />}
-    </>
-  );
-}
+import { AccountForm, type FormPage } from "./form.tsx";
+import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
 
 /** A button that ends grants, or for an operator all that someone has. */
 export function EndForm(
-  { base = "", csrf, back, label, of, ...ended }:
+  { label, of, grantIds, subject = "", ...form }:
     & FormPage
     & {
       label: string;
@@ -45,26 +20,22 @@ export function EndForm(
        */
       of: string;
     }
-    & ({ grantIds: readonly string[] } | { subject: string }),
+    & (
+      | { grantIds: readonly string[]; subject?: undefined }
+      | { subject: string; grantIds?: undefined }
+    ),
 ) {
+  const ended: Record<string, string> = grantIds
+    ? { grants: grantIds.join(" ") }
+    // Encoded: a form would change its line breaks.
+    : { subject: encodeURIComponent(subject.toWellFormed()) };
   return (
-    <form method="post" action={`${base}/account/end`}>
-      <FormFields csrf={csrf} back={back} />
-      {"grantIds" in ended
-        ? <input type="hidden" name="grants" value={ended.grantIds.join(" ")} />
-        // Encoded: a form would change its line breaks.
-        : (
-          <input
-            type="hidden"
-            name="subject"
-            value={encodeURIComponent(ended.subject.toWellFormed())}
-          />
-        )}
+    <AccountForm {...form} to="/account/end" fields={ended}>
       <button class="quiet danger" type="submit">
         {label}
         <span class="visually-hidden">{` ${of}`}</span>
       </button>
-    </form>
+    </AccountForm>
   );
 }
 
@@ -88,48 +59,36 @@ export function ConnectionButtons(
     of: string;
   },
 ) {
+  const isPaused = pausedAt !== undefined;
   return (
     <div class="buttons">
       {!isPassing && (
-        <PauseForm
+        <AccountForm
           {...form}
-          grantId={grantId}
-          isPaused={pausedAt !== undefined}
-          of={of}
-        />
+          to={isPaused ? "/account/resume" : "/account/pause"}
+          fields={{ grant: grantId }}
+        >
+          <button class="quiet" type="submit">
+            {isPaused ? "Resume" : "Pause"}
+            <span class="visually-hidden">{` ${of}`}</span>
+          </button>
+        </AccountForm>
       )}
       <EndForm {...form} grantIds={grantIds} label="End" of={of} />
     </div>
   );
 }
 
-/** A button that pauses a connection, or resumes it. */
-function PauseForm(
-  { base = "", grantId, of, isPaused, ...form }: FormProps & {
-    isPaused: boolean;
-  },
-) {
-  return (
-    <form
-      method="post"
-      action={`${base}/account/${isPaused ? "resume" : "pause"}`}
-    >
-      <FormFields {...form} />
-      <input type="hidden" name="grant" value={grantId} />
-      <button class="quiet" type="submit">
-        {isPaused ? "Resume" : "Pause"}
-        <span class="visually-hidden">{` ${of}`}</span>
-      </button>
-    </form>
-  );
-}
-
 /** Boxes for the scopes of a connection, closed at first. */
 export function NarrowForm(
-  { base = "", grantId, of, removable = [], ...form }: FormProps & {
-    removable?: readonly ScopeInWords[];
+  { grantId, scopes, of, ...form }: FormPage & {
+    grantId: string;
+    scopes: readonly ScopeInWords[];
+    /** The connection's name, for people who hear a button without its row. */
+    of: string;
   },
 ) {
+  const removable = scopes.filter(({ isFixed }) => !isFixed);
   if (removable.length === 0) return null;
   return (
     <details class="small">
@@ -137,35 +96,23 @@ export function NarrowForm(
         Take permissions away
         <span class="visually-hidden">{` from ${of}`}</span>
       </summary>
-      <form
-        method="post"
-        action={`${base}/account/narrow`}
+      <AccountForm
+        {...form}
+        to="/account/narrow"
+        fields={{ grant: grantId }}
         autocomplete="off"
         class="narrow"
       >
-        <FormFields {...form} />
-        <input type="hidden" name="grant" value={grantId} />
-        <fieldset>
-          <legend>Untick what it may do no longer</legend>
-          {removable.map(({ scope, words }) => (
-            <label>
-              <input
-                type="checkbox"
-                name={`scope.${scope}`}
-                value="on"
-                checked
-              />{" "}
-              <span>
-                {words} <code>{scope}</code>
-              </span>
-            </label>
-          ))}
-        </fieldset>
+        <ScopeFields
+          legend="Untick what it may do no longer"
+          scopes={removable}
+          checked
+        />
         <button class="quiet" type="submit">
           Keep only these
           <span class="visually-hidden">{` for ${of}`}</span>
         </button>
-      </form>
+      </AccountForm>
     </details>
   );
 }

@@ -6,46 +6,35 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
-  ConnectionButtons,
-  type FormPage,
-  NarrowForm,
-} from "./connection_forms.tsx";
-import type { ScopeInWords } from "./consent_page.tsx";
-import { destinationOf } from "./destination.ts";
+  type AskingClient,
+  ClientName,
+  destinationOf,
+  DomainBadge,
+} from "./client_name.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
+import type { ScopeInWords } from "./scope_boxes.tsx";
 
-/** One grant, for the page of its person. Times are epoch seconds. */
-export interface ConnectionInWords {
+/** One grant, for the page of its person. */
+export interface ConnectionInWords
+  extends Pick<Grant, "createdAt" | "usedAt" | "redirectUri" | "pausedAt"> {
   grantId: string;
-  createdAt: number;
-  usedAt: number;
   scopes: readonly ScopeInWords[];
-  /** The redirect URI of its authorization; older grants have none. */
-  redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
   /** True if there may be more of them than were counted. */
   hasMoreSessions?: boolean;
-  /** Undefined: it is not paused. */
-  pausedAt?: number;
   /** True if its client gets another grant without asking. */
   isPassing?: boolean;
-  /** The scopes that the person can take away. */
-  removable?: readonly ScopeInWords[];
 }
 
 /** A connection: a client, and all its sign-ins. */
-export interface ConnectedClient {
-  clientId: string;
-  /** The client's name for itself; cleaned before it is shown. */
-  name: string;
-  /** True if the operator set it up. */
-  isConfigured?: boolean;
-  /** The verified domain of its metadata document. */
-  domain?: string;
+interface ConnectedClient extends AskingClient {
   /** Its sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
   /** The address of its latest calls; undefined where none are kept. */
@@ -117,15 +106,44 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
-/** A link to the latest calls of a connection or a token. */
-export function CallsLink({ href, of }: { href?: string; of: string }) {
-  if (href === undefined) return null;
+/** The row of a connection or an access token, with its buttons. */
+export function ConnectionRow(
+  { name, title, connection, grantIds, scopes, callsHref, children, ...form }:
+    & FormPage
+    & Pick<Parameters<typeof ConnectionButtons>[0], "connection" | "grantIds">
+    & {
+      name: string;
+      /** The name, as the row shows it. */
+      title: Child;
+      /** The scopes that the person may take away. */
+      scopes: readonly ScopeInWords[];
+      /** The address of its latest calls; undefined where none are kept. */
+      callsHref?: string;
+      children: Child;
+    },
+) {
+  const { grantId } = connection;
   return (
-    <p class="small">
-      <a href={href}>
-        Latest calls<span class="visually-hidden">{` of ${of}`}</span>
-      </a>
-    </p>
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">{title}</h2>
+        <ConnectionButtons
+          {...form}
+          connection={connection}
+          grantIds={grantIds}
+          of={name}
+        />
+      </div>
+      {children}
+      {callsHref !== undefined && (
+        <p class="small">
+          <a href={callsHref}>
+            Latest calls<span class="visually-hidden">{` of ${name}`}</span>
+          </a>
+        </p>
+      )}
+      <NarrowForm {...form} grantId={grantId} scopes={scopes} of={name} />
+    </li>
   );
 }
 
@@ -133,36 +151,32 @@ function ClientRow(
   { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
 ) {
   const { connections } = client;
-  const name = displayName(client.name);
   const [newest] = connections;
-  const removable = new Map(
-    connections.flatMap(({ removable = [] }) =>
-      removable.map((words) => [words.scope, words])
-    ),
+  const scopes = new Map(
+    connections.filter(({ isPassing }) => !isPassing)
+      .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
-    <li>
-      <div class="row-head">
-        <h2 class="row-title">
-          “<bdi>{name}</bdi>” {client.isConfigured
+    <ConnectionRow
+      {...form}
+      name={displayName(client.name)}
+      title={
+        <>
+          <ClientName name={client.name} /> {client.isKnown
             ? <span class="badge good">Set up by the operator</span>
-            : client.domain
-            ? <span class="badge good">{client.domain}</span>
-            : <span class="badge warn">Unverified</span>}
-        </h2>
-        <ConnectionButtons
-          {...form}
-          connection={{
-            ...newest,
-            pausedAt: connections.find((it) => it.pausedAt !== undefined)
-              ?.pausedAt,
-          }}
-          grantIds={newest.isPassing
-            ? connections.map(({ grantId }) => grantId)
-            : undefined}
-          of={name}
-        />
-      </div>
+            : <DomainBadge domain={client.domain} />}
+        </>
+      }
+      connection={{
+        ...newest,
+        pausedAt: connections.find((it) => it.pausedAt !== undefined)?.pausedAt,
+      }}
+      grantIds={newest.isPassing
+        ? connections.map(({ grantId }) => grantId)
+        : undefined}
+      scopes={[...scopes.values()]}
+      callsHref={client.callsHref}
+    >
       {connections.length > 1 && (
         <p class="small soft">
           {connections.length}{" "}
@@ -173,14 +187,7 @@ function ClientRow(
       {connections.map((connection) => (
         <ConnectionFacts connection={connection} now={now} />
       ))}
-      <CallsLink href={client.callsHref} of={name} />
-      <NarrowForm
-        {...form}
-        grantId={newest.grantId}
-        removable={[...removable.values()]}
-        of={name}
-      />
-    </li>
+    </ConnectionRow>
   );
 }
 

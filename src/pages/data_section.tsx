@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Child } from "@hono/hono/jsx";
-import { FormFields, type FormPage } from "./connection_forms.tsx";
+import { AccountForm, type FormPage } from "./form.tsx";
+import { Fact } from "./layout.tsx";
 
 /** The contents of the section. */
 interface DataProps extends FormPage {
@@ -21,7 +21,7 @@ export function DataSection(
   { providerName, isRecent, ledgerDays, ...form }: DataProps,
 ) {
   const { base = "" } = form;
-  const kept: [what: Child, until: string][] = [
+  const kept: [what: string, until: string][] = [
     [
       "Connections and access tokens, with your name and address as " +
       `${providerName} tells them`,
@@ -32,7 +32,7 @@ export function DataSection(
       [
         "Your latest calls: tool, time and outcome",
         `${ledgerDays} days, or until their connection ends`,
-      ] as [Child, string],
+      ] as [string, string],
     ],
     ["Sessions of apps", "30 days after their last use"],
     ["Tasks with their results", "24 hours"],
@@ -43,19 +43,13 @@ export function DataSection(
       <section>
         <div class="card">
           <dl class="facts kept">
-            {kept.map(([what, until]) => (
-              <div>
-                <dt>{what}</dt>
-                <dd>{until}</dd>
-              </div>
-            ))}
+            {kept.map(([what, until]) => <Fact term={what}>{until}</Fact>)}
           </dl>
-          <form method="post" action={`${base}/account/export`}>
-            <FormFields {...form} />
+          <AccountForm {...form} to="/account/export">
             <div class="actions">
               <button type="submit">Download it as JSON</button>
             </div>
-          </form>
+          </AccountForm>
           <p class="small soft">
             The file has no tokens, no results of tasks, and nothing that opens
             anything.
@@ -87,8 +81,7 @@ export function DataSection(
           </ul>
           {isRecent
             ? (
-              <form method="post" action={`${base}/account/erase`}>
-                <FormFields {...form} />
+              <AccountForm {...form} to="/account/erase">
                 <label class="tick">
                   <input type="checkbox" name="erase" value="on" required />
                   {" "}
@@ -97,7 +90,7 @@ export function DataSection(
                 <div class="actions">
                   <button class="danger" type="submit">Erase everything</button>
                 </div>
-              </form>
+              </AccountForm>
             )
             : (
               <form method="post" action={`${base}/account/sign-in`}>

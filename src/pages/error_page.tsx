@@ -4,55 +4,58 @@
  *
  * @module
  */
-import { Layout, type PageProps } from "./layout.tsx";
-
-/** An error in a person's terms. */
-export interface ErrorProps extends PageProps {
-  /** The error's meaning for the person: "This sign-in has expired". */
-  title: string;
-  /** An account of what happened, in one or two sentences. */
-  happened: string;
-  /** The next step, and the one who takes it. */
-  move: string;
-  /** A link to the next step, if there is one. */
-  button?: { label: string; href: string };
-  /** The request id, under which the log has more. */
-  reference?: string;
-}
+import type { Context } from "@hono/hono";
+import { HttpError, OAuthError } from "../errors.ts";
+import { basePathOf } from "../net/base_path.ts";
+import { wordsFor } from "./error_words.ts";
+import { CardPage, Fact, type PageProps } from "./layout.tsx";
+import { page } from "./respond.ts";
+import type { ErrorWords } from "./situation_words.ts";
 
 /** A page that says what happened and whose move it is. */
-export function ErrorPage(props: ErrorProps) {
-  const { serverTitle, about, title, happened, move, button, reference } =
-    props;
+export function ErrorPage(props: PageProps & ErrorWords) {
+  const { happened, move, button, reference } = props;
   return (
-    <Layout title={title} serverTitle={serverTitle} about={about}>
-      <main class="card">
-        <h1>{title}</h1>
-        <p class="lead">{happened}</p>
-        <dl class="facts">
-          <div>
-            <dt>What to do</dt>
-            <dd>
-              <p>{move}</p>
-              {button && (
-                <p>
-                  <a class="button primary" href={button.href}>
-                    {button.label}
-                  </a>
-                </p>
-              )}
-            </dd>
-          </div>
-          {reference && (
-            <div>
-              <dt>If you report this, quote</dt>
-              <dd>
-                <code>{reference}</code>
-              </dd>
-            </div>
+    <CardPage {...props}>
+      <p class="lead">{happened}</p>
+      <dl class="facts">
+        <Fact term="What to do">
+          <p>{move}</p>
+          {button && (
+            <p>
+              <a class="button primary" href={button.href}>{button.label}</a>
+            </p>
           )}
-        </dl>
-      </main>
-    </Layout>
+        </Fact>
+        {reference && (
+          <Fact term="If you report this, quote">
+            <code>{reference}</code>
+          </Fact>
+        )}
+      </dl>
+    </CardPage>
   );
+}
+
+/** Shows an error to a person. */
+export function errorPage(
+  c: Context,
+  error: Error,
+  { baseUrl, ...props }: PageProps & {
+    /** Public address, without a trailing slash. */
+    baseUrl: string;
+    /** The ID of the log's line about it. */
+    reference: string;
+  },
+): Response {
+  const status = error instanceof OAuthError || error instanceof HttpError
+    ? error.status
+    : 500;
+  const words = wordsFor(error, {
+    status,
+    base: basePathOf(baseUrl),
+    method: c.req.method,
+    path: c.req.path,
+  });
+  return page(c, ErrorPage({ ...props, ...words }), { status });
 }

@@ -5,12 +5,22 @@
  *
  * @module
  */
+import type { Context } from "@hono/hono";
+import type { About } from "../authoring/about.ts";
+import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
+import { isForModels } from "../mcp/catalogue/view_resource.ts";
 import { basePathOf } from "../net/base_path.ts";
-import { type Access, clientGuides } from "./client_guides.ts";
 import { isLoopback } from "../net/loopback.ts";
-import { ClientPicker } from "./client_picker.tsx";
+import type { Config } from "../settings/config.ts";
+import {
+  type Access,
+  accessOf,
+  type ClientGuide,
+  clientGuides,
+} from "./client_guides.ts";
 import { CopyLine } from "./copy_line.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
+import { page } from "./respond.ts";
 import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
@@ -43,9 +53,8 @@ export function LandingPage(props: LandingProps) {
   const base = basePathOf(baseUrl);
   return (
     <Layout
+      {...props}
       title="Connect"
-      serverTitle={serverTitle}
-      about={about}
       width="wide"
       script={COPY_SCRIPT}
       footer={<a href={`${base}/health`}>Health</a>}
@@ -140,4 +149,62 @@ function ToolList({ tools }: { tools: readonly ToolInWords[] }) {
       ))}
     </ul>
   );
+}
+
+/** One client at a time; the first is chosen. */
+function ClientPicker({ guides }: { guides: readonly ClientGuide[] }) {
+  return (
+    <fieldset class="picker card">
+      <legend class="visually-hidden">Your client</legend>
+      {guides.map((guide, index) => (
+        <>
+          <input
+            type="radio"
+            name="client"
+            id={`client-${index}`}
+            class="visually-hidden"
+            checked={index === 0}
+          />
+          <label for={`client-${index}`}>{guide.client}</label>
+          <Guide {...guide} />
+        </>
+      ))}
+    </fieldset>
+  );
+}
+
+function Guide({ client, how, line, install, notes = [] }: ClientGuide) {
+  return (
+    <div class="guide">
+      <h3 class="visually-hidden">{client}</h3>
+      <p>{how}</p>
+      {install && (
+        <p>
+          <a class="button primary" href={install.href}>{install.label}</a>
+        </p>
+      )}
+      {line && <CopyLine text={line} label={`Copy for ${client}`} />}
+      {notes.map((note) => <p class="small soft">{note}</p>)}
+    </div>
+  );
+}
+
+/** Makes the answer for a browser at `/` and `/mcp`. */
+export function landing(
+  { config, about, baseUrl, catalogue }: {
+    config: Config;
+    about?: About;
+    baseUrl: string;
+    catalogue: Catalogue;
+  },
+): (c: Context, options?: { status?: number; notice?: string }) => Response {
+  const facts = {
+    serverTitle: config.title,
+    about,
+    baseUrl,
+    tools: [...catalogue.tools.values()].filter(isForModels),
+    access: accessOf(config.auth),
+  };
+  return (c, { status, notice } = {}) =>
+    page(c, LandingPage({ ...facts, notice }), { status });
 }

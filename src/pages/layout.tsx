@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { raw } from "@hono/hono/html";
-import type { About } from "../authoring/about.ts";
+import { type About, aboutLinks } from "../authoring/about.ts";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +
@@ -21,6 +21,8 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
 
 /** The facts about its server that a page shows. */
 export interface PageProps {
+  /** Path of the public address; empty at a root. */
+  base?: string;
   /** `MCP_TITLE`: the server's name for people. */
   serverTitle: string;
   /** Shown at the foot of the page. */
@@ -28,18 +30,21 @@ export interface PageProps {
 }
 
 /** A whole document. */
+interface LayoutProps extends PageProps {
+  /** The document's title, before the server's name. */
+  title: string;
+  /** `wide` lists things; `full` has tables. Narrow by default. */
+  width?: "wide" | "full";
+  /** One of `scripts.ts`. */
+  script?: string;
+  /** Links of this page alone, before those of the server. */
+  footer?: Child;
+  children: Child;
+}
+
+/** The document around the contents of a page. */
 export function Layout(
-  { title, serverTitle, about, width, script, footer, children }: PageProps & {
-    /** The document's title, before the server's name. */
-    title: string;
-    /** `wide` lists things; `full` has tables. Narrow by default. */
-    width?: "wide" | "full";
-    /** One of `scripts.ts`. */
-    script?: string;
-    /** Links of this page alone, before those of the server. */
-    footer?: Child;
-    children: Child;
-  },
+  { title, serverTitle, about, width, script, footer, children }: LayoutProps,
 ) {
   return (
     <html lang="en">
@@ -75,15 +80,40 @@ export function Layout(
   );
 }
 
+/** A document with one card, whose heading is by default its title. */
+export function CardPage(
+  { heading, children, ...page }: LayoutProps & { heading?: Child },
+) {
+  return (
+    <Layout {...page}>
+      <main class="card">
+        <h1>{heading ?? page.title}</h1>
+        {children}
+      </main>
+    </Layout>
+  );
+}
+
+/** A term of a list of facts, and what is said of it. */
+export function Fact(
+  { term, class: look, children }: {
+    term: string;
+    class?: string;
+    children: Child;
+  },
+) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd class={look}>{children}</dd>
+    </div>
+  );
+}
+
 function Footer({ about = {}, children }: { about?: About; children?: Child }) {
-  const { operator, websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
-  const links = Object.entries({
-    Website: websiteUrl,
-    Privacy: privacyUrl,
-    Terms: termsUrl,
-    Support: supportUrl,
-  });
-  if (!operator && !children && links.every(([, href]) => !href)) return null;
+  const { operator } = about;
+  const links = aboutLinks(about);
+  if (!operator && !children && links.length === 0) return null;
   return (
     <footer>
       {operator && (
@@ -92,7 +122,7 @@ function Footer({ about = {}, children }: { about?: About; children?: Child }) {
         </span>
       )}
       {children}
-      {links.map(([label, href]) => href && <a href={href}>{label}</a>)}
+      {links.map(([label, href]) => <a href={href}>{label}</a>)}
     </footer>
   );
 }

@@ -5,12 +5,18 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { EndForm, type FormPage } from "./connection_forms.tsx";
+import {
+  ClientCell,
+  ClientName,
+  destinationOf,
+  type UsedClient,
+} from "./client_name.tsx";
+import { EndForm } from "./connection_forms.tsx";
 import type { ConnectionInWords } from "./connections_section.tsx";
-import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
-import { Table } from "./table.tsx";
+import { CodeLines, Table } from "./table.tsx";
 
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {
@@ -38,7 +44,7 @@ interface OperatorPerson {
 export interface OperatorPeopleProps {
   people: readonly OperatorPerson[];
   /** The registrations of their clients, newest first. */
-  registrations: readonly OperatorRegistration[];
+  registrations: readonly Required<UsedClient>[];
   /** The words that were looked for. */
   search?: string;
   /** Set on the first page. */
@@ -47,16 +53,6 @@ export interface OperatorPeopleProps {
   next?: string;
   /** Old connections that were looked at, while not all have been. */
   gathering?: number;
-}
-
-/** A client that registered itself. */
-export interface OperatorRegistration {
-  clientId: string;
-  clientName: string;
-  /** Epoch seconds. */
-  issuedAt: number;
-  usedAt: number;
-  redirectUris: readonly string[];
 }
 
 /** People and their connections. */
@@ -92,7 +88,7 @@ export function OperatorPeople(
               ? <PersonCell {...person} {...form} />
               : <bdi>{displayName(person.name)}</bdi>,
             <>
-              “<bdi>{displayName(grant.clientName)}</bdi>”
+              <ClientName name={grant.clientName} />
               {grant.redirectUri && (
                 <div class="small soft">{destinationOf(grant.redirectUri)}</div>
               )}
@@ -171,30 +167,13 @@ export function OperatorPeople(
         title="Their clients’ registrations"
         empty="No client of these people has registered itself. Those that publish a metadata document need not."
         columns={["Client", "Registered", "Last used", "Redirect URIs"]}
-        rows={registrations.map((registration) => [
-          <>
-            “<bdi>{displayName(registration.clientName)}</bdi>”
-            <br />
-            <code>{visible(registration.clientId)}</code>
-          </>,
-          <Moment at={registration.issuedAt} now={now} />,
-          <Moment at={registration.usedAt} now={now} />,
-          <Addresses of={registration.redirectUris} />,
+        rows={registrations.map(({ client, usedAt }) => [
+          <ClientCell client={client} />,
+          <Moment at={client.issuedAt} now={now} />,
+          <Moment at={usedAt} now={now} />,
+          <CodeLines of={client.metadata.redirect_uris} />,
         ])}
       />
-    </>
-  );
-}
-
-/** Redirect URIs, a line each. */
-export function Addresses({ of }: { of: readonly string[] }) {
-  return (
-    <>
-      {of.map((uri) => (
-        <div>
-          <code>{visible(uri)}</code>
-        </div>
-      ))}
     </>
   );
 }

@@ -1,9 +1,12 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A button for each provider that people sign in at.
+ * A button for each provider that people sign in at, the form that leads to the
+ * account page, and the page on which a person chooses after consent.
  *
  * @module
  */
+import { HiddenFields } from "./form.tsx";
+import { CardPage, type PageProps } from "./layout.tsx";
 
 /** A provider that a person may choose. */
 export interface ProviderOption {
@@ -32,5 +35,56 @@ export function ProviderButtons(
         </button>
       ))}
     </div>
+  );
+}
+
+/** The form by which a person signs in to the account page. */
+export function SignInForm(
+  { base = "", back, options }: {
+    /** Path of the public address; empty at a root. */
+    base?: string;
+    /** The place to come back to; absent: the first part. */
+    back?: string;
+    options: readonly ProviderOption[];
+  },
+) {
+  return (
+    <form method="post" action={`${base}/account/sign-in`}>
+      <HiddenFields of={[["back", back || undefined]]} />
+      <ProviderButtons options={options} />
+    </form>
+  );
+}
+
+/** The choice among several providers. */
+interface ChooserProps extends PageProps {
+  options: readonly ProviderOption[];
+  /** Hidden fields of the form: the handle, and what was approved. */
+  fields: readonly (readonly [string, string])[];
+  /** The address that the form is posted to. */
+  action: string;
+}
+
+/** The page of the choice, one form. Send it with `forms: "any"`. */
+export function ChooserPage(
+  { options, fields, action, ...page }: ChooserProps,
+) {
+  return (
+    <CardPage {...page} title="Sign in" heading="Where do you sign in?">
+      <p class="lead">
+        Choose the account that you use here. Each of your accounts is someone
+        else to this server.
+      </p>
+      <form method="post" action={action}>
+        <HiddenFields of={fields} />
+        <ProviderButtons options={options} />
+        <p class="small soft">
+          The app was not told anything yet.{" "}
+          <button class="quiet" type="submit" name="decision" value="deny">
+            Cancel
+          </button>
+        </p>
+      </form>
+    </CardPage>
   );
 }

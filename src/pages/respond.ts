@@ -24,9 +24,9 @@ export interface PageOptions {
 
 const POLICY = [
   "default-src 'none'",
-  `style-src ${source(STYLE)}`,
+  `style-src ${cspSource(STYLE)}`,
   `script-src ${
-    [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(source).join(" ")
+    [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(cspSource).join(" ")
   }`,
   "img-src data:",
   "base-uri 'none'",
@@ -37,7 +37,7 @@ const POLICY = [
  * Prints the CSP source expression that allows exactly this inline text (CSP3
  * §2.3.1).
  */
-function source(text: string): string {
+export function cspSource(text: string): string {
   return `'sha256-${base64(digest(text))}'`;
 }
 

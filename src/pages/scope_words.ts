@@ -5,8 +5,8 @@
  * @module
  */
 import { OFFLINE_ACCESS } from "../auth/rules/scope.ts";
-import type { ScopeUse } from "../mcp/catalogue/catalogue.ts";
-import type { ScopeInWords } from "./consent_page.tsx";
+import type { ScopeUse } from "../mcp/catalogue/scope_uses.ts";
+import type { ScopeInWords } from "./scope_boxes.tsx";
 
 /**
  * Describes each scope: in the words that the author wrote for it, or else with

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import { visible } from "../log/log_line.ts";
 
 /** A table; on a phone each row is a card, its cells under their headings. */
 export function Table(
@@ -55,5 +56,18 @@ export function Table(
         </div>
       )}
     </section>
+  );
+}
+
+/** Codes in a cell, a line each. */
+export function CodeLines({ of }: { of: readonly string[] }) {
+  return (
+    <>
+      {of.map((code) => (
+        <div>
+          <code>{visible(code)}</code>
+        </div>
+      ))}
+    </>
   );
 }

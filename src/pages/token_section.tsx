@@ -4,36 +4,26 @@
  *
  * @module
  */
+import type { Grant } from "../auth/rules/grant.ts";
+import { ClientName } from "./client_name.tsx";
 import {
-  ConnectionButtons,
-  FormFields,
-  type FormPage,
-  NarrowForm,
-} from "./connection_forms.tsx";
-import {
-  CallsLink,
+  ConnectionRow,
   CutNote,
   MayUse,
   PausedNote,
 } from "./connections_section.tsx";
-import type { ScopeInWords } from "./consent_page.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { displayName } from "./display_name.ts";
+import { AccountForm, type FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
+import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
 
-/** An access token, for the page of its person. Times are epoch seconds. */
-export interface TokenInWords {
+/** An access token, for the page of its person. */
+interface TokenInWords
+  extends Pick<Grant, "createdAt" | "usedAt" | "endsAt" | "pausedAt"> {
   grantId: string;
   name: string;
   scopes: readonly ScopeInWords[];
-  createdAt: number;
-  /** Undefined: never. */
-  usedAt?: number;
-  endsAt: number;
-  /** Undefined: it is not paused. */
-  pausedAt?: number;
-  /** The scopes that the person can take away. */
-  removable?: readonly ScopeInWords[];
   /** The address of its latest calls; undefined where none are kept. */
   callsHref?: string;
 }
@@ -46,6 +36,8 @@ interface TokenProps extends FormPage {
   scopes: readonly ScopeInWords[];
   /** True if the person may be granted no scope of those that there are. */
   isBare: boolean;
+  /** False for who may use nothing here: they are told so, and make none. */
+  mayMake: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
   /** The token that was made just now; without its text once that is over. */
@@ -57,7 +49,8 @@ interface TokenProps extends FormPage {
 
 /** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
-  const { tokens, scopes, isBare, days, made, most, now, ...form } = props;
+  const { tokens, scopes, isBare, mayMake, days, made, most, now, ...form } =
+    props;
   return (
     <section>
       {made && <MadeToken {...made} />}
@@ -74,53 +67,59 @@ export function TokenSection(props: TokenProps) {
             ))}
           </ul>
         )}
-        <form method="post" action={`${form.base ?? ""}/account/tokens`}>
-          <FormFields csrf={form.csrf} />
-          <label>
-            Name
-            <input
-              type="text"
-              name="name"
-              required
-              maxlength={80}
-              autocomplete="off"
-              placeholder="What it is for"
-            />
-          </label>
-          <label>
-            Ends after{" "}
-            <select name="days">
-              {days.map((number) => (
-                <option value={String(number)} selected={number === 30}>
-                  {number} days
-                </option>
-              ))}
-            </select>
-          </label>
-          {scopes.length > 0 && (
-            <fieldset>
-              <legend>It may use</legend>
-              {scopes.map(({ scope, words }) => (
-                <label>
-                  <input type="checkbox" name={`scope.${scope}`} value="on" />
-                  {" "}
-                  {words} <code>{scope}</code>
-                </label>
-              ))}
-            </fieldset>
-          )}
-          {isBare && (
+        {mayMake
+          ? <TokenForm {...form} scopes={scopes} isBare={isBare} days={days} />
+          : (
             <p class="soft">
-              You may use nothing here that needs a permission, and nor may a
-              token of yours. Ask the people who run this server.
+              You may use nothing here, and nor may a token of yours. Ask the
+              people who run this server.
             </p>
           )}
-          <div class="actions">
-            <button type="submit">Make a token</button>
-          </div>
-        </form>
       </div>
     </section>
+  );
+}
+
+/** The form that makes a token. */
+function TokenForm(
+  { base, csrf, scopes, isBare, days }:
+    & FormPage
+    & Pick<TokenProps, "scopes" | "isBare" | "days">,
+) {
+  return (
+    <AccountForm base={base} csrf={csrf} to="/account/tokens">
+      <label>
+        Name
+        <input
+          type="text"
+          name="name"
+          required
+          maxlength={80}
+          autocomplete="off"
+          placeholder="What it is for"
+        />
+      </label>
+      <label>
+        Ends after{" "}
+        <select name="days">
+          {days.map((number) => (
+            <option value={String(number)} selected={number === 30}>
+              {number} days
+            </option>
+          ))}
+        </select>
+      </label>
+      {scopes.length > 0 && <ScopeFields legend="It may use" scopes={scopes} />}
+      {isBare && (
+        <p class="soft">
+          You may use nothing here that needs a permission, and nor may a token
+          of yours. Ask the people who run this server.
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit">Make a token</button>
+      </div>
+    </AccountForm>
   );
 }
 
@@ -131,16 +130,17 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
       {token === undefined
         ? (
           <p>
-            “<bdi>{displayName(name)}</bdi>” was shown for five minutes and
-            cannot be shown again. If you did not copy it, end it and make
-            another.
+            <ClientName name={name} />{" "}
+            was shown for five minutes and cannot be shown again. If you did not
+            copy it, end it and make another.
           </p>
         )
         : (
           <>
             <p>
-              Here is your token “<bdi>{displayName(name)}</bdi>”. Copy it now:
-              after five minutes, no one can see it again.
+              Here is your token{" "}
+              <ClientName name={name} />. Copy it now: after five minutes, no
+              one can see it again.
             </p>
             <CopyLine text={token} label="Copy the token" />
             <p id="said" class="visually-hidden" role="status"></p>
@@ -153,24 +153,21 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
 function TokenRow(
   { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
 ) {
-  const { grantId, scopes, createdAt, usedAt, endsAt } = token;
+  const { scopes, createdAt, usedAt, endsAt } = token;
   const name = displayName(token.name);
   return (
-    <li>
-      <div class="row-head">
-        <h2 class="row-title">
-          <bdi>{name}</bdi>
-        </h2>
-        <ConnectionButtons
-          {...form}
-          connection={token}
-          of={name}
-        />
-      </div>
+    <ConnectionRow
+      {...form}
+      name={name}
+      title={<bdi>{name}</bdi>}
+      connection={token}
+      scopes={scopes}
+      callsHref={token.callsHref}
+    >
       <p class="small soft">
         <PausedNote at={token.pausedAt} now={now} />
         Made <Moment at={createdAt} now={now} />,{" "}
-        {usedAt === undefined ? "never used" : (
+        {usedAt <= createdAt ? "never used" : (
           <>
             last used <Moment at={usedAt} now={now} />
           </>
@@ -178,13 +175,6 @@ function TokenRow(
         <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
         <MayUse scopes={scopes} />
       </p>
-      <CallsLink href={token.callsHref} of={name} />
-      <NarrowForm
-        {...form}
-        grantId={grantId}
-        removable={token.removable}
-        of={name}
-      />
-    </li>
+    </ConnectionRow>
   );
 }

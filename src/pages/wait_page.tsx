@@ -5,31 +5,17 @@
  *
  * @module
  */
-import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
+import { type AskingClient, AskingName, ClientName } from "./client_name.tsx";
 import { displayName } from "./display_name.ts";
-import { Layout, type PageProps } from "./layout.tsx";
-
-/** A client that waits, in words. */
-export interface AskingClient {
-  /** The client's name for itself; cleaned before it is shown. */
-  name: string;
-  /** The verified domain of its metadata document. */
-  domain?: string;
-  /** True if the operator set it up, or the person made it. */
-  isKnown?: boolean;
-}
+import { AccountForm } from "./form.tsx";
+import { CardPage, Fact, type PageProps } from "./layout.tsx";
+import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
 /** The answers of a person. */
 export type WaitAnswer = "done" | "not-now";
 
-/** The members that every page about a wait has. */
-interface WaitPageProps extends PageProps {
-  /** Path of the public address; empty at a root. */
-  base?: string;
-}
-
 /** The contents of the page. */
-interface WaitProps extends WaitPageProps {
+interface WaitProps extends PageProps {
   id: string;
   person: string;
   client: AskingClient;
@@ -53,93 +39,63 @@ export function shownMessage(
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 
-/** The name of a client, and how far it is verified. */
-export function AskingName({ client }: { client: AskingClient }) {
-  return (
-    <>
-      “<bdi>{displayName(client.name)}</bdi>” {client.isKnown
-        ? null
-        : client.domain
-        ? <span class="badge good">{client.domain}</span>
-        : <span class="badge warn">Unverified</span>}
-    </>
-  );
-}
-
 /** The open question. Send it with `forms: "self"`. */
 export function WaitPage(props: WaitProps) {
-  const { base = "", id, client, tool, message, url, csrf } = props;
-  const name = displayName(client.name);
+  const { base, id, client, tool, message, url, csrf } = props;
   const { host } = new URL(url);
   return (
-    <Layout
+    <CardPage
+      {...props}
       title="Waiting for you"
-      serverTitle={props.serverTitle}
-      about={props.about}
+      heading={
+        <>
+          <ClientName name={client.name} /> waits for you
+        </>
+      }
     >
-      <main class="card">
-        <h1>
-          “<bdi>{name}</bdi>” waits for you
-        </h1>
-        <p class="lead">
-          It asks you to do something at{" "}
-          <strong>{host}</strong>. Go on only if you started this yourself.
-        </p>
-        <dl class="facts">
-          <div>
-            <dt>Who asks</dt>
-            <dd>
-              <AskingName client={client} /> with the tool <code>{tool}</code>
-            </dd>
-          </div>
-          <div>
-            <dt>What the tool says</dt>
-            <dd class="said">
-              <bdi>{shownMessage(message)}</bdi>
-            </dd>
-          </div>
-          <div>
-            <dt>Where it leads</dt>
-            <dd>
-              <p>
-                <strong>{host}</strong>. It is another page, which this server
-                does not answer for.
-              </p>
-              <p>
-                <a
-                  class="button"
-                  href={url}
-                  target="_blank"
-                  rel="noopener noreferrer"
-                >
-                  Open {host}
-                  <span class="visually-hidden">in a new tab</span>
-                </a>
-              </p>
-            </dd>
-          </div>
-          <div>
-            <dt>What comes next</dt>
-            <dd>
-              When you have done it, come back and press Done. The app learns
-              that you said so, and nothing else.
-              <SignedInAs person={props.person} />
-            </dd>
-          </div>
-        </dl>
-        <form method="post" action={`${base}/wait/${id}`}>
-          <input type="hidden" name="csrf" value={csrf} />
-          <div class="actions">
-            <button class="primary" type="submit" name="answer" value="done">
-              Done
-            </button>
-            <button type="submit" name="answer" value="not-now">
-              Not now
-            </button>
-          </div>
-        </form>
-      </main>
-    </Layout>
+      <p class="lead">
+        It asks you to do something at{" "}
+        <strong>{host}</strong>. Go on only if you started this yourself.
+      </p>
+      <dl class="facts">
+        <Fact term="Who asks">
+          <AskingName client={client} /> with the tool <code>{tool}</code>
+        </Fact>
+        <Fact term="What the tool says" class="said">
+          <bdi>{shownMessage(message)}</bdi>
+        </Fact>
+        <Fact term="Where it leads">
+          <p>
+            <strong>{host}</strong>. It is another page, which this server does
+            not answer for.
+          </p>
+          <p>
+            <a
+              class="button"
+              href={url}
+              target="_blank"
+              rel="noopener noreferrer"
+            >
+              Open {host}
+              <span class="visually-hidden">in a new tab</span>
+            </a>
+          </p>
+        </Fact>
+        <Fact term="What comes next">
+          When you have done it, come back and press Done. The app learns that
+          you said so, and nothing else.
+          <SignedInAs person={props.person} />
+        </Fact>
+      </dl>
+      <AccountForm base={base} csrf={csrf} to={`/wait/${id}`}>
+        <div class="actions">
+          <button class="primary" type="submit" name="answer" value="done">
+            Done
+          </button>
+          <button type="submit" name="answer" value="not-now">Not now</button>
+        </div>
+      </AccountForm>
+    </CardPage>
   );
 }
 
@@ -156,32 +112,33 @@ function SignedInAs({ person }: { person: string }) {
 
 /** The page after the answer; undefined: it was taken and is not known. */
 export function WaitAnsweredPage(
-  { base = "", client, answer, ...props }: WaitPageProps & {
+  { client, answer, ...page }: PageProps & {
     client: AskingClient;
     answer?: WaitAnswer;
   },
 ) {
   return (
-    <Layout title="Answered" {...props}>
-      <main class="card">
-        <h1>{answer === "not-now" ? "Not now" : "Answered"}</h1>
-        <p class="note good" role="status">
-          {answer === "not-now"
-            ? "You said “Not now”. The app is told so."
-            : answer === "done"
-            ? "You said “Done”."
-            : "Your answer has arrived."}
-        </p>
-        <p>
-          You can go back to{" "}
-          <AskingName client={client} />. If it does not go on by itself, ask it
-          to try again.
-        </p>
-        <p>
-          <a href={`${base}/account`}>Your account</a>
-        </p>
-      </main>
-    </Layout>
+    <CardPage
+      {...page}
+      title="Answered"
+      heading={answer === "not-now" ? "Not now" : "Answered"}
+    >
+      <p class="note good" role="status">
+        {answer === "not-now"
+          ? "You said “Not now”. The app is told so."
+          : answer === "done"
+          ? "You said “Done”."
+          : "Your answer has arrived."}
+      </p>
+      <p>
+        You can go back to{" "}
+        <AskingName client={client} />. If it does not go on by itself, ask it
+        to try again.
+      </p>
+      <p>
+        <a href={`${page.base ?? ""}/account`}>Your account</a>
+      </p>
+    </CardPage>
   );
 }
 
@@ -190,53 +147,41 @@ export function WaitAnsweredPage(
  * does not say. Send it with `forms: "self"`.
  */
 export function NoWaitPage(
-  { base = "", person, csrf, ...props }: WaitPageProps & {
-    person: string;
-    csrf: string;
-  },
+  { person, csrf, ...page }: PageProps & { person: string; csrf: string },
 ) {
+  const { base = "" } = page;
   return (
-    <Layout title="Nothing waits for you here" {...props}>
-      <main class="card">
-        <h1>Nothing waits for you here</h1>
-        <p>
-          This link is not yours, or it is over: a link ends when it was
-          answered, and after an hour. Did someone send it to you? It is of no
-          use to you, and they get nothing from you.
-        </p>
-        <SignedInAs person={person} />
-        <form method="post" action={`${base}/account/sign-out`}>
-          <input type="hidden" name="csrf" value={csrf} />
-          <div class="actions">
-            <a class="button" href={`${base}/account`}>Your account</a>
-            <button type="submit">Sign out</button>
-          </div>
-        </form>
-      </main>
-    </Layout>
+    <CardPage {...page} title="Nothing waits for you here">
+      <p>
+        This link is not yours, or it is over: a link ends when it was answered,
+        and after an hour. Did someone send it to you? It is of no use to you,
+        and they get nothing from you.
+      </p>
+      <SignedInAs person={person} />
+      <AccountForm base={base} csrf={csrf} to="/account/sign-out">
+        <div class="actions">
+          <a class="button" href={`${base}/account`}>Your account</a>
+          <button type="submit">Sign out</button>
+        </div>
+      </AccountForm>
+    </CardPage>
   );
 }
 
 /** The page for someone who has not signed in. `forms: "any"`. */
 export function WaitSignInPage(
-  { base = "", id, options, ...props }: WaitPageProps & {
+  { id, options, ...page }: PageProps & {
     id: string;
     options: readonly ProviderOption[];
   },
 ) {
   return (
-    <Layout title="Waiting for you" {...props}>
-      <main class="card">
-        <h1>Is this for you?</h1>
-        <p class="lead">
-          Sign in to see what waits for you here. The link shows nothing to
-          anyone else.
-        </p>
-        <form method="post" action={`${base}/account/sign-in`}>
-          <input type="hidden" name="back" value={`wait/${id}`} />
-          <ProviderButtons options={options} />
-        </form>
-      </main>
-    </Layout>
+    <CardPage {...page} title="Waiting for you" heading="Is this for you?">
+      <p class="lead">
+        Sign in to see what waits for you here. The link shows nothing to anyone
+        else.
+      </p>
+      <SignInForm base={page.base} back={`wait/${id}`} options={options} />
+    </CardPage>
   );
 }

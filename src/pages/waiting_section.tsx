@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { type AskingClient, AskingName } from "./client_name.tsx";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
-import { type AskingClient, AskingName, shownMessage } from "./wait_page.tsx";
+import { shownMessage } from "./wait_page.tsx";
 
 /** An open question, for the page of its person. Times are epoch seconds. */
 export interface WaitInWords {

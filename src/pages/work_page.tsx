@@ -5,11 +5,10 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import type { FormPage } from "./connection_forms.tsx";
+import { AccountForm, type FormPage } from "./form.tsx";
 import { Moment, Upcoming } from "./moment.tsx";
 import { shownMessage } from "./wait_page.tsx";
-import { ClientName, type WorkInWords } from "./work_section.tsx";
-import { WorkStateBadge } from "./work_state.tsx";
+import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 
 /** An open question of a task. */
@@ -60,7 +59,7 @@ export function WorkPage(props: WorkPageProps) {
           </span>
         </div>
         <p class="small soft">
-          Asked by <ClientName client={client} />{" "}
+          Asked by <AskedBy client={client} />{" "}
           <Moment at={props.createdAt} now={now} />, last change{" "}
           <Moment at={props.updatedAt} now={now} />. Kept until{" "}
           <Upcoming at={props.expiresAt} now={now} />.
@@ -70,7 +69,21 @@ export function WorkPage(props: WorkPageProps) {
             <bdi>{shownMessage(statusMessage)}</bdi>
           </p>
         )}
-        {props.isOpen && <CancelForm {...props} />}
+        {props.isOpen && (
+          <AccountForm
+            base={base}
+            csrf={props.csrf}
+            back={props.back}
+            to="/account/work/cancel"
+            fields={{ task: props.taskId }}
+          >
+            <div class="actions">
+              <button class="quiet danger" type="submit">
+                Cancel this task
+              </button>
+            </div>
+          </AccountForm>
+        )}
       </section>
       <Questions base={base} questions={props.questions} />
       {result && <Result of={result} hasFailed={props.state === "failed"} />}
@@ -83,25 +96,6 @@ export function WorkPage(props: WorkPageProps) {
         </section>
       )}
     </>
-  );
-}
-
-/** The button that ends the task. */
-function CancelForm(
-  { base = "", csrf, back, taskId }: Pick<
-    WorkPageProps,
-    "base" | "csrf" | "back" | "taskId"
-  >,
-) {
-  return (
-    <form method="post" action={`${base}/account/work/cancel`}>
-      <input type="hidden" name="csrf" value={csrf} />
-      <input type="hidden" name="task" value={taskId} />
-      {back && <input type="hidden" name="back" value={back} />}
-      <div class="actions">
-        <button class="quiet danger" type="submit">Cancel this task</button>
-      </div>
-    </form>
   );
 }
 

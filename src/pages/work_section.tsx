@@ -1,14 +1,50 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The tasks of a person.
+ * The tasks of a person, and the state of each.
  *
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { displayName } from "./display_name.ts";
-import { Moment } from "./moment.tsx";
+import { ClientName } from "./client_name.tsx";
+import { Moment, Upcoming } from "./moment.tsx";
 import { Table } from "./table.tsx";
-import { WorkStateBadge, type WorkStateInWords } from "./work_state.tsx";
+
+/** The states that a person tells apart. */
+export type WorkState = keyof typeof WORDS;
+
+/** The state of a task. */
+export interface WorkStateInWords {
+  state: WorkState;
+  /** The end of its sleep, in epoch seconds. */
+  until?: number;
+}
+
+const WORDS = {
+  running: ["Running", ""],
+  waiting: ["Waiting for you", "warn"],
+  sleeping: ["Sleeping", ""],
+  done: ["Done", "good"],
+  failed: ["Failed", "bad"],
+  cancelled: ["Cancelled", ""],
+} as const;
+
+/** The state of a task as a badge, and until when it sleeps. */
+export function WorkStateBadge(
+  { state, until, now }: WorkStateInWords & { now: number },
+) {
+  const [words, tone] = WORDS[state];
+  return (
+    <>
+      <span class={`badge ${tone}`}>{words}</span>
+      {until !== undefined && (
+        <>
+          {" until "}
+          <Upcoming at={until} now={now} />
+        </>
+      )}
+    </>
+  );
+}
 
 /** A task in a list. Times are epoch seconds. */
 export interface WorkInWords extends WorkStateInWords {
@@ -25,13 +61,11 @@ export function ToolName({ tool }: Pick<WorkInWords, "tool">) {
   return tool === undefined ? <>A tool</> : <code>{visible(tool)}</code>;
 }
 
-/** The name of a client, and words where none is known. */
-export function ClientName({ client }: Pick<WorkInWords, "client">) {
-  return client === undefined ? <>a connection that is gone</> : (
-    <>
-      “<bdi>{displayName(client)}</bdi>”
-    </>
-  );
+/** The client that asked, and words where none is known. */
+export function AskedBy({ client }: Pick<WorkInWords, "client">) {
+  return client === undefined
+    ? <>a connection that is gone</>
+    : <ClientName name={client} />;
 }
 
 /** A person's tasks. */
@@ -58,7 +92,7 @@ export function WorkSection(
         <a href={`${base}/account/work?task=${encodeURIComponent(taskId)}`}>
           <ToolName tool={tool} />
         </a>,
-        <ClientName client={client} />,
+        <AskedBy client={client} />,
       ])}
     >
       {count > work.length && (

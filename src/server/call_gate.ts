@@ -6,8 +6,6 @@
  * @module
  */
 import type { Upstream } from "../caller.ts";
-import type { Scopes } from "../authoring/scope.ts";
-import type { AuthConfig } from "../settings/auth.ts";
 import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
@@ -15,27 +13,22 @@ import { oauthDoor } from "../auth/doors/oauth_door.ts";
 import { staticDoors } from "../auth/doors/static_doors.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
 import { heldScopes } from "../auth/rules/held_scopes.ts";
-import type { Permissions } from "../auth/rules/permissions.ts";
 import { accessTokenVerifier } from "../auth/server/access_token_verifier.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
-import type { Database } from "../store/database.ts";
 import { grantStore } from "../store/grants.ts";
+import type { ServerParts } from "./server_parts.ts";
 
-/** The parts of a gate. */
-export interface CallGateOptions {
-  auth: AuthConfig;
-  database: Database;
-  baseUrl: string;
-  scopes: Scopes;
-  permissions?: Permissions;
-  /** Loads the provider's API for the tools that a caller calls. */
-  upstream(key: GrantKey): Promise<Upstream>;
-}
-
-/** Makes the gate of the chosen strategies. */
+/**
+ * Makes the gate of the chosen strategies at one public address.
+ *
+ * @param upstream loads the provider's API for the tools that a caller calls
+ */
 export async function callGate(
-  { auth, database, baseUrl, scopes, permissions, upstream }: CallGateOptions,
+  { plan, database }: Pick<ServerParts, "plan" | "database">,
+  baseUrl: string,
+  upstream: (key: GrantKey) => Promise<Upstream>,
 ): Promise<Gate> {
+  const { config: { auth }, scopes, permissions } = plan;
   const { oauth, jwt } = auth;
   const { clock } = database;
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};

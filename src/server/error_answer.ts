@@ -8,7 +8,7 @@ import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
 import { logFailure } from "../log/failures.ts";
 import type { Passing } from "../http/passing.ts";
 import type { Logger } from "../log/log.ts";
-import { errorPage } from "../pages/error_response.ts";
+import { errorPage } from "../pages/error_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 
 /** Answers a route's exception, as a page or as JSON. */

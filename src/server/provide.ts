@@ -10,10 +10,8 @@ import type {
   CompleteContext,
   Resource,
 } from "../authoring/resource.ts";
-import type {
-  Definitions,
-  ProvidedTool,
-} from "../mcp/catalogue/compiled_definitions.ts";
+import type { Definitions } from "../mcp/catalogue/compiled_definitions.ts";
+import type { ProvidedTool } from "../mcp/catalogue/compiled_tool.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** Wraps the definitions that declare needs; others stay as they are. */

@@ -7,7 +7,7 @@
 import type { Database, Expiring } from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
-import type { Hold } from "./task_runs.ts";
+import type { Hold } from "./run_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
 
 /** The most characters of a result in the record of its step. */

@@ -1,47 +1,123 @@
 /**
- * The tasks of a person, in any client of theirs, without their results.
+ * The tasks of a person, in any client of theirs: the list that counts them,
+ * and the grant that used each last.
  *
  * @module
  */
-import type { Database, Expiring } from "./database.ts";
+import { formerBinding } from "../auth/rules/former_subject.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
-import { isTerminal, type TaskRecord, type TaskStatus } from "./task_record.ts";
-import type { RunRecord } from "./task_runs.ts";
-
-/** The list entry of a person's task. */
-export interface TaskOfPerson extends Expiring {
-  /** The grant that used it last; the task ends with it. */
-  grantId?: string;
-  /** Absent in an entry from before it was kept. */
-  createdMilliseconds?: number;
-  /** True for durable work that has not ended. */
-  isOpen?: true;
-}
+import type { RunRecord } from "./run_record.ts";
+import type { TaskOwner } from "./task_beginning.ts";
+import {
+  isTerminal,
+  type Task,
+  type TaskOfPerson,
+  type TaskRecord,
+} from "./task_record.ts";
 
 /** The state of durable work that goes on. */
 export type RunState = Pick<RunRecord, "isParked" | "dueSeconds">;
 
-/** A task of a list. */
-export interface ListedTask {
-  taskId: string;
-  tool?: string;
-  /** The grant that it was begun under. */
-  grantId?: string;
-  /** The scopes its tool needed. */
-  scopes: readonly string[];
-  status: TaskStatus;
-  isError?: true;
-  createdMilliseconds: number;
+/** A task of a list, without its result. */
+export interface ListedTask extends
+  Pick<
+    Task,
+    | "taskId"
+    | "tool"
+    | "grantId"
+    | "scopes"
+    | "status"
+    | "isError"
+    | "createdMilliseconds"
+  > {
   run?: RunState;
   /** True if no process says that it works on it. */
   isUnattended: boolean;
 }
 
-export type TaskListStore = ReturnType<typeof taskListStore>;
+/** Reads the list of a person's tasks, and what version 0.2 listed. */
+export async function listedOf(
+  database: Database,
+  binding: string,
+): Promise<Found<TaskOfPerson>[]> {
+  const former = formerBinding(binding);
+  const lists = await Promise.all(
+    [binding, ...former ? [former] : []].map((list) =>
+      database.list<TaskOfPerson>(tasksOfKey(list))
+    ),
+  );
+  return lists.flat();
+}
+
+/** Gives the task of a list's entry. */
+export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
+  return key[2] as string;
+}
 
 /** Opens the lists of tasks of a database. */
-export function taskListStore(database: Database) {
+export function taskLists(database: Database) {
+  /** Reads which grant of a person used a task last. */
+  async function readUse(
+    taskId: string,
+    { binding }: Pick<TaskOwner, "binding">,
+  ): Promise<Found<TaskOfPerson> | undefined> {
+    const found = await database.find<TaskOfPerson>(
+      tasksOfKey(binding, taskId),
+    );
+    const former = found ? undefined : formerBinding(binding);
+    return former === undefined
+      ? found
+      : await database.find(tasksOfKey(former, taskId));
+  }
+
   return {
+    readUse,
+
+    /**
+     * Records that a grant of the same person uses a task.
+     *
+     * @param reading the last use, if reading it has begun
+     */
+    async use(
+      taskId: string,
+      owner: TaskOwner,
+      reading = readUse(taskId, owner),
+    ): Promise<void> {
+      const listed = await reading;
+      const { grantId } = owner;
+      if (!listed || listed.value.grantId === grantId) return;
+      await database.commit((transaction) =>
+        transaction.check(listed).set(listed.key, { ...listed.value, grantId })
+      );
+    },
+
+    /** Gives the grant that used a task last. */
+    async userOf(taskId: string, binding: string): Promise<string | undefined> {
+      return (await readUse(taskId, { binding }))?.value.grantId;
+    },
+
+    /** True if a list holds at least `count` stored tasks. */
+    async hasMany(list: string, count: number): Promise<boolean> {
+      const listed = await database.list(tasksOfKey(list), { limit: count });
+      return listed.length >= count;
+    },
+
+    /** Lists the tasks of a person for their copy of what is kept. */
+    async listOf(binding: string) {
+      const listed = await listedOf(database, binding);
+      const found = await database.getMany<TaskRecord[]>(
+        listed.map((entry) => taskKey(idOf(entry))),
+      );
+      return found.flatMap(({ value }) => value ?? []).map(
+        ({ tool, status, createdMilliseconds }) => ({
+          tool,
+          status,
+          createdMilliseconds,
+        }),
+      );
+    },
+
     /**
      * Lists the tasks of a person: durable work that goes on, then the newest.
      *
@@ -53,7 +129,7 @@ export function taskListStore(database: Database) {
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
       listed.sort((a, b) => rank(b.value) - rank(a.value));
-      const ids = listed.slice(0, most).map(({ key }) => key[2] as string);
+      const ids = listed.slice(0, most).map(idOf);
       const entries = await database.getMany<TaskRecord[]>(ids.map(taskKey));
       const found = entries.flatMap(({ value }, index) =>
         value?.binding === binding
@@ -61,7 +137,7 @@ export function taskListStore(database: Database) {
           : []
       );
       const open = found.filter(({ record }) => !isTerminal(record.status));
-      const states = await database.getMany<RunRecord[]>(
+      const states = await database.getMany<(RunRecord | Expiring)[]>(
         open.map(({ taskId, record }) =>
           record.durable ? taskRunKey(taskId) : taskLeaseKey(taskId)
         ),
@@ -71,7 +147,7 @@ export function taskListStore(database: Database) {
       );
       return {
         tasks: found.map(({ taskId, record }) =>
-          listedTask(taskId, record, stateOf.get(taskId) ?? undefined)
+          listedTask(taskId, record, stateOf.get(taskId))
         ),
         count: listed.length,
       };
@@ -84,21 +160,17 @@ function rank({ isOpen, createdMilliseconds = 0 }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }
 
+/** @param state the run of durable work, or the lease of other work */
 function listedTask(
   taskId: string,
   record: TaskRecord,
-  state: RunRecord | undefined,
+  state: RunRecord | Expiring | undefined,
 ): ListedTask {
   const { tool, grantId, scopes = [], status, isError, durable } = record;
+  const { createdMilliseconds } = record;
   return {
-    taskId,
-    tool,
-    grantId,
-    scopes,
-    status,
-    isError,
-    createdMilliseconds: record.createdMilliseconds,
-    ...durable && state && {
+    ...{ taskId, tool, grantId, scopes, status, isError, createdMilliseconds },
+    ...state && "isParked" in state && {
       run: { isParked: state.isParked, dueSeconds: state.dueSeconds },
     },
     isUnattended: !isTerminal(status) && !durable && state === undefined,

@@ -10,7 +10,7 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
-import { DURABLE_SECONDS } from "./task_runs.ts";
+import { DURABLE_SECONDS } from "./run_record.ts";
 import { changeTask, TASK_SECONDS, type TaskRecord } from "./task_record.ts";
 import { setWake } from "./wakes.ts";
 import {
@@ -31,6 +31,17 @@ interface AnswerRecord extends Expiring {
   ref: TextRef;
 }
 
+/** The surroundings of a question. */
+interface Asking {
+  signal: AbortSignal;
+  /**
+   * Keeps the answer to a question of durable work, as JSON, before it is
+   * forgotten; such a question may be open, or have its answer, since an
+   * earlier run.
+   */
+  keep?(answer: string): Promise<void>;
+}
+
 /** Questions of tasks in a database. */
 export function taskQuestions(database: Database) {
   async function removeAnswer(key: Deno.KvKey): Promise<void> {
@@ -47,24 +58,26 @@ export function taskQuestions(database: Database) {
       taskId: string,
       key: string,
       question: InputRequest,
-      signal: AbortSignal,
+      { signal, keep }: Asking,
     ): Promise<JsonObject> {
+      const seconds = keep ? DURABLE_SECONDS : TASK_SECONDS;
       const ref = await persist(
         () =>
           saveText(database, JSON.stringify(question), {
-            expiresAt: database.now() + TASK_SECONDS,
+            expiresAt: database.now() + seconds,
             inlineCharacters: QUESTION_CHARACTERS,
           }),
         { signal },
       );
       const answerKey = taskAnswerKey(taskId, key);
-      let tries = 0;
+      // An earlier try may have stored the question too.
+      let mayBeAnswered = keep !== undefined;
       await persist(
         () =>
           changeTask(database, taskId, async ({ questions }) => {
-            // An earlier try did store the question, and it has its answer
-            // already.
-            if (tries++ > 0 && await database.find(answerKey)) return;
+            if (Object.hasOwn(questions, key)) return;
+            if (mayBeAnswered && await database.find(answerKey)) return;
+            mayBeAnswered = true;
             return {
               status: "input_required",
               questions: { ...questions, [key]: ref },
@@ -72,70 +85,26 @@ export function taskQuestions(database: Database) {
           }),
         { signal },
       );
+      // In durable work another run may still want it.
+      let isDone = keep === undefined;
       try {
         const answer = await database.waitFor<AnswerRecord>(
           answerKey,
           (answer) => answer !== undefined,
           signal,
         );
-        const { ref: answerRef } = answer!;
         // It was accepted, so it must arrive.
         const text = await persist(
-          () => readText(database, answerRef),
+          () => readText(database, answer!.ref),
           { signal },
         );
+        await keep?.(text);
+        isDone = true;
         await deleteText(database, ref);
         return JSON.parse(text);
       } finally {
-        await tidy(() => removeAnswer(answerKey));
+        if (isDone) await tidy(() => removeAnswer(answerKey));
       }
-    },
-
-    /**
-     * Opens a question of durable work, unless it is open or has its answer
-     * already, and gives that to `keep` before it is forgotten.
-     */
-    async askOnce(
-      taskId: string,
-      key: string,
-      question: InputRequest,
-      { signal, keep }: {
-        signal: AbortSignal;
-        keep(answer: string): Promise<void>;
-      },
-    ): Promise<void> {
-      const answerKey = taskAnswerKey(taskId, key);
-      const ref = await persist(
-        () =>
-          saveText(database, JSON.stringify(question), {
-            expiresAt: database.now() + DURABLE_SECONDS,
-            inlineCharacters: QUESTION_CHARACTERS,
-          }),
-        { signal },
-      );
-      await persist(
-        () =>
-          changeTask(database, taskId, async ({ questions }) => {
-            if (Object.hasOwn(questions, key)) return;
-            if (await database.find(answerKey)) return;
-            return {
-              status: "input_required",
-              questions: { ...questions, [key]: ref },
-            };
-          }),
-        { signal },
-      );
-      const answer = await database.waitFor<AnswerRecord>(
-        answerKey,
-        (answer) => answer !== undefined,
-        signal,
-      );
-      const { ref: answerRef } = answer!;
-      await keep(
-        await persist(() => readText(database, answerRef), { signal }),
-      );
-      await deleteText(database, ref);
-      await tidy(() => removeAnswer(answerKey));
     },
 
     /** Accepts answers; those to questions that are not open are ignored. */

@@ -1,17 +1,22 @@
 /**
- * The record of a task.
+ * The record of a task, and the task that its client reads from it.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { MaybePromise } from "../authoring/service.ts";
+import type { JsonObject } from "../json.ts";
+import type { InputRequest } from "../mcp/wire/inquiry.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskKey } from "./keys.ts";
-import type { TextRef } from "./texts.ts";
-import type { Transaction } from "./transaction.ts";
+import { readText, type TextRef } from "./texts.ts";
+import type { Write } from "./transaction.ts";
 
 /** The lifetime of a task after it was created, in seconds. */
 export const TASK_SECONDS = 24 * 60 * 60;
+
+/** The most characters of a status message in a record. */
+const MESSAGE_CHARACTERS = 1000;
 
 /** MCP extension Tasks, Task Status. */
 export type TaskStatus =
@@ -50,9 +55,67 @@ export interface TaskRecord extends Expiring {
   };
 }
 
+/** A task for its client. */
+export interface Task extends
+  Omit<
+    TaskRecord,
+    "binding" | "scopes" | "questions" | "outcome" | "durable"
+  > {
+  taskId: string;
+  /** True if its work survives its process. */
+  isDurable?: true;
+  /** The scopes its tool needed; reading the task needs them too. */
+  scopes: readonly string[];
+  inputRequests?: Record<string, InputRequest>;
+  /** `completed`: the method's result; `failed`: a JSON-RPC error. */
+  outcome?: JsonObject;
+}
+
+/** The list entry of a person's task. */
+export interface TaskOfPerson extends Expiring {
+  /** The grant that used it last; the task ends with it. */
+  grantId?: string;
+  /** Absent in an entry from before it was kept. */
+  createdMilliseconds?: number;
+  /** True for durable work that has not ended. */
+  isOpen?: true;
+}
+
 /** True if nothing more happens to a task. */
 export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
+}
+
+/** Cuts a status message that a record has no room for. */
+export function shortMessage(message: string | undefined): string | undefined {
+  return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
+}
+
+/**
+ * Reads the task of a record.
+ *
+ * @throws {import("./texts.ts").TextExpiredError} when it has just expired
+ */
+export async function readTask(
+  database: Database,
+  taskId: string,
+  record: TaskRecord,
+): Promise<Task> {
+  const { binding: _, questions, outcome, durable, scopes = [], ...own } =
+    record;
+  const read = async (ref: TextRef) =>
+    JSON.parse(await readText(database, ref));
+  const open = await Promise.all(
+    Object.entries(questions).map(async ([key, ref]) => [key, await read(ref)]),
+  );
+  return {
+    ...own,
+    taskId,
+    scopes,
+    ...durable && { isDurable: true },
+    ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
+    ...outcome && { outcome: await read(outcome) },
+  };
 }
 
 /**
@@ -75,7 +138,7 @@ export async function changeTask(
   change: (
     record: TaskRecord,
   ) => MaybePromise<Partial<TaskRecord> | undefined>,
-  also: (transaction: Transaction) => unknown = () => {},
+  also: Write = () => {},
 ): Promise<boolean> {
   for (;;) {
     const found = await database.find<TaskRecord>(taskKey(taskId));

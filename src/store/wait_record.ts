@@ -8,7 +8,12 @@ import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
+import { listingWaitKey } from "./keys.ts";
 import { secretStore } from "./secrets.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The most characters of what is asked, and of an answer. */
+export const WAIT_CHARACTERS = 16_000;
 
 /** A `page` is answered by its person, a `moment` by anyone who has the id. */
 export type WaitKind = "page" | "moment";
@@ -72,6 +77,45 @@ export interface Wait extends
   answer?: JsonObject;
 }
 
+/** A list entry of a person's wait. */
+export interface ListedWait
+  extends Expiring, Pick<WaitRecord, "kind" | "grantId" | "taskId"> {}
+
+/** The wait at a place. */
+export interface Pointer extends Expiring {
+  wait: Deno.KvKey;
+}
+
+/** Makes the list entry of a wait. */
+export function listingOf(
+  { kind, grantId, taskId, expiresAt }: WaitRecord,
+): ListedWait {
+  return { kind, grantId, taskId, expiresAt };
+}
+
+/** Writes a wait that is not used, with its places in the lists. */
+export function putWait(
+  transaction: Transaction,
+  key: Deno.KvKey,
+  record: WaitRecord,
+): Transaction {
+  const { at, subject, expiresAt } = record;
+  return transaction.set(key, record)
+    .set<Pointer>(at, { wait: key, expiresAt })
+    .set(listingWaitKey(subject, key), listingOf(record));
+}
+
+/** Removes a wait, with its places in the lists. */
+export function dropWait(
+  transaction: Transaction,
+  found: Found<WaitRecord>,
+): Transaction {
+  const { key, value: { subject, at, state } } = found;
+  transaction.check(found).end(key).delete(listingWaitKey(subject, key));
+  // The place of a used one may be another's by now.
+  return state === "used" ? transaction : transaction.end(at);
+}
+
 /** The sealed parts of a record. */
 type Member = "payload" | "answer";
 
@@ -86,6 +130,8 @@ function contextOf(
 ): string {
   return fingerprint(JSON.stringify([subject, kind, at, wait, member]));
 }
+
+export type WaitSeals = ReturnType<typeof waitSeals>;
 
 /** Seals the texts of waits, and opens them. */
 export function waitSeals(database: Database) {
@@ -119,15 +165,13 @@ export function waitSeals(database: Database) {
   /** Reads a wait; undefined if a part of it was sealed for another. */
   async function view(found: Found<WaitRecord>): Promise<Wait | undefined> {
     const { key, value } = found;
+    const { subject, kind, tool, clientId, clientName, grantId } = value;
+    const { pageTask, createdAt, expiresAt, state } = value;
     try {
       const { id, payload } = await opened(found, "payload") ?? {};
       const answer = await opened(found, "answer");
-      const { subject, kind, tool, clientId, clientName, grantId, pageTask } =
-        value;
-      const { createdAt, expiresAt, state } = value;
-      const whose = { subject, kind, tool, clientId, clientName, grantId };
       return {
-        ...whose,
+        ...{ subject, kind, tool, clientId, clientName, grantId },
         ...pageTask !== undefined && { pageTask },
         ...{ key, createdAt, expiresAt, state, answer },
         id: id as string | undefined,

@@ -6,7 +6,7 @@
  */
 import type { Database } from "./database.ts";
 import { taskRunKey } from "./keys.ts";
-import type { RunRecord } from "./task_runs.ts";
+import type { RunRecord } from "./run_record.ts";
 import { wakeStore } from "./wakes.ts";
 
 /** Durable work that goes on. Times are epoch seconds. */

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import {
-  durableComplaint,
+  checkDurable,
   type DurableTask,
   LONGEST_KEEP_SECONDS,
 } from "../../src/authoring/durable.ts";
 
-Deno.test("durableComplaint() accepts what the option may be", () => {
+Deno.test("checkDurable() accepts what the option may be", () => {
   for (
     const task of [
       { durable: true },
       { durable: true, keep: 1, version: 1 },
       { durable: true, keep: LONGEST_KEEP_SECONDS, version: 12 },
     ] as const
-  ) assert.equal(durableComplaint(task), undefined);
+  ) checkDurable(task);
 });
 
-Deno.test("durableComplaint() names the member that is wrong", () => {
+Deno.test("checkDurable() names the member that is wrong", () => {
   for (
     const [task, complaint] of [
       [{ durable: false }, /must be optional, required or durable/],
@@ -24,5 +24,5 @@ Deno.test("durableComplaint() names the member that is wrong", () => {
       [{ durable: true, version: 0 }, /task\.version/],
       [{ durable: true, version: 1.5 }, /task\.version/],
     ] as const
-  ) assert.match(durableComplaint(task as DurableTask)!, complaint);
+  ) assert.throws(() => checkDurable(task as DurableTask), complaint);
 });

@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { ChooserPage } from "../../src/pages/chooser_page.tsx";
+import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
 import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import type { Client } from "../../src/auth/rules/client.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
@@ -29,23 +30,24 @@ import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
   type ConsentProps,
-  type ScopeInWords,
 } from "../../src/pages/consent_page.tsx";
+import type { ScopeInWords } from "../../src/pages/scope_boxes.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
-import { OperatorAttempts } from "../../src/pages/operator_attempts.tsx";
 import {
+  OperatorAttempts,
   OperatorClients,
-  type OperatorClientsProps,
-} from "../../src/pages/operator_clients.tsx";
+  OperatorWork,
+} from "../../src/pages/operator_sections.tsx";
 import {
   OperatorPeople,
   type OperatorPeopleProps,
 } from "../../src/pages/operator_people.tsx";
-import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
+import { wordsFor } from "../../src/pages/error_words.ts";
+import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
 import {
@@ -54,7 +56,6 @@ import {
   WaitPage,
   WaitSignInPage,
 } from "../../src/pages/wait_page.tsx";
-import { OperatorWork } from "../../src/pages/operator_work.tsx";
 import { WaitingSection } from "../../src/pages/waiting_section.tsx";
 import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
 import {
@@ -83,7 +84,6 @@ const CONSENT: ConsentProps = {
   clientName: "Claude",
   clientVerification: { kind: "document", domain: "claude.ai" },
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
-  redirectKind: "https",
   providerName: "GitHub",
   scopes: [
     {
@@ -116,11 +116,6 @@ const GRANT: ConnectionInWords = {
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
   sessions: 2,
 };
-
-const REMOVABLE = [
-  { scope: "mail:read", words: "Finds messages in your mailbox." },
-  { scope: "mail:send", words: "Sends a message." },
-];
 
 const CALLS: readonly Omit<CallInWords, "person" | "client">[] = [
   { at: NOW - 120, tool: "search_mail", outcome: "ok", count: 57 },
@@ -179,14 +174,12 @@ const CONNECTIONS: ConnectionsProps = {
   now: NOW,
   clients: [
     {
-      clientId: "https://claude.ai/oauth/client",
       name: "Claude",
       domain: "claude.ai",
       connections: [GRANT],
       callsHref: "/account/calls?client=Claude",
     },
     {
-      clientId: "c1",
       name: "Claude",
       connections: [{
         ...GRANT,
@@ -197,7 +190,6 @@ const CONNECTIONS: ConnectionsProps = {
       }],
     },
     {
-      clientId: "c2",
       name: "Cursor",
       connections: [
         {
@@ -224,10 +216,9 @@ const CHANGES: ConnectionsProps = {
   clients: [
     {
       ...CONNECTIONS.clients[0],
-      connections: [{ ...GRANT, removable: REMOVABLE }],
+      connections: [GRANT],
     },
     {
-      clientId: "c2",
       name: "Cursor",
       callsHref: "/account/calls?client=Cursor",
       connections: [
@@ -236,7 +227,6 @@ const CHANGES: ConnectionsProps = {
           grantId: "g2",
           sessions: 0,
           pausedAt: NOW - 30,
-          removable: REMOVABLE,
           redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
         },
         { ...GRANT, grantId: "g3", scopes: [] },
@@ -248,6 +238,7 @@ const CHANGES: ConnectionsProps = {
 const TOKENS = (
   <TokenSection
     isBare={false}
+    mayMake
     tokens={[{
       grantId: "g4",
       name: "Backup",
@@ -255,13 +246,13 @@ const TOKENS = (
       createdAt: NOW - 90_000,
       usedAt: NOW - 60,
       endsAt: NOW + 30 * 86_400,
-      removable: REMOVABLE.slice(0, 1),
       callsHref: "/account/calls?client=Backup",
     }, {
       grantId: "g5",
       name: LONG_NAME,
       scopes: [],
       createdAt: NOW - 90_000,
+      usedAt: NOW - 90_000,
       endsAt: NOW + 86_400,
       pausedAt: NOW - 4000,
     }]}
@@ -389,6 +380,19 @@ const MANY_TOOLS = Array.from({ length: 12 }, (_, index) => ({
   description: "Finds messages. Takes the search syntax of the mailbox.",
 }));
 
+/** A registered client. */
+function client(
+  clientId: string,
+  client_name: string,
+  metadata: Partial<Client["metadata"]>,
+): Client {
+  return {
+    clientId,
+    issuedAt: NOW - 4000,
+    metadata: { client_name, ...metadata } as Client["metadata"],
+  };
+}
+
 const PEOPLE: OperatorPeopleProps = {
   people: [{
     subject: "github:583231",
@@ -409,51 +413,50 @@ const PEOPLE: OperatorPeopleProps = {
     isMore: false,
   }],
   registrations: [{
-    clientId: "hYx0q2cE8v1mZrJ5",
-    clientName: "Inspector",
-    issuedAt: NOW - 4000,
+    client: client("hYx0q2cE8v1mZrJ5", "Inspector", {
+      redirect_uris: [
+        "http://localhost:6274/oauth/callback",
+        "https://client.example/a/very/long/path/that/does/not/end/callback",
+      ],
+    }),
     usedAt: NOW - 200,
-    redirectUris: [
-      "http://localhost:6274/oauth/callback",
-      "https://client.example/a/very/long/path/that/does/not/end/callback",
-    ],
   }],
   isFirst: true,
   next: "0123456789abcdefoctopus",
   gathering: 12_000,
 };
 
-const CLIENTS: OperatorClientsProps = {
-  machines: [{
-    subject: "client:nightly-build",
-    name: "Nightly build",
-    tokens: 2,
-    isMore: false,
-    usedAt: NOW - 3000,
-  }],
+const MACHINE = client("nightly-build", "Nightly build", {
+  grant_types: ["client_credentials"],
+  redirect_uris: [],
+});
+
+const CLIENTS = {
+  machines: [{ client: MACHINE, tokens: 2, isMore: false, usedAt: NOW - 3000 }],
   clients: [
+    { client: MACHINE, usedAt: NOW - 3000 },
     {
-      clientId: "nightly-build",
-      clientName: "Nightly build",
-      grantTypes: ["client_credentials"],
-      usedAt: NOW - 3000,
-      redirectUris: [],
-    },
-    {
-      clientId: "intranet",
-      clientName: "Intranet",
-      grantTypes: ["authorization_code", "refresh_token"],
-      redirectUris: ["https://intranet.example.com/callback"],
+      client: client("intranet", "Intranet", {
+        grant_types: ["authorization_code", "refresh_token"],
+        redirect_uris: ["https://intranet.example.com/callback"],
+      }),
     },
   ],
 };
 
 const ATTEMPTS = [
-  { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
+  {
+    at: NOW - 40,
+    step: "POST /token",
+    client: "Claude",
+    isStranger: false,
+    count: 1,
+  },
   {
     at: NOW - 300,
     step: "GET /authorize",
     client: LONG_NAME,
+    isStranger: true,
     count: 57,
     failure:
       "invalid_request: redirect_uri is not one that the client registered",
@@ -533,7 +536,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       clientName="Inspector"
       clientVerification={{ kind: "self-asserted" }}
       redirectUri="http://localhost:6274/oauth/callback"
-      redirectKind="loopback"
       scopes={[]}
     />
   ),
@@ -543,7 +545,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       clientName="Cursor"
       clientVerification={{ kind: "self-asserted" }}
       redirectUri="cursor://anysphere.cursor-mcp/oauth/callback"
-      redirectKind="private-use"
     />
   ),
   "consent-long": (
@@ -676,7 +677,6 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <ConnectionsSection
         {...CONNECTIONS}
         clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
-          clientId: name,
           name,
           connections: [GRANT, { ...GRANT, grantId: "g2" }],
         }))}

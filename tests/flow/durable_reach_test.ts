@@ -7,7 +7,7 @@ import { Client } from "../kit/client.ts";
 import { test } from "../kit/databases.ts";
 import type { Json } from "../kit/message.ts";
 import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
-import { TAKEN_PER_CALLER } from "../../src/mcp/work/durable_runner.ts";
+import { TAKEN_PER_CALLER } from "../../src/mcp/work/takeovers.ts";
 import { until } from "../kit/wait.ts";
 
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };

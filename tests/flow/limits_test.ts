@@ -8,10 +8,7 @@ import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
 import type { ConnectionInfo } from "../../src/http/connection_info.ts";
 import { CALLS_PER_CALLER } from "../../src/mcp/exchange/running.ts";
 import { SUBSCRIPTIONS_PER_CALLER } from "../../src/mcp/exchange/subscriptions.ts";
-import {
-  TASKS_KEPT,
-  TASKS_PER_CALLER,
-} from "../../src/mcp/work/task_runner.ts";
+import { TASKS_KEPT, TASKS_PER_CALLER } from "../../src/mcp/work/task_room.ts";
 import { MANY } from "../../src/mcp/exchange/counted_as.ts";
 import { Database } from "../../src/store/database.ts";
 import { tasksOfKey } from "../../src/store/keys.ts";

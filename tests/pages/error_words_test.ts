@@ -6,7 +6,8 @@ import {
   type Situation,
   StorageError,
 } from "../../src/errors.ts";
-import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
+import { wordsFor } from "../../src/pages/error_words.ts";
+import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 
 const REQUEST: RefusedRequest = {
   status: 400,

@@ -33,7 +33,6 @@ const CONSENT: ConsentProps = {
   clientVerification: { kind: "self-asserted" },
   host: "tools.example",
   redirectUri: "https://client.example/callback",
-  redirectKind: "https",
   providerName: "GitHub",
   scopes: [{ scope: "mail:read", words: "Search mail" }],
   fields: { request: "r1", csrf: "c1" },
@@ -99,7 +98,6 @@ Deno.test("pages escape everything a request or a registration brings", async ()
       clientName={HOSTILE}
       clientVerification={{ kind: "document", domain: HOSTILE }}
       redirectUri={`x:${HOSTILE}`}
-      redirectKind="private-use"
       providerName={HOSTILE}
       scopes={[{ scope: HOSTILE, words: HOSTILE }]}
       fields={{ [HOSTILE]: HOSTILE }}
@@ -160,6 +158,13 @@ Deno.test("ConsentPage says where, for how long, and quotes the name", async () 
   assert.match(text, /For 90 days at most, or until .* used for 30 days/);
 });
 
+Deno.test("ConsentPage names all providers of which the app gets no token", async () => {
+  const { html } = await send(
+    <ConsentPage {...CONSENT} providerName="Google or GitHub" />,
+  );
+  assert.match(html, /password nor a token from Google or GitHub\./);
+});
+
 Deno.test("ConsentPage tells a name that no one checked from a verified domain", async () => {
   const unverified = await send(<ConsentPage {...CONSENT} />);
   assert.match(unverified.html, /Unverified/);
@@ -180,7 +185,6 @@ Deno.test("ConsentPage does not vouch for a program on this device", async () =>
       {...CONSENT}
       clientVerification={{ kind: "document", domain: "client.example" }}
       redirectUri="http://127.0.0.1:33418/"
-      redirectKind="loopback"
     />,
   );
   assert.match(html, /A program on this device/);
@@ -322,7 +326,6 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
       lifetimes={LIFETIMES}
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
-        clientId: `c${index}`,
         name: "Claude",
         connections: [{ ...connection, grantId: `g${index}`, redirectUri }],
       }))}

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
-import { DIED } from "../../src/store/tasks.ts";
+import { DIED } from "../../src/store/task_end.ts";
 import { type Arrival, browserOf } from "../kit/browser.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";

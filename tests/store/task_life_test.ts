@@ -5,11 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import {
-  HEARTBEAT_SECONDS,
-  LEASE_SECONDS,
-  taskStore,
-} from "../../src/store/tasks.ts";
+import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../src/store/leases.ts";
+import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { test } from "../kit/databases.ts";

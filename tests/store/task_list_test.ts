@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { taskListStore } from "../../src/store/task_list.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -22,7 +21,7 @@ const BEGINNING = {
 test.onDatabases("newest() lists durable work that goes on first, however old, then the newest, and says how many there are", async ({ kv, other }) => {
   using time = new FakeTime();
   const tasks = taskStore(new Database(kv));
-  const list = taskListStore(new Database(other));
+  const list = taskStore(new Database(other));
   const ids = async (most: number) => {
     const { tasks, count } = await list.newest(BINDING, most);
     return [count, ...tasks.map(({ taskId }) => taskId)];
@@ -47,7 +46,7 @@ test.onDatabases("newest() lists durable work that goes on first, however old, t
 test.onDatabases("newest() tells a failed tool from one that went well, and whom no process works on", async ({ kv, other }) => {
   using time = new FakeTime();
   const tasks = taskStore(new Database(kv));
-  const list = taskListStore(new Database(other));
+  const list = taskStore(new Database(other));
   await tasks.create("t", OWNER);
   await tasks.end("t", {
     status: "completed",

@@ -31,7 +31,7 @@ async function texts(kv: Deno.Kv): Promise<number> {
 test.inMemory("answer() lets a task work on once nothing is asked any more", async ({ kv }) => {
   const { tasks, find, isAsked } = await begin(kv);
   const asked = ["a", "b"].map((key) =>
-    tasks.ask("t", key, question(key), never)
+    tasks.ask("t", key, question(key), { signal: never })
   );
   await isAsked(2);
   await tasks.answer("t", { a: { n: 1 } });
@@ -51,7 +51,7 @@ test.inMemory("answer() writes nothing where nothing was asked", async ({ kv }) 
 
 test.inMemory("answer() leaves nothing of an answer that came second", async ({ kv }) => {
   const { tasks, isAsked } = await begin(kv);
-  const asked = tasks.ask("t", "a", question("a"), never);
+  const asked = tasks.ask("t", "a", question("a"), { signal: never });
   await isAsked(1);
   await Promise.all([1, 2].map(() => tasks.answer("t", { a: { text: LONG } })));
   assert.deepEqual(await asked, { text: LONG });
@@ -60,7 +60,7 @@ test.inMemory("answer() leaves nothing of an answer that came second", async ({ 
 
 test.inMemory("ask() leaves nothing of a long question behind", async ({ kv }) => {
   const { tasks, isAsked } = await begin(kv);
-  const asked = tasks.ask("t", "a", question(LONG), never);
+  const asked = tasks.ask("t", "a", question(LONG), { signal: never });
   await isAsked(1);
   assert(await texts(kv) > 0);
   await tasks.answer("t", { a: {} });
@@ -72,7 +72,9 @@ test.inMemory("ask() has room for a thousand characters in the task's record", a
   const { tasks, isAsked } = await begin(kv);
   const empty = JSON.stringify(question("")).length;
   const asked = [1000, 1001].map((length, n) =>
-    tasks.ask("t", `${n}`, question("x".repeat(length - empty)), never)
+    tasks.ask("t", `${n}`, question("x".repeat(length - empty)), {
+      signal: never,
+    })
   );
   await isAsked(2);
   assert.equal(await texts(kv), 1);
@@ -83,7 +85,7 @@ test.inMemory("ask() has room for a thousand characters in the task's record", a
 test.inMemory("ask() ends with the signal's reason", async ({ kv }) => {
   const { tasks, isAsked } = await begin(kv);
   const abort = new AbortController();
-  const asked = tasks.ask("t", "a", question("a"), abort.signal);
+  const asked = tasks.ask("t", "a", question("a"), { signal: abort.signal });
   await isAsked(1);
   abort.abort(new Error("enough"));
   await assert.rejects(asked, /enough/);

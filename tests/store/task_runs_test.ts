@@ -3,12 +3,8 @@ import { Database } from "../../src/store/database.ts";
 import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
 import { HttpError } from "../../src/errors.ts";
-import {
-  BEGINNING_CHARACTERS,
-  type Hold,
-  type Taking,
-  taskRunStore,
-} from "../../src/store/task_runs.ts";
+import { BEGINNING_CHARACTERS, type Hold } from "../../src/store/run_record.ts";
+import { type Taking, taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
@@ -178,7 +174,7 @@ test.inMemory("park() goes on when a question has its answer by then", async ({ 
   const tasks = taskStore(new Database(kv));
   const stop = new AbortController();
   let kept: string | undefined;
-  const asked = tasks.askOnce(
+  const asked = tasks.ask(
     "t",
     "who",
     { method: "elicitation/create", params: {} },
@@ -203,7 +199,7 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
   const question = { method: "elicitation/create", params: {} };
   const keep = () => Promise.resolve();
   const asking = () =>
-    tasks.askOnce("t", "who", question, { signal: stop.signal, keep })
+    tasks.ask("t", "who", question, { signal: stop.signal, keep })
       .catch(() => {});
   const first = asking();
   while ((await tasks.find("t", BINDING))?.status !== "input_required");
@@ -215,7 +211,7 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
   const [wake] = await wakesOf(kv);
   holdOf(await runsOn(other).take(wake, none));
   let kept: string | undefined;
-  await tasks.askOnce("t", "who", question, {
+  await tasks.ask("t", "who", question, {
     signal: new AbortController().signal,
     keep: (answer) => Promise.resolve(void (kept = answer)),
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
+import { LEASE_SECONDS } from "../../src/store/leases.ts";
+import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
@@ -26,7 +27,7 @@ test.inMemory("ask() has room for many long questions at once", async ({ kv }) =
   const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
   const message = "?".repeat(9_000);
   const asked = keys.map((key) =>
-    tasks.ask("t", key, question(message), signal)
+    tasks.ask("t", key, question(message), { signal })
   );
   const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
   await until(async () => Object.keys(await open() ?? {}).length === 10);
@@ -49,7 +50,9 @@ test.inMemory("ask() asks once, although it hears of the answer before it hears 
     }),
   });
   const asking = taskStore(new Database(losing));
-  const answer = await asking.ask("t", "key", question("?"), never);
+  const answer = await asking.ask("t", "key", question("?"), {
+    signal: never,
+  });
   assert.deepEqual(answer, { n: 1 });
   const task = await tasks.find("t", "someone");
   assert.deepEqual([task?.status, task?.inputRequests], ["working", undefined]);
@@ -59,7 +62,7 @@ test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => 
   const tasks = taskStore(new Database(kv));
   await tasks.create("t", { binding: "someone" });
   const { signal } = new AbortController();
-  const asked = tasks.ask("t", "key", question("?"), signal);
+  const asked = tasks.ask("t", "key", question("?"), { signal });
   await until(async () =>
     (await tasks.find("t", "someone"))?.status === "input_required"
   );
@@ -126,7 +129,7 @@ test.onDatabases("end() lets one of fifty ends through", async ({ kv, other }) =
 test.onDatabases("answer() lets one of fifty answers through", async ({ kv, other }) => {
   const tasks = taskStore(new Database(kv));
   await tasks.create("t", { binding: "someone" });
-  const asked = tasks.ask("t", "q", question("?"), never);
+  const asked = tasks.ask("t", "q", question("?"), { signal: never });
   const isOpen = async () =>
     (await tasks.find("t", "someone"))?.status === "input_required";
   await until(isOpen);

@@ -5,8 +5,8 @@ import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
+import { WAIT_CHARACTERS } from "../../src/store/wait_record.ts";
 import {
-  WAIT_CHARACTERS,
   WAIT_SECONDS,
   type Waiting,
   WAITS_PER_PERSON,
@@ -221,7 +221,7 @@ test.onDatabases("a moment outlives the grant of its call as long as another use
   );
 });
 
-test.inMemory("a wait ends with its time, and with the grant of its call", async ({ kv }) => {
+test.inMemory("a wait ends with its time, with the grant of its call, and with the work of its task", async ({ kv }) => {
   using time = new FakeTime();
   const database = new Database(kv);
   const waits = waitStore(database);
@@ -241,7 +241,13 @@ test.inMemory("a wait ends with its time, and with the grant of its call", async
   await database.commit((transaction) =>
     setGrant(transaction, { ...grant, status: "closed" })
   );
+  const late = await waits.open(
+    { ...ASKED, kind: "moment", place: "its end", taskId: "t1" },
+    PAYLOAD,
+  );
   assert.equal(await waits.tell(moment.id!, YES), true);
+  await kv.delete(["task-run", "t1"]);
+  assert.equal(await waits.tell(late.id!, YES), false);
   assert.deepEqual(await waits.listOf(ADA), []);
   assert.equal(await waits.find(wait.id!, ADA), undefined);
   assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);

@@ -9,43 +9,54 @@ import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
 import { accountPages } from "./account_page.ts";
+import type { AccountPart } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
-import { personConfirmation } from "./confirmed_person.ts";
+import { callsPart } from "./calls_part.ts";
 import { connectionChanges } from "./connection_changes.ts";
-import { ownDataEndpoints } from "./own_data.ts";
-import { accountParts, type PartOptions } from "./parts.ts";
-import { personalTokenEndpoint } from "./personal_tokens.ts";
+import { connectionsPart } from "./connections_part.ts";
+import { attemptsPart, clientsPart, durablePart } from "./operator_parts.ts";
+import { dataPart, ownDataEndpoints } from "./own_data.ts";
+import { workCancellation, workPart } from "./own_work.ts";
+import { peoplePart } from "./people_part.ts";
+import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 import { accountPlaces } from "./places.ts";
 import { waitEndpoints } from "./waits.ts";
-import { workCancellation } from "./work_changes.ts";
 
-/** The parts of the pages and of their forms. */
-type AccountOptions =
-  & PartOptions
-  & Omit<Parameters<typeof accountSignIn>[0], "places">
-  & Parameters<typeof personConfirmation>[0]
-  & Parameters<typeof accountPages>[0]
-  & Omit<Parameters<typeof connectionChanges>[0], "places">
-  & Omit<Parameters<typeof workCancellation>[0], "places">
-  & Parameters<typeof ownDataEndpoints>[0]
-  & Parameters<typeof waitEndpoints>[0]
-  & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
+/** Makes the parts, in the order of the navigation; the first is `/account`. */
+function accountParts(services: AccountServices): AccountPart[] {
+  const { ledger } = services;
+  return [
+    connectionsPart(services),
+    tokensPart(services),
+    ...ledger ? [callsPart({ ...services, ledger })] : [],
+    workPart(services),
+    dataPart(services),
+    peoplePart(services),
+    clientsPart(services),
+    attemptsPart(services),
+    durablePart(services),
+  ];
+}
 
 /** Makes the routes of the account, and its way back from the provider. */
-export function accountRoutes(options: AccountOptions) {
-  const { baseUrl, accountSessions, checkRate } = options;
-  const parts = accountParts(options);
+export function accountRoutes(services: AccountServices) {
+  const { baseUrl, accountSessions, checkRate } = services;
+  const parts = accountParts(services);
   const places = accountPlaces(baseUrl, parts);
-  const pageOf = accountPages(options, parts, places);
-  const change = connectionChanges({ ...options, places });
-  const { start, ...signIn } = accountSignIn({ ...options, places });
+  const placed = { ...services, places };
+  const pageOf = accountPages(placed, parts);
+  const { start, ...signIn } = accountSignIn(placed);
+  const change = connectionChanges(placed);
+  const data = ownDataEndpoints(services);
+  const wait = waitEndpoints(services);
   const rated: MiddlewareHandler = async (c, next) => {
     await checkRate(c);
     await next();
   };
 
   async function signOut(c: Context): Promise<Response> {
-    const { id } = await options.signedIn.findForm(c);
+    const { id } = await services.signedIn.findForm(c);
     await accountSessions.end(id);
     dropCookie(c, { name: "account", baseUrl });
     return redirect(c, `${baseUrl}/account`);
@@ -62,15 +73,10 @@ export function accountRoutes(options: AccountOptions) {
   app.post("/account/pause", rated, change.pause);
   app.post("/account/resume", rated, change.resume);
   app.post("/account/narrow", rated, change.narrow);
-  const cancelWork = workCancellation({ ...options, places });
-  app.post("/account/work/cancel", rated, cancelWork);
-  const confirmPerson = personConfirmation(options);
-  const makeToken = personalTokenEndpoint({ ...options, confirmPerson });
-  app.post("/account/tokens", rated, makeToken);
-  const data = ownDataEndpoints(options);
+  app.post("/account/work/cancel", rated, workCancellation(placed));
+  app.post("/account/tokens", rated, personalTokenEndpoint(services));
   app.post("/account/export", rated, data.download);
   app.post("/account/erase", rated, data.erase);
-  const wait = waitEndpoints(options);
   app.get("/wait/:id", rated, wait.show);
   app.post("/wait/:id", rated, wait.answer);
   return { ...signIn, app };

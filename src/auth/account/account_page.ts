@@ -1,53 +1,66 @@
 /**
  * The pages of the account: a frame, one part in it, or the button to sign in.
+ * A part has its address, its heading, who sees it, and how it is made.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
+import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { nameOf } from "../rules/person.ts";
 import {
   AccountPage,
   isChanged,
+  type PartLink,
   SignInPage,
 } from "../../pages/account_page.tsx";
+import type { FormPage } from "../../pages/form.tsx";
 import { page } from "../../pages/respond.ts";
-import type { AccountPart } from "./account_part.ts";
-import type { AccountPlaces } from "./places.ts";
-import type { ProviderChoice } from "../grants/provider_choice.ts";
-import type { SignInProviders } from "../provider/sign_in_providers.ts";
-import type { SignedIn, SignedInPeople } from "./signed_in.ts";
-import { type Clock, now } from "../../clock.ts";
+import type { AccountServices } from "./account_services.ts";
+import type { AccountPlaces, PlacedPart } from "./places.ts";
+import type { SignedIn } from "./signed_in.ts";
+import { now } from "../../clock.ts";
 import { mintCsrf } from "../../http/csrf.ts";
 import { redirect } from "../../http/redirect.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 
+/** A signed-in person who opens a part. */
+export interface Visit extends SignedIn {
+  isOperator: boolean;
+  /** The name of the provider that they signed in at. */
+  providerName: string;
+  /** The parameters of its address. */
+  query: Readonly<Record<string, string>>;
+  /** For the forms of its page. */
+  form: Required<FormPage>;
+  /** Epoch seconds. */
+  now: number;
+}
+
+/** A part of the account page. */
+export interface AccountPart extends PartLink, PlacedPart {
+  title: string;
+  /** True if a form of it may lead to the provider. */
+  leadsAway?: true;
+  /** Reads what it shows, and shows it. */
+  show(visit: Visit): Promise<Child>;
+}
+
 /** The pages of one person: some of them read all that they have. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
-/** The surroundings of every part. */
-interface AccountPageOptions {
-  baseUrl: string;
-  serverTitle: string;
-  about?: About;
-  providers: Pick<SignInProviders, "of" | "name">;
-  choice: Pick<ProviderChoice, "options">;
-  signedIn: SignedInPeople;
-  clock: Clock;
-}
-
 /** Makes the endpoint of each part. */
 export function accountPages(
-  { baseUrl, serverTitle, about, providers, choice, signedIn, clock }:
-    AccountPageOptions,
+  services: AccountServices & { places: AccountPlaces },
   parts: readonly AccountPart[],
-  places: AccountPlaces,
 ): (part: AccountPart) => (c: Context) => Promise<Response> {
+  const { baseUrl, providers, signedIn, places, clock } = services;
   const base = basePathOf(baseUrl);
+  const { serverTitle, about } = services;
+  const frame = { base, serverTitle, about };
   const pages = new Buckets(PAGES);
 
   async function show(
@@ -76,9 +89,7 @@ export function accountPages(
     return page(
       c,
       AccountPage({
-        base,
-        serverTitle,
-        about,
+        ...frame,
         title: part.title,
         part: part.name,
         parts: parts.filter((it) => isOperator || !it.isForOperators),
@@ -105,10 +116,8 @@ export function accountPages(
     return page(
       c,
       SignInPage({
-        base,
-        serverTitle,
-        about,
-        options: choice.options(c),
+        ...frame,
+        options: services.choice.options(c),
         back: place,
         isErased: query.erased !== undefined,
       }),

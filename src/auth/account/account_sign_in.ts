@@ -9,24 +9,14 @@ import type { Context } from "@hono/hono";
 import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
 import { seal, unseal } from "../../crypto/seal.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import { isBlocked } from "../rules/allowed_users.ts";
-import type { Confirmation } from "../rules/confirmation.ts";
 import { deriveKey } from "../rules/data_key.ts";
-import type { ListEntry } from "../rules/list_entry.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
-import {
-  ACCOUNT_SESSION_SECONDS,
-  type AccountSessionStore,
-} from "../../store/account_sessions.ts";
-import type { Database } from "../../store/database.ts";
+import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
 import { persist } from "../../store/persist.ts";
 import { UpstreamError } from "../provider/provider.ts";
-import type {
-  SignInProvider,
-  SignInProviders,
-} from "../provider/sign_in_providers.ts";
+import type { SignInProvider } from "../provider/sign_in_providers.ts";
 import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
@@ -35,11 +25,10 @@ import {
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
 import { checkSameSite } from "../doors/origin.ts";
-import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { AccountServices } from "./account_services.ts";
 import type { AccountPlaces } from "./places.ts";
 import { readParameters } from "../../http/body.ts";
-import type { ProviderChoice } from "../grants/provider_choice.ts";
 import { providerUrl, upstreamSecrets } from "../grants/provider_url.ts";
 
 /** The prefix of our handle in the `state` towards the provider. */
@@ -56,37 +45,9 @@ const SAVE_MILLISECONDS = 15_000;
 
 /** Signs people in to the account page. */
 export function accountSignIn(
-  {
-    baseUrl,
-    places,
-    providers,
-    choice,
-    subjectIds,
-    blocked,
-    confirmation,
-    accountSessions,
-    database,
-    checkRate,
-    waiveRate,
-    log,
-  }: {
-    baseUrl: string;
-    /** Leads back to the part that someone came for. */
-    places: AccountPlaces;
-    providers: SignInProviders;
-    choice: Pick<ProviderChoice, "find" | "remember">;
-    /** The prefixes of all subjects. */
-    subjectIds: readonly string[];
-    /** `OAUTH_BLOCKED`. */
-    blocked: readonly ListEntry[];
-    confirmation: Confirmation;
-    accountSessions: AccountSessionStore;
-    database: Pick<Database, "background">;
-    checkRate: CheckRate;
-    waiveRate: WaiveRate;
-    log: Logger;
-  },
+  services: AccountServices & { places: AccountPlaces },
 ) {
+  const { baseUrl, places, providers, choice, confirmation, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
 
   // It names the provider, whose answer is no other provider's business, and
@@ -164,11 +125,11 @@ export function accountSignIn(
   }
 
   async function save(
-    ...session: Parameters<AccountSessionStore["save"]>
+    ...session: Parameters<AccountServices["accountSessions"]["save"]>
   ): Promise<string> {
     try {
       return await persist(
-        () => accountSessions.save(...session),
+        () => services.accountSessions.save(...session),
         { forMilliseconds: SAVE_MILLISECONDS },
       );
     } catch (error) {
@@ -180,7 +141,7 @@ export function accountSignIn(
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
-      await checkRate(c);
+      await services.checkRate(c);
       // Its cookies do not come with it, and would be replaced.
       checkSameSite(c.req.raw, baseUrl);
       // The same handle for all tabs, so that the last tab does not break the
@@ -215,7 +176,7 @@ export function accountSignIn(
 
     /** Answers `GET /oauth/provider-callback`, if it belongs here. */
     async finish(c: Context): Promise<Response> {
-      await checkRate(c);
+      await services.checkRate(c);
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
@@ -247,10 +208,12 @@ export function accountSignIn(
           redirectUri: from.redirectUri,
           issuer,
         }));
-      const others = subjectIds.filter((other) => other !== providerId);
+      const others = services.subjectIds.filter((other) =>
+        other !== providerId
+      );
       if (isSubjectOfOther(identity.subject, others)) throw refused(provider);
       const subject = subjectOf(providerId, identity);
-      if (isBlocked({ subject, identity, clientId: "" }, blocked)) {
+      if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
         throw refusedByBlock();
       }
       const id = await save({
@@ -261,13 +224,15 @@ export function accountSignIn(
       if (!confirmation.isWanted && provider.revokesOne) {
         // Others would end all connections of this person with them. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
-        database.background(async () => await provider.revoke?.(tokens));
+        services.database.background(async () =>
+          await provider.revoke?.(tokens)
+        );
       }
       log.audit("Signed in to the account page", {
         reference: c.get("reference"),
         subject,
       });
-      waiveRate(c);
+      services.waiveRate(c);
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);

@@ -5,7 +5,6 @@
  * @module
  */
 import { isFailure } from "../../log/outcome.ts";
-import { basePathOf } from "../../net/base_path.ts";
 import {
   type CallFilter,
   type CallInWords,
@@ -13,27 +12,21 @@ import {
 } from "../../pages/calls_section.tsx";
 import { failuresFirst } from "../../store/call_list.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
-import type { PeopleStore } from "../../store/people.ts";
-import { type Client, clientName } from "../rules/client.ts";
+import { clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
-import { clientNameOf } from "./grant_words.ts";
-import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
-import type { AccountPart, Visit } from "./account_part.ts";
+import type { AccountPart, Visit } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
+import { clientNameOf, ownGrants } from "./own_grants.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
 const PEOPLE = 100;
 const CONNECTIONS = 20;
 
-/** The people and the clients that an operator sees. */
-interface CallSources extends OwnGrantSources {
-  people: Pick<PeopleStore, "list">;
-  /** `OAUTH_CLIENTS`. */
-  configured: readonly Client[];
-  ledger: Pick<LedgerStore, "list">;
-}
+/** The parts of a server that keeps calls. */
+type CallServices = AccountServices & { ledger: LedgerStore };
 
 /** Makes the address of the calls of a client of the person who looks. */
 export function callsHref(
@@ -48,22 +41,21 @@ export function callsHref(
 }
 
 /** Makes the part. */
-export function callsPart(
-  options: CallSources & { baseUrl: string },
-): AccountPart {
-  const base = basePathOf(options.baseUrl);
+export function callsPart(services: CallServices): AccountPart {
   return {
     name: "calls",
     label: "Calls",
     title: "Latest calls",
     query: ["person", "client", "outcome"],
 
-    async show({ session: { subject }, isOperator, query, now }) {
+    async show(
+      { session: { subject }, isOperator, query, form: { base }, now },
+    ) {
       const filter = filterOf(query);
       const { grants, isCut } = isOperator
-        ? await grantsOfPeople(options, filter)
-        : { grants: (await ownGrants(subject, options)).own, isCut: false };
-      const calls = await callsOf(options, grants, filter, isOperator);
+        ? await grantsOfPeople(services, filter)
+        : { grants: (await ownGrants(subject, services)).own, isCut: false };
+      const calls = await callsOf(services, grants, filter, isOperator);
       return CallsSection({
         base,
         calls,
@@ -89,7 +81,7 @@ function filterOf(
 
 /** Lists the grants of the first people that an operator asks for. */
 async function grantsOfPeople(
-  { people }: CallSources,
+  { people }: CallServices,
   { person: search }: CallFilter,
 ): Promise<{ grants: Grant[]; isCut: boolean }> {
   const page = await people.list({ search, most: PEOPLE });
@@ -101,7 +93,7 @@ async function grantsOfPeople(
 
 /** Lists the calls under some grants, and for an operator those of machines. */
 async function callsOf(
-  { ledger, configured }: CallSources,
+  { ledger, configured }: CallServices,
   grants: readonly Grant[],
   { person, client, outcome }: CallFilter,
   withMachines: boolean,

@@ -5,12 +5,10 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
-import type { Confirmation } from "../rules/confirmation.ts";
-import type { AccountSessionStore } from "../../store/account_sessions.ts";
-import type { SignInProviders } from "../provider/sign_in_providers.ts";
 import { identifyAgain } from "../provider/unavailable.ts";
+import type { AccountServices } from "./account_services.ts";
 import { isRecent, type SignedIn } from "./signed_in.ts";
 
 /**
@@ -21,12 +19,7 @@ import { isRecent, type SignedIn } from "./signed_in.ts";
  * provider does not answer
  */
 export function personConfirmation(
-  { providers, confirmation, accountSessions, clock }: {
-    providers: Pick<SignInProviders, "of">;
-    confirmation: Confirmation;
-    accountSessions: AccountSessionStore;
-    clock: Clock;
-  },
+  { providers, confirmation, accountSessions, clock }: AccountServices,
 ) {
   async function ask({ id, session }: SignedIn): Promise<Identity | undefined> {
     const tokens = await accountSessions.tokensOf(id, session);

@@ -6,11 +6,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/redirect.ts";
-import type { Logger } from "../../log/log.ts";
-import { type EndGrants, endOfAll } from "../grants/end_grant.ts";
+import { endOfAll } from "../grants/end_grant.ts";
 import {
   type Grant,
   isPassing,
@@ -21,16 +20,10 @@ import {
 import type { Parameters } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
-import type {
-  AccountSession,
-  AccountSessionStore,
-} from "../../store/account_sessions.ts";
-import type { ApprovalStore } from "../../store/approvals.ts";
-import type { ConnectionStore } from "../../store/connections.ts";
+import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
-import type { GrantStore } from "../../store/grants.ts";
+import type { AccountServices } from "./account_services.ts";
 import type { AccountPlaces } from "./places.ts";
-import type { SignedInPeople } from "./signed_in.ts";
 
 /** Makes the endpoints of those forms. */
 export function connectionChanges(
@@ -44,18 +37,7 @@ export function connectionChanges(
     endGrants,
     clock,
     log,
-  }: {
-    /** Leads back to where a form was. */
-    places: AccountPlaces;
-    signedIn: SignedInPeople;
-    accountSessions: Pick<AccountSessionStore, "endAllOf">;
-    approvals: Pick<ApprovalStore, "withhold">;
-    connections: Pick<ConnectionStore, "signInsOf" | "pause" | "withhold">;
-    grants: GrantStore;
-    endGrants: EndGrants;
-    clock: Clock;
-    log: Logger;
-  },
+  }: AccountServices & { places: AccountPlaces },
 ) {
   /**
    * Reads what a form is about: all sign-ins of the connection that a grant

@@ -3,45 +3,24 @@
  *
  * @module
  */
-import type { Lifetimes } from "../rules/lifetimes.ts";
-import type { Client } from "../rules/client.ts";
 import { bindingOf, type Grant } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
-import {
-  type ConnectedClient,
-  type ConnectionInWords,
-  ConnectionsSection,
-} from "../../pages/connections_section.tsx";
+import { ConnectionsSection } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/waiting_section.tsx";
-import type { LedgerStore } from "../../store/ledger.ts";
-import type { WaitStore } from "../../store/waits.ts";
-import {
-  connectionInWords,
-  sessionCounts,
-  type WordSources,
-} from "./grant_words.ts";
+import type { AccountPart } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
 import { callsHref } from "./calls_part.ts";
+import {
+  clientInWords,
+  connectionInWords,
+  ownGrants,
+  sessionCounts,
+} from "./own_grants.ts";
 import { waitsInWords } from "./waits.ts";
-import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
-import type { AccountPart } from "./account_part.ts";
 
 /** Makes the part. */
-export function connectionsPart(
-  options: WordSources & OwnGrantSources & {
-    baseUrl: string;
-    /** `OAUTH_CLIENTS`. */
-    configured: readonly Client[];
-    /** Absent where no calls are kept. */
-    ledger?: LedgerStore;
-    /** The questions that wait for people. */
-    waits: Pick<WaitStore, "listOf">;
-    lifetimes: Lifetimes;
-  },
-): AccountPart {
-  const { baseUrl, lifetimes } = options;
-  const configured = new Set(
-    options.configured.map(({ clientId }) => clientId),
-  );
+export function connectionsPart(services: AccountServices): AccountPart {
+  const { baseUrl, lifetimes } = services;
   return {
     name: "",
     label: "Connections",
@@ -49,15 +28,15 @@ export function connectionsPart(
 
     async show(visit) {
       const { session: { subject }, providerName, form, now } = visit;
-      const counts = sessionCounts(options);
+      const counts = sessionCounts(services);
       // Sessions are most likely under this binding: they are read at the same
       // time as the grants.
       counts.begin(
         bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
       );
       const [{ own, most }, waits] = await Promise.all([
-        ownGrants(subject, options),
-        waitsInWords(subject, options),
+        ownGrants(subject, services),
+        waitsInWords(subject, services),
       ]);
       const connections = own.filter(({ kind }) => kind !== "token");
       const sessions = await counts.of(connections);
@@ -65,13 +44,12 @@ export function connectionsPart(
         ...form,
         waiting: WaitingSection({ base: form.base, waits, now }),
         providerName,
-        clients: byClient(
-          connections,
-          configured,
-          (grant) => connectionInWords(grant, options, { sessions }),
-        ).map((client) => ({
-          ...client,
-          callsHref: options.ledger && callsHref(visit, client.name),
+        clients: byClient(connections).map((held) => ({
+          ...clientInWords(held[0], services),
+          connections: held.map((grant) =>
+            connectionInWords(grant, services, sessions)
+          ),
+          callsHref: services.ledger && callsHref(visit, held[0].clientName),
         })),
         lifetimes,
         most,
@@ -82,26 +60,10 @@ export function connectionsPart(
 }
 
 /** Groups sign-ins under the connection that they are of, newest first. */
-function byClient(
-  grants: readonly Grant[],
-  configured: ReadonlySet<string>,
-  inWords: (grant: Grant) => ConnectionInWords,
-): ConnectedClient[] {
+function byClient(grants: readonly Grant[]): Grant[][] {
   const groups = Map.groupBy(
     grants,
     ({ kind = "", clientId }) => `${kind} ${clientId}`,
   );
-  return [...groups.values()].map((held) => {
-    const [{ clientId, clientName: name }] = held;
-    return {
-      clientId,
-      name,
-      isConfigured: configured.has(clientId),
-      // Only a client with a metadata document has an address as its id.
-      domain: clientId.startsWith("https:")
-        ? URL.parse(clientId)?.hostname
-        : undefined,
-      connections: held.map(inWords),
-    };
-  });
+  return [...groups.values()];
 }

@@ -1,32 +1,47 @@
 /**
- * The forms by which a person downloads what is kept about them, and erases it.
+ * `/account/data`: what is kept about a person, and the forms by which they
+ * download and erase it.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { HttpError } from "../../errors.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { dropCookie } from "../../http/cookie.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
-import type { Logger } from "../../log/log.ts";
-import type { PersonData } from "../grants/person_data.ts";
-import { isRecent, type SignedInPeople } from "./signed_in.ts";
+import { DataSection } from "../../pages/data_section.tsx";
+import type { AccountPart } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
+import { isRecent } from "./signed_in.ts";
+
+/** Makes the part. */
+export function dataPart(
+  { config: { ledgerDays } }: AccountServices,
+): AccountPart {
+  return {
+    name: "data",
+    label: "Your data",
+    title: "Your data",
+    leadsAway: true,
+    show: ({ session, providerName, form, now }) =>
+      Promise.resolve(DataSection({
+        ...form,
+        providerName,
+        isRecent: isRecent(session, now),
+        ledgerDays: ledgerDays > 0 ? ledgerDays : undefined,
+      })),
+  };
+}
 
 /** The downloads of one person: each reads all that they ever had. */
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
-/** Makes the endpoints of those forms. */
+/** Makes the endpoints of the forms. */
 export function ownDataEndpoints(
-  { baseUrl, signedIn, personData, clock, log }: {
-    baseUrl: string;
-    signedIn: SignedInPeople;
-    personData: PersonData;
-    clock: Clock;
-    log: Logger;
-  },
+  { baseUrl, signedIn, personData, clock, log }: AccountServices,
 ) {
   const downloads = new Buckets(DOWNLOADS);
 

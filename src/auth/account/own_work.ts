@@ -1,6 +1,7 @@
 /**
- * The tasks of a signed-in person, in any client of theirs and under their
- * access tokens.
+ * `/account/work`: the tasks of a signed-in person, in any client of theirs and
+ * under their access tokens, the page of one of them, and the form that cancels
+ * it.
  *
  * Reading a task here needs no scopes, which a client would need: they bound
  * what a client does in a person's name, and this is the person. What an
@@ -8,32 +9,32 @@
  *
  * @module
  */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../../errors.ts";
+import { redirect } from "../../http/redirect.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Changed } from "../../pages/account_page.tsx";
+import { type QuestionInWords, WorkPage } from "../../pages/work_page.tsx";
+import { type WorkInWords, WorkSection } from "../../pages/work_section.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
-import type { GrantStore } from "../../store/grants.ts";
-import type { ListedTask, TaskListStore } from "../../store/task_list.ts";
-import type { Task, TaskStore } from "../../store/tasks.ts";
+import type { ListedTask } from "../../store/task_list.ts";
+import { isTerminal } from "../../store/task_record.ts";
+import type { Task } from "../../store/tasks.ts";
+import type { Wait } from "../../store/waits.ts";
 import { bindingOf } from "../rules/grant.ts";
-import type { Permissions } from "../rules/permissions.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { clientNameOf } from "./grant_words.ts";
+import type { AccountPart, Visit } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
+import { clientNameOf } from "./own_grants.ts";
+import type { AccountPlaces } from "./places.ts";
+import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
 /** The most tasks of a page. */
-export const MOST_TASKS = 100;
-
-/** The sources of a person's tasks. */
-export interface OwnWorkSources {
-  baseUrl: string;
-  permissions?: Permissions;
-  grants: Pick<GrantStore, "find">;
-  tasks: Pick<TaskStore, "find">;
-  taskList: TaskListStore;
-}
-
-export type OwnWork = ReturnType<typeof ownWork>;
+const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
-export function ownWork(
-  { baseUrl, permissions, grants, tasks, taskList }: OwnWorkSources,
+function ownWork(
+  { baseUrl, permissions, grants, tasks }: AccountServices,
 ) {
   const resource = resourceOf(baseUrl);
 
@@ -66,7 +67,7 @@ export function ownWork(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const binding = bindingOfPerson(session);
-      const listed = await taskList.newest(binding, MOST_TASKS);
+      const listed = await tasks.newest(binding, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)
@@ -90,5 +91,115 @@ export function ownWork(
           .map((grant) => [grant!.value.id, clientNameOf(grant!.value)]),
       );
     },
+  };
+}
+
+/** Makes the part. */
+export function workPart(services: AccountServices): AccountPart {
+  const own = ownWork(services);
+  const { steps, taskRuns, waits } = services;
+
+  async function showAll({ session, form: { base }, now }: Visit) {
+    const [{ tasks, count }, asking] = await Promise.all([
+      own.list(session),
+      waits.listOf(session.subject),
+    ]);
+    const names = await own.clientNames(session, tasks);
+    const asks = new Set(asking.map(({ pageTask }) => pageTask));
+    const work = tasks.map((task): WorkInWords => ({
+      taskId: task.taskId,
+      tool: task.tool,
+      client: names.get(task.grantId),
+      createdAt: Math.floor(task.createdMilliseconds / 1000),
+      ...stateInWords(task, asks.has(task.taskId), now),
+    }));
+    return WorkSection({ base, work, count, now });
+  }
+
+  async function showOne({ session, form, now }: Visit, taskId: string) {
+    const task = await own.find(session, taskId);
+    if (task === undefined) throw notThere();
+    const isOpen = !isTerminal(task.status);
+    const [names, outline, run, asking] = await Promise.all([
+      own.clientNames(session, [task]),
+      task.isDurable ? steps.outline(taskId) : [],
+      task.isDurable && isOpen ? taskRuns.find(taskId) : undefined,
+      isOpen ? waits.listOf(session.subject) : [],
+    ]);
+    const pages = asking.filter(({ pageTask }) => pageTask === taskId);
+    const known = { ...task, run: run?.value ?? undefined };
+    return WorkPage({
+      ...form,
+      taskId,
+      tool: task.tool,
+      client: names.get(task.grantId),
+      createdAt: Math.floor(task.createdMilliseconds / 1000),
+      updatedAt: Math.floor(task.updatedMilliseconds / 1000),
+      expiresAt: task.expiresAt,
+      isOpen,
+      ...stateInWords(known, pages.length > 0, now),
+      statusMessage: task.statusMessage,
+      steps: stepsInWords(outline, task, now),
+      questions: [...questionsOf(task), ...pages.map(questionOfPage)],
+      result: resultInWords(task),
+      now,
+    });
+  }
+
+  return {
+    name: "work",
+    label: "Work",
+    title: "Your work",
+    query: ["task"],
+    show: (visit) =>
+      visit.query.task ? showOne(visit, visit.query.task) : showAll(visit),
+  };
+}
+
+/** Makes the refusal of a task that is another's, or gone. */
+function notThere(): HttpError {
+  return new HttpError(404, "There is no such task of yours");
+}
+
+/** Lists the questions that a task asks its client. */
+function questionsOf({ inputRequests = {} }: Task): QuestionInWords[] {
+  return Object.values(inputRequests).map(({ params }) => ({
+    message: messageOf(params as JsonObject | undefined),
+  }));
+}
+
+function questionOfPage({ id, payload }: Wait): QuestionInWords {
+  return { waitId: id, message: messageOf(payload) };
+}
+
+function messageOf(params: JsonObject | undefined): string {
+  const { message } = params ?? {};
+  return typeof message === "string" ? message : "";
+}
+
+/** Makes the endpoint of the form by which a person cancels a task. */
+export function workCancellation(
+  services: AccountServices & { places: AccountPlaces },
+): (c: Context) => Promise<Response> {
+  const { places, signedIn, tasks, log } = services;
+  const own = ownWork(services);
+
+  return async (c) => {
+    const { session, form } = await signedIn.findForm(c);
+    const task = await own.find(session, form.require("task"));
+    if (task === undefined) throw notThere();
+    const { taskId, tool } = task;
+    // The process that works on it notices soon.
+    const isEnded = await tasks.end(taskId, { status: "cancelled" });
+    if (isEnded) {
+      log.audit("Task cancelled on the account page", {
+        reference: c.get("reference"),
+        subject: session.subject,
+        task: taskId,
+        tool,
+      });
+    }
+    const changed: Changed = isEnded ? "cancelled" : "over";
+    return redirect(c, places.addressOf(form.get("back"), { changed }));
   };
 }

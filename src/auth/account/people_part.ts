@@ -7,22 +7,19 @@ import { OperatorPeople } from "../../pages/operator_people.tsx";
 import {
   GRANTS_READ,
   parsePlace,
-  type PeopleStore,
   type Person,
   printPlace,
 } from "../../store/people.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import { type Client, clientName } from "../rules/client.ts";
-import { shortClientId } from "../rules/client_id.ts";
+import type { Client } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
+import type { AccountPart } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
 import {
   clientNameOf,
   connectionInWords,
   sessionCounts,
-  type WordSources,
-} from "./grant_words.ts";
-import type { AccountPart } from "./account_part.ts";
+} from "./own_grants.ts";
 
 /** The most people of a page. */
 const PEOPLE = 100;
@@ -33,14 +30,8 @@ const CONNECTIONS = 20;
 /** The most sessions counted of each. */
 const SESSIONS = 200;
 
-/** The sources of people and their clients. */
-interface PeopleSources extends WordSources {
-  people: Pick<PeopleStore, "list">;
-  clients: Pick<ClientDirectory, "findRegistered">;
-}
-
 /** Makes the part. */
-export function peoplePart(sources: PeopleSources): AccountPart {
+export function peoplePart(services: AccountServices): AccountPart {
   return {
     name: "people",
     label: "People",
@@ -49,7 +40,7 @@ export function peoplePart(sources: PeopleSources): AccountPart {
     query: ["person", "after"],
 
     async show({ query: { person: search, after }, form, now }) {
-      const { people, next, gathering } = await sources.people.list({
+      const { people, next, gathering } = await services.people.list({
         search,
         after: parsePlace(after),
         most: PEOPLE,
@@ -58,8 +49,8 @@ export function peoplePart(sources: PeopleSources): AccountPart {
         grants.slice(0, CONNECTIONS)
       );
       const [registered, inWords] = await Promise.all([
-        registeredClients(sources, shown),
-        Promise.all(people.map((person) => personInWords(person, sources))),
+        registeredClients(services, shown),
+        Promise.all(people.map((person) => personInWords(person, services))),
       ]);
       return OperatorPeople({
         ...form,
@@ -69,14 +60,11 @@ export function peoplePart(sources: PeopleSources): AccountPart {
         next: next && printPlace(next),
         gathering,
         registrations: registered.map((client) => ({
-          clientId: shortClientId(client.clientId),
-          clientName: clientName(client),
-          issuedAt: client.issuedAt,
+          client,
           usedAt: Math.max(
             ...shown.filter(({ clientId }) => clientId === client.clientId)
               .map(({ usedAt }) => usedAt),
           ),
-          redirectUris: client.metadata.redirect_uris,
         })),
         now,
       });
@@ -86,7 +74,7 @@ export function peoplePart(sources: PeopleSources): AccountPart {
 
 async function personInWords(
   { subject, grants }: Person,
-  sources: WordSources,
+  services: AccountServices,
 ) {
   // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
@@ -95,7 +83,7 @@ async function personInWords(
   );
   const connections = [...signIns.values()];
   const shown = connections.slice(0, CONNECTIONS).flat();
-  const sessions = await sessionCounts(sources, SESSIONS).of(shown);
+  const sessions = await sessionCounts(services, SESSIONS).of(shown);
   return {
     subject,
     name: nameOf(grants[0]),
@@ -103,7 +91,7 @@ async function personInWords(
     count: connections.length,
     isMore: grants.length >= GRANTS_READ,
     grants: connections.slice(0, CONNECTIONS).map((held) => ({
-      ...connectionInWords(held[0], sources, { sessions }),
+      ...connectionInWords(held[0], services, sessions),
       usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
       sessions: held.reduce(
         (sum, { id }) => sum + (sessions.of.get(id) ?? 0),
@@ -117,7 +105,7 @@ async function personInWords(
 
 /** The registrations behind grants, newest first; documents are not read. */
 async function registeredClients(
-  { clients }: PeopleSources,
+  { clients }: AccountServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(

@@ -1,29 +1,30 @@
 /**
- * `POST /account/tokens`: a person makes an access token for a program of
- * their own.
+ * `/account/tokens`: a person's access tokens, and the form that makes one for a
+ * program of their own.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { Scopes } from "../../authoring/scope.ts";
+import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
+import { redirect } from "../../http/redirect.ts";
+import { TokenSection } from "../../pages/token_section.tsx";
+import { isAllowed } from "../rules/allowed_users.ts";
 import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { type Clock, now } from "../../clock.ts";
-import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { personConfirmation } from "./confirmed_person.ts";
-import { type SignedInPeople, signedOut } from "./signed_in.ts";
-import type { AccountSessionStore } from "../../store/account_sessions.ts";
-import { redirect } from "../../http/redirect.ts";
-import type { Logger } from "../../log/log.ts";
+import type { AccountPart } from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
+import { callsHref } from "./calls_part.ts";
+import { personConfirmation } from "./confirmed_person.ts";
+import { ownGrants } from "./own_grants.ts";
+import { signedOut } from "./signed_in.ts";
 
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
 
 /** Lists the lifetimes that a token may have, in days; the most is the last. */
-export function tokenDays(
+function tokenDays(
   { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
 ): number[] {
   const most = personalTokenSeconds / DAY_SECONDS;
@@ -35,39 +36,66 @@ export function tokenDays(
  */
 const MOST_TOKENS = 50;
 
+/** True if some token of a person opens something, by all that they may have. */
+function opensAnything(
+  ceiling: readonly string[] | undefined,
+  { scopes, opensUnscoped }: AccountServices,
+): boolean {
+  return ceiling?.length !== 0 || opensUnscoped ||
+    scopes.supported.length === 0;
+}
+
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
+
+/** Makes the part. */
+export function tokensPart(services: AccountServices): AccountPart {
+  const { scopes, permissions, accountSessions, lifetimes } = services;
+  return {
+    name: "tokens",
+    label: "Access tokens",
+    title: "Your access tokens",
+
+    async show(visit) {
+      const { id, session, form, now, query: { made: madeId } } = visit;
+      const [{ own, most }, madeToken] = await Promise.all([
+        ownGrants(session.subject, services),
+        madeId === undefined ? undefined : accountSessions.findMade(id, madeId),
+      ]);
+      const tokens = own.filter(({ kind }) => kind === "token");
+      const made = tokens.find((grant) => grant.id === madeId);
+      const grantable = permissions?.ceiling(session) ?? scopes.supported;
+      return TokenSection({
+        ...form,
+        tokens: tokens.map((grant) => ({
+          ...grant,
+          grantId: grant.id,
+          name: grant.clientName,
+          scopes: services.inWords(grant.scopes),
+          callsHref: services.ledger && callsHref(visit, grant.clientName),
+        })),
+        scopes: services.inWords(grantable),
+        isBare: grantable.length === 0 && scopes.supported.length > 0,
+        mayMake: isAllowed(session, services.allowedUsers) &&
+          opensAnything(grantable, services),
+        days: tokenDays(lifetimes),
+        made: made && { name: made.clientName, token: madeToken },
+        most,
+        now,
+      });
+    },
+  };
+}
 
 /**
  * Lets people make tokens, with scopes that they have themselves. Each is shown
  * once.
  */
 export function personalTokenEndpoint(
-  {
-    baseUrl,
-    scopes: { supported },
-    signedIn,
-    confirmPerson,
-    mayHold,
-    accessTokens,
-    accountSessions,
-    lifetimes,
-    clock,
-    log,
-  }: {
-    baseUrl: string;
-    scopes: Scopes;
-    signedIn: SignedInPeople;
-    confirmPerson: ReturnType<typeof personConfirmation>;
-    /** Tells what a grant's token may be used for here. */
-    mayHold: MayHold;
-    accessTokens: Pick<AccessTokenStore, "issuePersonal">;
-    accountSessions: Pick<AccountSessionStore, "stays" | "keepMade">;
-    lifetimes: Lifetimes;
-    clock: Clock;
-    log: Logger;
-  },
+  services: AccountServices,
 ): (c: Context) => Promise<Response> {
+  const { baseUrl, signedIn, accountSessions, lifetimes } = services;
+  const confirmPerson = personConfirmation(services);
   const offered = tokenDays(lifetimes);
 
   return async function makeToken(c) {
@@ -89,17 +117,17 @@ export function personalTokenEndpoint(
       provider,
       name,
       // Other scopes in the form were on no page of ours.
-      scopes: supported.filter((scope) =>
+      scopes: services.scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),
       seconds: days * DAY_SECONDS,
-      now: now(clock),
+      now: now(services.clock),
     });
-    const may = mayHold(grant);
-    if (!may) {
+    const may = services.mayHold(grant);
+    if (!may || !opensAnything(may.ceiling, services)) {
       throw new HttpError(403, "This account may not use this server");
     }
-    const token = await accessTokens.issuePersonal(
+    const token = await services.accessTokens.issuePersonal(
       { ...grant, scopes: may.scopes },
       {
         most: MOST_TOKENS,
@@ -121,7 +149,7 @@ export function personalTokenEndpoint(
         `There are ${MOST_TOKENS} access tokens already: end one first`,
       );
     }
-    log.audit("Access token made on the account page", {
+    services.log.audit("Access token made on the account page", {
       reference: c.get("reference"),
       subject,
       grantId: grant.id,

@@ -5,17 +5,14 @@
  *
  * @module
  */
-import type { ProviderChoice } from "../grants/provider_choice.ts";
 import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
 import { HttpError } from "../../errors.ts";
 import { mintCsrf } from "../../http/csrf.ts";
 import { redirect } from "../../http/redirect.ts";
-import type { Logger } from "../../log/log.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { page } from "../../pages/respond.ts";
+import type { AskingClient } from "../../pages/client_name.tsx";
 import {
-  type AskingClient,
   NoWaitPage,
   type WaitAnswer,
   WaitAnsweredPage,
@@ -23,12 +20,12 @@ import {
   WaitSignInPage,
 } from "../../pages/wait_page.tsx";
 import type { WaitInWords } from "../../pages/waiting_section.tsx";
-import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import { unlessBlocked } from "../../store/blocks.ts";
-import type { Wait, WaitStore } from "../../store/waits.ts";
+import type { Wait } from "../../store/waits.ts";
 import { nameOf } from "../rules/person.ts";
-import type { Client } from "../rules/client.ts";
-import { type SignedInPeople, signedOut } from "./signed_in.ts";
+import type { AccountServices } from "./account_services.ts";
+import { clientInWords } from "./own_grants.ts";
+import { signedOut } from "./signed_in.ts";
 
 /** The answers of the form, as the tool gets them. */
 const ACTIONS: Readonly<Record<WaitAnswer, "accept" | "decline">> = {
@@ -43,33 +40,24 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 /** Tells which client asks. */
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
-  configured: readonly Pick<Client, "clientId">[],
+  services: AccountServices,
 ): AskingClient {
   // It signed in elsewhere: an ID of there says nothing here.
   if (grantId === undefined) return { name: clientId };
-  return {
-    name: clientName,
-    // A token that the person made has no client.
-    isKnown: clientId === "" ||
-      configured.some((client) => client.clientId === clientId),
-    domain: clientId.startsWith("https:")
-      ? URL.parse(clientId)?.hostname
-      : undefined,
-  };
+  const client = clientInWords({ clientId, clientName }, services);
+  // A token that the person made has no client.
+  return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
 /** Lists what waits for a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  { waits, configured }: {
-    waits: Pick<WaitStore, "listOf">;
-    configured: readonly Pick<Client, "clientId">[];
-  },
+  services: AccountServices,
 ): Promise<WaitInWords[]> {
-  const open = await waits.listOf(subject);
+  const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
     id: wait.id!,
-    client: askingClient(wait, configured),
+    client: askingClient(wait, services),
     tool: wait.tool,
     message: String(wait.payload!.message),
     createdAt: wait.createdAt,
@@ -77,30 +65,8 @@ export async function waitsInWords(
 }
 
 /** Makes the page, and the endpoint of its form. */
-export function waitEndpoints(
-  {
-    baseUrl,
-    serverTitle,
-    about,
-    choice,
-    signedIn,
-    accountSessions,
-    waits,
-    configured,
-    log,
-  }: {
-    baseUrl: string;
-    serverTitle: string;
-    about?: About;
-    choice: Pick<ProviderChoice, "options">;
-    signedIn: SignedInPeople;
-    accountSessions: Pick<AccountSessionStore, "stays">;
-    waits: Pick<WaitStore, "find" | "answer">;
-    /** `OAUTH_CLIENTS`. */
-    configured: readonly Pick<Client, "clientId">[];
-    log: Logger;
-  },
-) {
+export function waitEndpoints(services: AccountServices) {
+  const { baseUrl, serverTitle, about, signedIn, waits } = services;
   const base = basePathOf(baseUrl);
   const frame = { base, serverTitle, about };
 
@@ -110,7 +76,7 @@ export function waitEndpoints(
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
       if (!found) {
-        const options = choice.options(c);
+        const options = services.choice.options(c);
         return page(c, WaitSignInPage({ ...frame, id, options }), {
           forms: "any",
         });
@@ -125,7 +91,7 @@ export function waitEndpoints(
           status: 404,
         });
       }
-      const client = askingClient(wait, configured);
+      const client = askingClient(wait, services);
       const { state, tool, payload, answer } = wait;
       if (state !== "open") {
         const said = answer &&
@@ -148,7 +114,7 @@ export function waitEndpoints(
       if (!isAnswer(said)) {
         throw new HttpError(400, "answer must be done or not-now");
       }
-      const stays = await accountSessions.stays(sessionId);
+      const stays = await services.accountSessions.stays(sessionId);
       if (!stays) throw signedOut();
       const { subject } = session;
       const wait = await waits.answer(
@@ -158,7 +124,7 @@ export function waitEndpoints(
         (transaction) => stays(unlessBlocked(transaction, { subject })),
       );
       if (wait) {
-        log.audit("Answered on the page of a wait", {
+        services.log.audit("Answered on the page of a wait", {
           reference: c.get("reference"),
           subject,
           client: wait.clientName,

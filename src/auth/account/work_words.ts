@@ -8,7 +8,7 @@ import type { RunState } from "../../store/task_list.ts";
 import type { Step } from "../../store/steps.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { StepInWords } from "../../pages/work_steps.tsx";
-import type { WorkStateInWords } from "../../pages/work_state.tsx";
+import type { WorkStateInWords } from "../../pages/work_section.tsx";
 
 /** The most characters of a result on its page. */
 const RESULT_CHARACTERS = 20_000;

@@ -10,8 +10,10 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
 import { keepCookie, readCookie } from "../../http/cookie.ts";
 import { page } from "../../pages/respond.ts";
-import { ChooserPage } from "../../pages/chooser_page.tsx";
-import type { ProviderOption } from "../../pages/provider_buttons.tsx";
+import {
+  ChooserPage,
+  type ProviderOption,
+} from "../../pages/provider_buttons.tsx";
 import type { PageProps } from "../../pages/layout.tsx";
 import type { ProviderWishes } from "../rules/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../rules/lifetimes.ts";

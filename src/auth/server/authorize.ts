@@ -23,7 +23,6 @@ import { shortClientId } from "../rules/client_id.ts";
 import { isAboutClient } from "../rules/allowed_users.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { Parameters } from "../rules/parameters.ts";
-import { redirectKind } from "../rules/redirect_uri.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { parseScope, unionOfScopes } from "../rules/scope.ts";
 import { scopesAt } from "../rules/connection.ts";
@@ -209,7 +208,6 @@ export function authorizeEndpoint(
         clientName: clientName(client),
         clientVerification: verificationOf(client),
         redirectUri,
-        redirectKind: redirectKind(redirectUri),
         providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
         person: connected?.person,

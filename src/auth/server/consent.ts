@@ -9,7 +9,7 @@ import { shortClientId } from "../rules/client_id.ts";
 import { authorizationResponseUrl } from "../rules/authorization_request.ts";
 import type { Parameters as Form } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
-import { BOXES } from "../../pages/consent_page.tsx";
+import { BOXES } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";

@@ -11,7 +11,7 @@ import type { Logger } from "../../log/log.ts";
 import { confirmation } from "../rules/confirmation.ts";
 import { heldScopes } from "../rules/held_scopes.ts";
 import type { Permissions } from "../rules/permissions.ts";
-import type { ScopeInWords } from "../../pages/consent_page.tsx";
+import type { ScopeInWords } from "../../pages/scope_boxes.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
 import { accessTokenStore } from "../../store/access_tokens.ts";
 import { assertionStore } from "../../store/once.ts";
@@ -32,7 +32,6 @@ import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import { stepFailureStore } from "../../store/step_failures.ts";
 import { stepStore } from "../../store/steps.ts";
-import { taskListStore } from "../../store/task_list.ts";
 import { taskRunStore } from "../../store/task_runs.ts";
 import { taskStore } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
@@ -68,6 +67,8 @@ export interface AuthorizationServerOptions {
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
+  /** True if something here needs no scope. */
+  opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
@@ -101,7 +102,6 @@ function openStores(
     secrets: secretStore(database),
     stepFailures: stepFailureStore(database, log),
     steps: stepStore(database),
-    taskList: taskListStore(database),
     taskRuns: taskRunStore(database),
     tasks: taskStore(database),
     upstreamTokens: upstreamTokenStore(database),

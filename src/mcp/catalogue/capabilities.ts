@@ -8,6 +8,9 @@ import type { Definitions } from "./compiled_definitions.ts";
 import { SKILLS_EXTENSION } from "./skill_manifest.ts";
 import { VIEWS_EXTENSION } from "./view_resource.ts";
 
+/** The name of the tasks extension in capabilities. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
 /**
  * Gives the capabilities by generation: 2025 has no way to push, and no tasks.
  */
@@ -37,7 +40,7 @@ export function capabilitiesOf(
       { resources: { subscribe: true, listChanged: true } }),
     ...(prompts.length > 0 && { prompts: { listChanged: true } }),
     ...(hasTasks &&
-      { extensions: { ...extensions, "io.modelcontextprotocol/tasks": {} } }),
+      { extensions: { ...extensions, [TASKS_EXTENSION]: {} } }),
   };
   return { session, stateless };
 }

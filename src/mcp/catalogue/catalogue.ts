@@ -8,28 +8,23 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Described } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
-import type { JsonObject } from "../../json.ts";
-import { capabilitiesOf } from "./capabilities.ts";
-import {
-  compileDefinitions,
-  type CompiledTemplate,
-  type CompiledTool,
-  type Definitions,
-} from "./compiled_definitions.ts";
-import { type ListedTool, withObjectOutput } from "./descriptions.ts";
-import { type Pages, printPages } from "../wire/pagination.ts";
 import {
   type CacheHint,
-  type Printer,
   sessionPrinter,
   statelessPrinter,
 } from "../wire/printer.ts";
 import { REVISIONS } from "../wire/revisions.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 import {
-  type CompiledSkill,
-  type Directory,
-  skillsPerPage,
-} from "./skill_manifest.ts";
+  compileDefinitions,
+  type CompiledTemplate,
+  type Definitions,
+} from "./compiled_definitions.ts";
+import type { CompiledTool } from "./compiled_tool.ts";
+import { type ListedTool, withObjectOutput } from "./descriptions.ts";
+import { type Introduction, printLists } from "./introduction.ts";
+import { collectScopes, type ScopeUse } from "./scope_uses.ts";
+import type { CompiledSkill, Directory } from "./skill_manifest.ts";
 import {
   isAlwaysTask,
   listTaskTools,
@@ -55,20 +50,7 @@ export interface CatalogueOptions {
 /** The seconds for which a 2026 client may keep lists and discovery. */
 const LIST_TTL_SECONDS = 300;
 
-/** The description of the catalogue for one generation, printed beforehand. */
-export interface Introduction {
-  printer: Printer;
-  capabilities: JsonObject;
-  /** The tools of authors. */
-  tools: Pages;
-  /** The same and, where they can be needed, the server's own. */
-  allTools: Pages;
-  resources: Pages;
-  resourceTemplates: Pages;
-  prompts: Pages;
-  skills: Pages;
-}
-
+/** Everything that a caller may see. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
@@ -85,6 +67,8 @@ export interface Catalogue {
   skills: ReadonlyMap<string, CompiledSkill>;
   /** The directories of skills, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
+  /** True if it has neither tools nor resources nor prompts. */
+  isEmpty: boolean;
   /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** The time and the caches for which lists may be kept. */
@@ -105,16 +89,6 @@ export interface Catalogue {
   whole?: Catalogue;
 }
 
-/** An item that needs a scope, in its author's words. */
-export interface ScopeUse {
-  /** For people: its title, or its name. */
-  title: string;
-  /** A description of it. */
-  words: string;
-  /** All the scopes it needs. */
-  scopes: readonly string[];
-}
-
 /**
  * Compiles a catalogue.
  *
@@ -123,158 +97,21 @@ export interface ScopeUse {
  */
 export function compileCatalogue(
   definitions: Definitions,
-  {
-    serverInfo,
-    instructions,
-    handOver,
-    pageSize = 1000,
-    listsVary = false,
-    anonymous = false,
-  }: CatalogueOptions,
+  options: CatalogueOptions,
 ): Catalogue {
-  const compiled = compileDefinitions(definitions, { anonymous, handOver });
-  const { listed } = compiled;
-  const capabilities = capabilitiesOf(definitions, {
-    hasViews: compiled.views.length > 0,
-    hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
-  });
-  const printer = statelessPrinter(serverInfo);
-  const listCache: CacheHint = {
-    ttlMs: LIST_TTL_SECONDS * 1000,
-    cacheScope: listsVary ? "private" : "public",
-  };
-  const discovery = printer.result({
-    supportedVersions: REVISIONS,
-    capabilities: capabilities.stateless,
-    ...(instructions && { instructions }),
-  }, { ...listCache, cacheScope: "public" });
-  const { tools = [], resources = [], prompts = [] } = definitions;
-  const scopes = collectScopes([
-    ...tools,
-    ...resources,
-    ...prompts,
-    ...compiled.skills,
-  ]);
-  const plain = resources.filter(({ uri }) => !isTemplate(uri));
-
-  /**
-   * Makes the catalogue of the items that pass the test; the introduction is
-   * the same for all callers.
-   */
-  function select(isSeen: (item: Described) => boolean): Catalogue {
-    const seenTools = compiled.tools.filter(isSeen);
-    const seenViews = compiled.views.filter((view) =>
-      seenTools.some(({ compiledView }) => compiledView === view)
-    );
-    const seenSkills = compiled.skills.filter(isSeen);
-    const seen = {
-      tools: seenTools,
-      resources: [
-        ...plain.filter(isSeen),
-        ...seenViews.map(({ resource }) => resource),
-        // Clients without skills would list the other files one by one.
-        ...seenSkills.map(({ resources: [manual] }) => manual),
-      ],
-      templates: compiled.templates.filter(({ resource }) => isSeen(resource)),
-      prompts: prompts.filter(isSeen),
-    };
-    const introduce = (
-      printer: Printer,
-      toolList: readonly JsonObject[],
-      capabilities: JsonObject,
-    ): Introduction => {
-      const pages = (
-        member: string,
-        items: readonly JsonObject[],
-        size = pageSize,
-        cache = listCache,
-      ) =>
-        printPages(
-          member,
-          items,
-          size,
-          (result) => printer.result(result, cache),
-        );
-      const tools = pages("tools", toolList, pageSize, toolCache);
-      const listOf = (items: readonly Described[]) =>
-        items.map((item) => listed.get(item)!);
-      return {
-        printer,
-        capabilities,
-        tools,
-        allTools: taskTools.length === 0
-          ? tools
-          : pages("tools", [...toolList, ...taskTools], pageSize, toolCache),
-        resources: pages("resources", listOf(seen.resources)),
-        resourceTemplates: pages(
-          "resourceTemplates",
-          listOf(seen.templates.map(({ resource }) => resource)),
-        ),
-        prompts: pages("prompts", listOf(seen.prompts)),
-        skills: pages(
-          "skills",
-          skillList,
-          Math.min(pageSize, skillsPerPage(skillList)),
-        ),
-      };
-    };
-    const taskTools = seenTools.some(mayOutlast)
-      ? listTaskTools({ anonymous })
-      : [];
-    // The client's own capabilities decide which list it is given.
-    const toolCache: CacheHint = taskTools.length === 0
-      ? listCache
-      : { ...listCache, cacheScope: "private" };
-    const skillList = seenSkills.map(({ entry }) => entry);
-    const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
-    return {
-      serverInfo,
-      instructions,
-      tools: byName(seen.tools),
-      taskTools: taskTools.length === 0 ? NONE : TASK_TOOLS,
-      prompts: byName(seen.prompts),
-      resources: new Map(
-        [
-          ...seen.resources,
-          ...seenSkills.flatMap(({ resources: [, ...others] }) => others),
-        ].map((resource) => [resource.uri, resource]),
-      ),
-      templates: seen.templates,
-      views: new Map(seenViews.map(({ home, resource }) => [home, resource])),
-      skills: new Map(seenSkills.map((skill) => [skill.uri, skill])),
-      directories: new Map(
-        seenSkills.flatMap(({ directories }) => [...directories]),
-      ),
-      scopes,
-      listCache,
-      session: introduce(
-        sessionPrinter,
-        // A 2025 client has no tasks, so it could not call the others.
-        toolList
-          .filter((_, index) => isForAll(seen.tools[index]))
-          .map(withObjectOutput),
-        capabilities.session,
-      ),
-      stateless: introduce(printer, toolList, capabilities.stateless),
-      discovery,
-      within,
-    };
-  }
-
+  const source = sourceOf(definitions, options);
+  const { scopes } = source.common;
   const narrowed = new Map<string, Catalogue>();
-  const whole = select(() => true);
 
   function within(ceiling: readonly string[] | undefined): Catalogue {
     if (ceiling === undefined) return whole;
     const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
     if (reachable.length === scopes.size) return whole;
     const key = reachable.join(" ");
-    const seen = narrowed.get(key) ?? {
-      ...select(({ scopes = [] }) =>
-        scopes.every((scope) => reachable.includes(scope))
-      ),
-      whole,
-    };
+    const isSeen: Test = ({ scopes = [] }) =>
+      scopes.every((scope) => reachable.includes(scope));
+    const seen = narrowed.get(key) ??
+      { ...select(source, isSeen), within, whole };
     // The set asked for last is the last one to be dropped.
     narrowed.delete(key);
     narrowed.set(key, seen);
@@ -284,6 +121,7 @@ export function compileCatalogue(
     return seen;
   }
 
+  const whole = { ...select(source, () => true), within };
   return whole;
 }
 
@@ -292,6 +130,118 @@ export function compileCatalogue(
  * again when needed.
  */
 const MOST_NARROWED = 64;
+
+/** Compiles everything that catalogues are selected from. */
+function sourceOf(
+  definitions: Definitions,
+  {
+    serverInfo,
+    instructions,
+    handOver,
+    pageSize = 1000,
+    listsVary = false,
+    anonymous = false,
+  }: CatalogueOptions,
+) {
+  const compiled = compileDefinitions(definitions, { anonymous, handOver });
+  const capabilities = capabilitiesOf(definitions, {
+    hasViews: compiled.views.length > 0,
+    hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
+  });
+  const printer = statelessPrinter(serverInfo);
+  const listCache: CacheHint = {
+    ttlMs: LIST_TTL_SECONDS * 1000,
+    cacheScope: listsVary ? "private" : "public",
+  };
+  const { tools = [], resources = [], prompts = [] } = definitions;
+  const discovery = printer.result({
+    supportedVersions: REVISIONS,
+    capabilities: capabilities.stateless,
+    ...(instructions && { instructions }),
+  }, { ...listCache, cacheScope: "public" });
+  return {
+    ...compiled,
+    resources: resources.filter(({ uri }) => !isTemplate(uri)),
+    prompts,
+    lists: { listCache, pageSize, anonymous },
+    session: { printer: sessionPrinter, capabilities: capabilities.session },
+    stateless: { printer, capabilities: capabilities.stateless },
+    /** The members that are the same for all callers. */
+    common: {
+      serverInfo,
+      instructions,
+      scopes: collectScopes([
+        ...tools,
+        ...resources,
+        ...prompts,
+        ...compiled.skills,
+      ]),
+      listCache,
+      discovery,
+    },
+  };
+}
+
+type Test = (item: Described) => boolean;
+
+/** Makes the catalogue of the items that pass the test. */
+function select(
+  source: ReturnType<typeof sourceOf>,
+  isSeen: Test,
+): Omit<Catalogue, "within"> {
+  const { listed, lists } = source;
+  const tools = source.tools.filter(isSeen);
+  const prompts = source.prompts.filter(isSeen);
+  const skills = source.skills.filter(isSeen);
+  const templates = source.templates.filter(({ resource }) => isSeen(resource));
+  const views = source.views.filter((view) =>
+    tools.some(({ compiledView }) => compiledView === view)
+  );
+  const resources = [
+    ...source.resources.filter(isSeen),
+    ...views.map(({ resource }) => resource),
+    // Clients without skills would list the other files one by one.
+    ...skills.map(({ resources: [manual] }) => manual),
+  ];
+  const files = skills.flatMap(({ resources: [, ...others] }) => others);
+  const hasTaskTools = tools.some(mayOutlast);
+  const listOf = (items: readonly Described[]) =>
+    items.map((item) => listed.get(item)!);
+  const entries = {
+    tools: listOf(tools),
+    taskTools: hasTaskTools ? listTaskTools(lists) : [],
+    resources: listOf(resources),
+    resourceTemplates: listOf(templates.map(({ resource }) => resource)),
+    prompts: listOf(prompts),
+    skills: skills.map(({ entry }) => entry),
+  };
+  // A 2025 client has no tasks, so it could not call the others.
+  const forAll = (listOf(tools.filter(isForAll)) as ListedTool[])
+    .map(withObjectOutput);
+  return {
+    ...source.common,
+    tools: byName(tools),
+    taskTools: hasTaskTools ? TASK_TOOLS : NONE,
+    prompts: byName(prompts),
+    resources: new Map(
+      [...resources, ...files].map((resource) => [resource.uri, resource]),
+    ),
+    templates,
+    views: new Map(views.map(({ home, resource }) => [home, resource])),
+    skills: new Map(skills.map((skill) => [skill.uri, skill])),
+    directories: new Map(
+      skills.flatMap(({ directories }) => [...directories]),
+    ),
+    isEmpty: [tools, resources, templates, prompts].every((items) =>
+      items.length === 0
+    ),
+    session: printLists(
+      { ...entries, tools: forAll },
+      { ...source.session, ...lists },
+    ),
+    stateless: printLists(entries, { ...source.stateless, ...lists }),
+  };
+}
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -302,20 +252,4 @@ function isForAll(tool: CompiledTool): boolean {
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));
-}
-
-function collectScopes(
-  items: readonly Described[],
-): ReadonlyMap<string, readonly ScopeUse[]> {
-  const scopes = new Map<string, ScopeUse[]>();
-  for (
-    const { scopes: needed = [], name, title = name, description } of items
-  ) {
-    for (const scope of needed) {
-      const uses = scopes.get(scope) ?? [];
-      uses.push({ title, words: description ?? title, scopes: needed });
-      scopes.set(scope, uses);
-    }
-  }
-  return scopes;
 }

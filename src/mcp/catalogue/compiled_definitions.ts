@@ -4,45 +4,30 @@
  *
  * @module
  */
-import type { Context, Described } from "../../authoring/context.ts";
-import { durableComplaint, durableOf } from "../../authoring/durable.ts";
-import { messageOf } from "../../thrown.ts";
+import type { Described } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import type { Tool } from "../../authoring/tool.ts";
-import {
-  HAND_OVER_SECONDS,
-  handOverComplaint,
-} from "../../authoring/hand_over.ts";
-import { limitComplaint } from "../../authoring/tool_limit.ts";
 import type { JsonObject } from "../../json.ts";
+import { messageOf } from "../../thrown.ts";
+import { checkArguments } from "../wire/prompt_arguments.ts";
 import {
-  listPrompt,
-  listResource,
-  listTemplate,
-  listTool,
-  withSecuritySchemes,
-} from "./descriptions.ts";
-import type { ParamHeader } from "../wire/headers.ts";
-import { paramHeadersOf } from "../wire/json_schema.ts";
-import { argumentComplaint } from "../wire/prompt_arguments.ts";
+  checkHandOver,
+  type CompiledTool,
+  compileTool,
+  HAND_OVER_SECONDS,
+  type ToolDefaults,
+} from "./compiled_tool.ts";
+import { listPrompt, listResource, listTemplate } from "./descriptions.ts";
 import { type CompiledSkill, compileSkill } from "./skill_manifest.ts";
+import { mayOutlast, TASK_TOOLS } from "./task_tools.ts";
 import {
   isTemplate,
   parseUriTemplate,
   type UriTemplate,
 } from "./uri_template.ts";
-import { mayOutlast, TASK_TOOLS } from "./task_tools.ts";
-import { type CompiledView, compileView, viewMetaOf } from "./view_resource.ts";
-
-/** A tool that finds in its context what it declared it needs. */
-export interface ProvidedTool extends Tool {
-  /** The tool as its author declared it; absent: this one. */
-  author?: Tool;
-  /** Gives a context what the tool needs; absent: it needs nothing. */
-  provide?(context: Context): Context;
-}
+import { type CompiledView, compileView } from "./view_resource.ts";
 
 /** The definitions of a server, as its authors wrote them. */
 export interface Definitions {
@@ -54,23 +39,6 @@ export interface Definitions {
   prompts?: readonly Prompt[];
   /** Instructions for tasks, from `skill()` of the package's `/skill`. */
   skills?: readonly Skill[];
-}
-
-/** A tool, ready to be called. */
-export interface CompiledTool extends ProvidedTool {
-  /** The tool as its author declared it. */
-  author: Tool;
-  /** The JSON Schema of its input, as lists show it. */
-  inputSchema: JsonObject;
-  paramHeaders: readonly ParamHeader[];
-  /**
-   * True if the output is an object: 2025 clients know no other structured
-   * results.
-   */
-  hasObjectOutput: boolean;
-  compiledView?: CompiledView;
-  /** The time after which a call is handed over; 0: never. */
-  handOverMilliseconds: number;
 }
 
 /** A family of resources, ready to be matched. */
@@ -105,135 +73,151 @@ export class CatalogueError extends Error {
 /**
  * Compiles definitions.
  *
- * @param options `anonymous`: true if callers may be strangers, who sign in for
- * some tools; `handOver`: the seconds of tools that name none
  * @throws {CatalogueError} with every complaint at once: names that are there
  * twice or have illegal characters, schemas JSON Schema cannot express,
  * templates that cannot be matched
  */
 export function compileDefinitions(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
-  { anonymous, handOver = HAND_OVER_SECONDS }: {
-    anonymous: boolean;
-    handOver?: number;
-  },
+  { anonymous, handOver = HAND_OVER_SECONDS }: Partial<ToolDefaults>,
 ): CompiledDefinitions {
-  const complaints: string[] = [];
-  const complaint = handOverComplaint(handOver);
-  if (complaint !== undefined) complaints.push(complaint);
-  /** Runs one step of the compilation and keeps what it complains about. */
-  const attempt = <T>(what: string, step: () => T): T | undefined => {
-    try {
-      return step();
-    } catch (error) {
-      complaints.push(`${what}: ${messageOf(error)}`);
-    }
+  const compilation = new Compilation({
+    anonymous: anonymous === true,
+    handOver,
+  });
+  compilation.attempt(undefined, () => checkHandOver(handOver));
+  compilation.checkUnique("tool", tools);
+  compilation.checkUnique("prompt", prompts);
+  compilation.checkUnique("resource", resources, ({ uri }) => uri);
+  for (const tool of tools) compilation.addTool(tool);
+  compilation.checkTaskTools();
+  for (const resource of resources) compilation.addResource(resource);
+  for (const prompt of prompts) compilation.addPrompt(prompt);
+  skills.forEach((skill, index) => compilation.addSkill(skill, index + 1));
+  compilation.checkUnique("skill", compilation.skills);
+  compilation.checkSkillFiles(resources);
+  const { complaints, tools: compiledTools, templates } = compilation;
+  if (complaints.length > 0) throw new CatalogueError(complaints);
+  return {
+    tools: compiledTools,
+    views: [...compilation.views.values()],
+    templates,
+    skills: compilation.skills,
+    listed: compilation.listed,
   };
-  checkUnique("tool", tools, complaints);
-  checkUnique("prompt", prompts, complaints);
-  checkUnique("resource", resources, complaints, ({ uri }) => uri);
+}
 
-  const compiledTools: CompiledTool[] = [];
-  const compiledViews = new Map<Tool["view"], CompiledView>();
-  const listed = new Map<Described, JsonObject>();
-  for (const tool of tools) {
-    attempt(`tool ${tool.name}`, () => {
-      checkName(tool.name);
-      const complaint = tool.limit && limitComplaint(tool.limit);
-      if (complaint !== undefined) throw new Error(complaint);
-      const durable = durableOf(tool);
-      const durableFault = durable && durableComplaint(durable);
-      if (durableFault !== undefined) throw new Error(durableFault);
-      const seconds = tool.handOver ?? handOver;
-      const fault = handOverComplaint(seconds);
-      if (tool.handOver !== undefined && fault) throw new Error(fault);
-      const compiledView = viewOf(tool);
-      const plain = listTool(
-        tool,
-        viewMetaOf(tool, compiledView?.resource.uri),
+/** The definitions compiled so far, and all that is wrong with them. */
+class Compilation {
+  readonly complaints: string[] = [];
+  readonly tools: CompiledTool[] = [];
+  readonly templates: CompiledTemplate[] = [];
+  readonly skills: CompiledSkill[] = [];
+  readonly listed = new Map<Described, JsonObject>();
+  readonly views = new Map<Tool["view"], CompiledView>();
+
+  constructor(private readonly defaults: ToolDefaults) {}
+
+  /** Runs one step and keeps what it complains about. */
+  attempt(what: string | undefined, step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      const message = messageOf(error);
+      this.complaints.push(
+        what === undefined ? message : `${what}: ${message}`,
       );
-      const listedTool = anonymous
-        ? withSecuritySchemes(plain, tool.scopes)
-        : plain;
-      const compiled = {
-        ...tool,
-        author: (tool as ProvidedTool).author ?? tool,
-        inputSchema: listedTool.inputSchema,
-        paramHeaders: paramHeadersOf(listedTool.inputSchema),
-        hasObjectOutput: listedTool.outputSchema?.type === "object",
-        compiledView,
-        handOverMilliseconds: seconds * 1000,
-      };
-      if (compiledView && !compiled.hasObjectOutput) {
-        throw new Error("a tool with a view must have an object as its output");
+    }
+  }
+
+  checkUnique<T extends Described>(
+    kind: string,
+    items: readonly T[],
+    nameOf: (item: T) => string = ({ name }) => name,
+  ): void {
+    const seen = new Set<string>();
+    for (const item of items) {
+      const name = nameOf(item);
+      if (seen.has(name)) {
+        this.complaints.push(`${kind} ${name}: duplicate name`);
       }
-      listed.set(compiled, listedTool);
-      compiledTools.push(compiled);
+      seen.add(name);
+    }
+  }
+
+  addTool(tool: Tool): void {
+    this.attempt(`tool ${tool.name}`, () => {
+      checkName(tool.name);
+      const { compiled, listed } = compileTool(
+        tool,
+        () => this.#viewOf(tool),
+        this.defaults,
+      );
+      this.listed.set(compiled, listed);
+      this.tools.push(compiled);
     });
   }
+
   /** Compiles a tool's view; a view of several tools is one resource. */
-  function viewOf(tool: Tool): CompiledView | undefined {
+  #viewOf(tool: Tool): CompiledView | undefined {
     if (tool.view === undefined) return undefined;
-    let compiled = compiledViews.get(tool.view);
+    let compiled = this.views.get(tool.view);
     if (compiled) return compiled;
     compiled = compileView(tool, tool.view);
-    compiledViews.set(tool.view, compiled);
-    listed.set(compiled.resource, listResource(compiled.resource));
+    this.views.set(tool.view, compiled);
+    this.listed.set(compiled.resource, listResource(compiled.resource));
     return compiled;
   }
 
-  for (const { name } of compiledTools) {
-    if (TASK_TOOLS.has(name) && compiledTools.some(mayOutlast)) {
-      complaints.push(
+  /** Checks that no tool takes the place of one of the server's own. */
+  checkTaskTools(): void {
+    if (!this.tools.some(mayOutlast)) return;
+    for (
+      const { name } of this.tools.filter(({ name }) => TASK_TOOLS.has(name))
+    ) {
+      this.complaints.push(
         `tool ${name}: is the name of a tool of the server, for calls that are handed over: choose another, or set handOver: 0 for the server and every tool`,
       );
     }
   }
-  const templates: CompiledTemplate[] = [];
-  for (const resource of resources) {
-    attempt(`resource ${resource.uri}`, () => {
-      if (isTemplate(resource.uri)) {
-        templates.push({
-          resource,
-          template: parseUriTemplate(resource.uri),
-        });
-        listed.set(resource, listTemplate(resource));
-      } else if (URL.canParse(resource.uri)) {
-        listed.set(resource, listResource(resource));
+
+  addResource(resource: Resource): void {
+    const { uri } = resource;
+    this.attempt(`resource ${uri}`, () => {
+      if (isTemplate(uri)) {
+        this.templates.push({ resource, template: parseUriTemplate(uri) });
+        this.listed.set(resource, listTemplate(resource));
+      } else if (URL.canParse(uri)) {
+        this.listed.set(resource, listResource(resource));
       } else {
         throw new Error("is not a URI");
       }
     });
   }
-  for (const prompt of prompts) {
-    attempt(`prompt ${prompt.name}`, () => {
+
+  addPrompt(prompt: Prompt): void {
+    this.attempt(`prompt ${prompt.name}`, () => {
       checkName(prompt.name);
-      const complaint = argumentComplaint(prompt);
-      if (complaint !== undefined) throw new Error(complaint);
-      listed.set(prompt, listPrompt(prompt));
+      checkArguments(prompt);
+      this.listed.set(prompt, listPrompt(prompt));
     });
   }
-  const compiledSkills = skills.flatMap((skill, index) =>
-    attempt(`skill ${nameOf(skill) ?? index + 1}`, () => compileSkill(skill)) ??
-      []
-  );
-  checkUnique("skill", compiledSkills, complaints);
-  for (const { resources: files } of compiledSkills) {
-    for (const file of files) {
-      listed.set(file, listResource(file));
+
+  addSkill(skill: Skill, position: number): void {
+    this.attempt(`skill ${nameOf(skill) ?? position}`, () => {
+      this.skills.push(compileSkill(skill));
+    });
+  }
+
+  /** Lists the files of skills, which no other resource may be. */
+  checkSkillFiles(resources: readonly Resource[]): void {
+    for (const file of this.skills.flatMap(({ resources }) => resources)) {
+      this.listed.set(file, listResource(file));
       if (resources.some(({ uri }) => uri === file.uri)) {
-        complaints.push(`resource ${file.uri}: is a file of a skill`);
+        this.complaints.push(`resource ${file.uri}: is a file of a skill`);
       }
     }
   }
-  if (complaints.length > 0) throw new CatalogueError(complaints);
-  return {
-    tools: compiledTools,
-    views: [...compiledViews.values()],
-    templates,
-    skills: compiledSkills,
-    listed,
-  };
 }
 
 /**
@@ -257,19 +241,5 @@ function checkName(name: string): void {
     throw new Error(
       "a name must have 1 to 128 characters of A-Z, a-z, 0-9, _, - and .",
     );
-  }
-}
-
-function checkUnique<T extends Described>(
-  kind: string,
-  items: readonly T[],
-  complaints: string[],
-  nameOf: (item: T) => string = ({ name }) => name,
-): void {
-  const seen = new Set<string>();
-  for (const item of items) {
-    const name = nameOf(item);
-    if (seen.has(name)) complaints.push(`${kind} ${name}: duplicate name`);
-    seen.add(name);
   }
 }

@@ -4,7 +4,9 @@
  * @module
  */
 import type { ToolView } from "../../authoring/tool_view.ts";
-import { connectView } from "../../view/connect_view.ts";
+import { hostChannel } from "../../view/host_channel.ts";
+import { makeView } from "../../view/make_view.ts";
+import { viewResult } from "../../view/view_result.ts";
 
 const SCRIPT_PLACE = /<script\s+src="tool-server\/view"\s*>\s*<\/script>/gi;
 
@@ -18,12 +20,13 @@ export function withViewScript(html: string): string {
  * the author's document.
  */
 function viewScript(): string {
-  const source = `${connectView}`
+  const source = `(${makeView})(globalThis,${hostChannel},${viewResult})`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")
     .replaceAll(/^\s*\/\/.*\n/gm, "")
+    .replaceAll(/(?<=[{;,])\s*\n\s*/g, "")
     .replaceAll(/\s*\n\s*/g, " ");
   // Some bundlers wrap functions in a call of __name to keep their names.
-  return `globalThis.view=((__name)=>(${source})())((f)=>f);`;
+  return `globalThis.view=((__name)=>${source})((f)=>f);`;
 }
 
 /** The addresses that a document loads, outside of its scripts. */

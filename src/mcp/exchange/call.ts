@@ -10,7 +10,8 @@ import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { newReference } from "../../log/reference.ts";
 import type { Outcome } from "../../log/outcome.ts";
-import type { Catalogue, Introduction } from "../catalogue/catalogue.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import {
   printNotification,
   type RequestId,
@@ -62,6 +63,8 @@ export abstract class Call implements Work, Running {
   lasting?: Lasting;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
+  /** True if it waits for the end of that task, for a client without tasks. */
+  awaitsTask = false;
   #context?: Context;
   #authored?: AuthoredRun;
   #abort?: AbortController;

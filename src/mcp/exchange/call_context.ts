@@ -22,7 +22,7 @@ import type {
   Question,
 } from "../../authoring/context.ts";
 import { notDurable } from "../../authoring/durable.ts";
-import type { WaitOptions } from "../../authoring/moment.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,

@@ -23,12 +23,16 @@ export class CallerBound {
     private readonly many: number = MANY,
   ) {}
 
-  /** True unless the caller has reached the bound. */
-  hasRoom(caller: CountedAs | undefined): boolean {
+  /**
+   * True unless the caller has reached the bound.
+   *
+   * @param most the bound at this moment
+   */
+  hasRoom(caller: CountedAs | undefined, most: number = this.most): boolean {
     if (caller === undefined) return true;
     const { name, isMany } = caller;
     const count = this.#counts.get(name) ?? 0;
-    return count < this.most * (isMany ? this.many : 1);
+    return count < most * (isMany ? this.many : 1);
   }
 
   /** @throws {LimitError} when the caller has reached the bound */

@@ -24,11 +24,9 @@ import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import type { DurableRunner } from "../work/durable_runner.ts";
 import type { WaitPages } from "./visits.ts";
-import type { TaskRunner } from "../work/task_runner.ts";
 
-/** The parts of one server, made once in `assemble.ts`. */
+/** The parts of one server, made once in `server_parts.ts`. */
 export interface Engine {
   catalogue: Catalogue;
   gate: Gate;
@@ -51,8 +49,6 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   tasks: TaskStore;
-  taskRunner: TaskRunner;
-  durable: DurableRunner;
   /** Pages on which people answer; undefined: no one signs in here. */
   waitPages?: WaitPages;
   /** Records of calls that people can see; undefined: none are kept. */

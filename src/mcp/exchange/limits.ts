@@ -9,7 +9,7 @@ import { LimitError } from "../../errors.ts";
 import { SharedBuckets } from "../../http/shared_buckets.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Database } from "../../store/database.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";

@@ -11,14 +11,13 @@ import { newReference } from "../../log/reference.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
-import { hasTasks } from "../work/task_methods.ts";
-import { printTask } from "../work/task_state.ts";
-import { handedOver } from "../work/task_words.ts";
 import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
+import { handedOver } from "./task_words.ts";
+import { hasTasks, printTask } from "./tasks_extension.ts";
 
 /**
  * Ends a call with the first of its answers. What comes later is dropped.

@@ -9,7 +9,7 @@ import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import type { Ending } from "../exchange/answer.ts";
 import { emptyResponse, encode } from "../exchange/encode.ts";
-import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { Admitted } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { run } from "../exchange/run.ts";
 import { refuse, type Uncalled } from "../exchange/settle.ts";
@@ -22,6 +22,7 @@ import {
 } from "../wire/messages.ts";
 import { Meta, metaOf } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
+import type { TaskEngine } from "../work/hand_over.ts";
 import { findInSession } from "./find.ts";
 import { findSession, type InSession } from "./find_session.ts";
 import { observe } from "./observed.ts";
@@ -38,7 +39,7 @@ const BATCH_MESSAGES = 100;
  * batches, and for too few or too many messages
  */
 export async function serveBatch(
-  engine: Engine,
+  engine: TaskEngine,
   values: readonly unknown[],
   admitted: Admitted,
 ): Promise<Response> {
@@ -70,7 +71,7 @@ export async function serveBatch(
  * sender learns it in no other way.
  */
 async function take(
-  engine: Engine,
+  engine: TaskEngine,
   values: readonly unknown[],
   found: InSession,
 ): Promise<Response> {
@@ -83,7 +84,7 @@ async function take(
 
 /** Finds the session of a batch, if its revision has them. */
 async function findSessionOf(
-  engine: Engine,
+  engine: TaskEngine,
   values: readonly unknown[],
   admitted: Admitted,
 ): Promise<InSession> {
@@ -115,7 +116,7 @@ async function findSessionOf(
  * @param response the response of the batch, if one of its messages wants it
  */
 async function answer(
-  engine: Engine,
+  engine: TaskEngine,
   value: unknown,
   found: InSession,
   response?: PendingResponse,
@@ -142,7 +143,7 @@ async function answer(
 }
 
 async function serve(
-  engine: Engine,
+  engine: TaskEngine,
   message: RpcRequest | RpcNotification,
   found: InSession,
   response?: PendingResponse,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Result } from "../exchange/answer.ts";
-import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { Admitted } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Method } from "../exchange/run.ts";
@@ -33,12 +33,9 @@ import {
   metaOf,
   parseStatelessMeta,
 } from "../wire/request_meta.ts";
-import {
-  cancelTask,
-  getTask,
-  hasTasks,
-  updateTask,
-} from "../work/task_methods.ts";
+import { hasTasks } from "../exchange/tasks_extension.ts";
+import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
+import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
 import type { InSession } from "./find_session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
@@ -50,10 +47,10 @@ import { StatelessCall } from "./stateless_call.ts";
  * little, or another thing in its headers, and for an unknown method
  */
 export function findStateless(
-  engine: Engine,
+  engine: TaskEngine,
   message: RpcRequest,
   admitted: Admitted,
-): { call: StatelessCall; method: Method } {
+): { call: StatelessCall; method: Method<LastingCall> } {
   const { request: { headers }, version, catalogue } = admitted;
   const { params } = message;
   const meta = metaOf(params);
@@ -80,7 +77,7 @@ export function findStateless(
  * @throws {import("../../errors.ts").RpcError} for an unknown method
  */
 export function findInSession(
-  engine: Engine,
+  engine: TaskEngine,
   message: RpcRequest,
   found: InSession,
   response?: PendingResponse,
@@ -109,7 +106,7 @@ function listTools(call: Call): Result {
 }
 
 /** Methods that both generations have. */
-const SHARED: readonly (readonly [string, Method])[] = [
+const SHARED: readonly (readonly [string, Method<LastingCall>])[] = [
   ["tools/list", listTools],
   ["tools/call", callTool],
   ["resources/list", listOf("resources")],
@@ -136,14 +133,15 @@ export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
     ["logging/setLevel", setLevel],
   ]);
 
-export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
-  ...SHARED,
-  ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
-  ["tasks/get", getTask],
-  ["tasks/update", updateTask],
-  ["tasks/cancel", cancelTask],
-  ["subscriptions/listen", listen],
-]);
+export const STATELESS_METHODS: ReadonlyMap<string, Method<LastingCall>> =
+  new Map([
+    ...SHARED,
+    ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
+    ["tasks/get", getTask],
+    ["tasks/update", updateTask],
+    ["tasks/cancel", cancelTask],
+    ["subscriptions/listen", listen],
+  ]);
 
 async function setLevel(
   { params: { level }, sessionId, engine }: SessionCall,

@@ -10,22 +10,23 @@ import { randomId } from "../../crypto/crypto.ts";
 import type { Cancellable } from "../../store/cancellations.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import type { JsonObject } from "../../json.ts";
 import { QuestionError } from "../wire/elicitation.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
-import type { Engine } from "../exchange/engine.ts";
 import { Links } from "../exchange/links.ts";
 import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
+import type { TaskEngine } from "../work/hand_over.ts";
 import type { InSession } from "./find_session.ts";
 
 /** A request of a session. */
 export class SessionCall extends Call {
   readonly stateless = false;
   override readonly sessionId: string;
+  declare readonly engine: TaskEngine;
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
   #links?: Links;
@@ -33,7 +34,7 @@ export class SessionCall extends Call {
   #asked = 0;
 
   constructor(
-    engine: Engine,
+    engine: TaskEngine,
     message: RpcRequest,
     open: InSession,
     response?: PendingResponse,

@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../catalogue/catalogue.ts";
+import type { Introduction } from "../catalogue/introduction.ts";
 import { Inquiry } from "../wire/inquiry.ts";
 import { invalidParams, type RpcRequest } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
@@ -25,12 +25,13 @@ import {
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
-import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { Admitted } from "../exchange/engine.ts";
 import { Links } from "../exchange/links.ts";
 import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
 import { suspend } from "../exchange/suspension.ts";
+import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 
 /** The methods that may end with questions, and so accept answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -51,6 +52,7 @@ const SLOW_MILLISECONDS = 1000;
 /** A request on its own. */
 export class StatelessCall extends Call {
   readonly stateless = true;
+  declare readonly engine: TaskEngine;
   readonly client: McpClient;
   readonly logLevel?: LoggingLevel;
   #isWatched = false;
@@ -59,7 +61,7 @@ export class StatelessCall extends Call {
   #gathering?: ReturnType<typeof setTimeout>;
 
   constructor(
-    engine: Engine,
+    engine: TaskEngine,
     message: RpcRequest,
     admitted: Admitted,
     { clientInfo: info, clientCapabilities, logLevel }: StatelessMeta,
@@ -75,7 +77,7 @@ export class StatelessCall extends Call {
   }
 
   /** Makes the method begin with the answers that its request brings. */
-  resuming(method: Method): Method {
+  resuming(method: Method<LastingCall>): Method<LastingCall> {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;
     if (isFirst || !ASKING.has(this.message.method)) return method;

@@ -13,7 +13,7 @@ import { argumentsOf } from "../wire/arguments.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
@@ -21,12 +21,12 @@ import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import { isAlwaysTask, mayOutlast } from "../catalogue/task_tools.ts";
-import { LastingTool } from "../work/hand_over.ts";
-import { checkKnowsTasks, hasTasks } from "../work/task_methods.ts";
+import { type LastingCall, LastingTool } from "../work/hand_over.ts";
+import { checkKnowsTasks, hasTasks } from "../exchange/tasks_extension.ts";
 import { TaskRelay } from "../work/task_relay.ts";
 import { callTaskTool } from "../work/task_tools.ts";
 import { waitForTask } from "../work/task_wait.ts";
-import { resultOfTask, unknownTask } from "../work/task_words.ts";
+import { resultOfTask, unknownTask } from "../exchange/task_words.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
@@ -41,7 +41,7 @@ class ToolCall extends LastingTool implements ToolRun {
   constructor(
     readonly tool: CompiledTool,
     readonly input: JsonObject,
-    readonly call: Call,
+    readonly call: LastingCall,
   ) {
     super();
   }
@@ -62,7 +62,7 @@ class ToolCall extends LastingTool implements ToolRun {
  * Calls the tool that a request names. @throws {RpcError} -32602 for an unknown
  * tool
  */
-export function callTool(call: Call): MaybePromise<Answer> {
+export function callTool(call: LastingCall): MaybePromise<Answer> {
   const { catalogue, params } = call;
   const { name } = params;
   const tool = catalogue.tools.get(name as string);
@@ -140,6 +140,7 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
  */
 async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
+  call.awaitsTask = true;
   const task = await startTask(toolCall);
   const { taskId } = task;
   call.taskId = taskId;

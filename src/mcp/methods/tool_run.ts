@@ -11,7 +11,7 @@ import { ResultWith } from "../../authoring/result.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { follow } from "../exchange/authored_run.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";

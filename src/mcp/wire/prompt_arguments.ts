@@ -13,22 +13,26 @@ import { toJsonSchema } from "./json_schema.ts";
 const TEXTS = ["1", "true", "text", "2026-01-01"];
 
 /**
- * The complaint about arguments of a prompt that no client can ever send: on
- * the wire each is a string. Undefined when there is none.
+ * Checks that clients can send the arguments of a prompt: on the wire each is a
+ * string.
+ *
+ * @throws {Error} that names those that no text can be
  */
-export function argumentComplaint({ args }: Prompt): string | undefined {
-  if (!args) return undefined;
+export function checkArguments({ args }: Prompt): void {
+  if (!args) return;
   const { properties = {} } = toJsonSchema(args, "input");
   const unfit = Object.entries(properties as Record<string, JsonObject>)
     .filter(([name, property]) =>
       !takesText(property) && !parsesText(args.shape[name])
     )
     .map(([name]) => name);
-  if (unfit.length === 0) return undefined;
+  if (unfit.length === 0) return;
   const which = unfit.length === 1 ? "argument" : "arguments";
-  return `the ${which} ${
-    unfit.join(", ")
-  } must take a string, which is all that clients send: use z.string(), or what reads one, such as z.coerce.number()`;
+  throw new Error(
+    `the ${which} ${
+      unfit.join(", ")
+    } must take a string, which is all that clients send: use z.string(), or what reads one, such as z.coerce.number()`,
+  );
 }
 
 /** True if a JSON Schema takes texts, some of them at least. */

@@ -11,7 +11,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { persist } from "../../store/persist.ts";
 import type { Step } from "../../store/steps.ts";
-import type { Hold } from "../../store/task_runs.ts";
+import type { Hold } from "../../store/run_record.ts";
 import {
   MOST_CHARACTERS,
   parseKept,
@@ -165,7 +165,7 @@ export class DurableRun implements Durable {
    */
   question<T>(
     id: string,
-    ask: (keep: (answer: string) => Promise<void>) => Promise<void>,
+    ask: (keep: (answer: string) => Promise<void>) => Promise<unknown>,
   ): Promise<T> {
     const where = new Error();
     return this.#within("ask", id, where, async (call, known) => {
@@ -392,7 +392,7 @@ export class DurableRun implements Durable {
     });
   }
 
-  async #wait(waiting: Waiting, work: () => Promise<void>): Promise<void> {
+  async #wait(waiting: Waiting, work: () => Promise<unknown>): Promise<void> {
     if (waiting.until !== undefined && waiting.until <= this.#around.now()) {
       return;
     }

@@ -6,19 +6,31 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../errors.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Call, Lasting } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
+import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/settle.ts";
+import type { DurableRunner } from "./durable_runner.ts";
 import { messageOf } from "./status_message.ts";
+import type { TaskRunner } from "./task_runner.ts";
 
 /** The time after which a hand-over that the database kept is tried again. */
 const AGAIN_MILLISECONDS = 5000;
 
+/** The parts of a server whose calls may go on as tasks. */
+export interface TaskEngine extends Engine {
+  taskRunner: TaskRunner;
+  durable: DurableRunner;
+}
+
+/** A call whose work may go on as a task. */
+export type LastingCall = Call & { readonly engine: TaskEngine };
+
 /** A running tool. It costs a call nothing that ends before its first beat. */
 export abstract class LastingTool implements Lasting {
   abstract readonly tool: CompiledTool;
-  abstract readonly call: Call;
+  abstract readonly call: LastingCall;
   /** The result, once the tool runs and its call may be handed over. */
   protected result?: Promise<CallToolResult>;
   #notBefore = 0;
@@ -54,7 +66,7 @@ function isFree({ hasEnded, isStopped, context }: Call): boolean {
 }
 
 async function handOver(
-  call: Call,
+  call: LastingCall,
   tool: CompiledTool,
   result: Promise<CallToolResult>,
 ): Promise<void> {

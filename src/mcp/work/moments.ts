@@ -5,7 +5,7 @@
  * @module
  */
 import type { Durable } from "../../authoring/context.ts";
-import type { WaitOptions } from "../../authoring/moment.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
 import { canonicalJson } from "../wire/request_state.ts";
 import {

@@ -8,14 +8,14 @@ import type { McpClient } from "../../authoring/context.ts";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/outcome.ts";
-import type { Hold, RunBeginning } from "../../store/task_runs.ts";
+import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
-import type { Beginning } from "./task_runner.ts";
+import type { Beginning } from "./work_of_task.ts";
 
 /** The words for work without the sign-in of a request. */
 export const LACKS_UPSTREAM =

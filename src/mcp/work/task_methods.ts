@@ -1,49 +1,17 @@
 /**
- * The tasks extension: a tool's work goes on after its request was answered,
- * and the client can ask any process for its status.
+ * The methods of the tasks extension, and the task that a request names.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Caller } from "../../caller.ts";
-import { RpcCode, RpcError } from "../../errors.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
-import type { McpClient } from "../../authoring/context.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { checkGranted, isWithinReach } from "../exchange/check.ts";
+import { checkKnowsTasks, printTask } from "../exchange/tasks_extension.ts";
 import { invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
-import { printTask } from "./task_state.ts";
-
-/** The name of the extension in capabilities. */
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
-
-const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
-
-/** True if the client declared the extension on this request. */
-export function knowsTasks(
-  { capabilities: { extensions } }: McpClient,
-): boolean {
-  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
-}
-
-/** True if a call may be answered with a task. */
-export function hasTasks(
-  { stateless, client }: Pick<Call, "stateless" | "client">,
-): boolean {
-  return stateless && knowsTasks(client);
-}
-
-/** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
-export function checkKnowsTasks(client: McpClient): void {
-  if (knowsTasks(client)) return;
-  throw new RpcError(
-    RpcCode.missingCapability,
-    "The client does not support tasks",
-    { status: 400, data: { requiredCapabilities: REQUIRED } },
-  );
-}
 
 /** Answers `tasks/get`. */
 export async function getTask(call: Call): Promise<Answer> {

@@ -1,5 +1,5 @@
 /**
- * The state of a task for its client, and the ends that there are.
+ * The ends that a task may have, and the state in which its client finds it.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -8,45 +8,8 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { RpcCode } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
-import { DIED, type Task, type TaskEnd } from "../../store/tasks.ts";
+import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
-
-/**
- * The time between a client's polls by the time since the last change, in
- * seconds: what has been quiet for long will be for a while.
- */
-const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
-  [600, 30],
-  [120, 15],
-  [30, 5],
-  [10, 2],
-];
-
-function pollSeconds({ updatedMilliseconds }: Task, now: number): number {
-  const quiet = (now - updatedMilliseconds) / 1000;
-  return POLLS.find(([least]) => quiet >= least)?.[1] ?? 1;
-}
-
-/**
- * Prints a task.
- *
- * @param now epoch milliseconds
- */
-export function printTask(task: Task, now: number): JsonObject {
-  const { taskId, status, statusMessage, inputRequests, outcome } = task;
-  return {
-    taskId,
-    status,
-    ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: new Date(task.createdMilliseconds).toISOString(),
-    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
-    ttlMs: (task.expiresAt - Math.floor(task.createdMilliseconds / 1000)) *
-      1000,
-    pollIntervalMs: pollSeconds(task, now) * 1000,
-    ...(inputRequests && { inputRequests }),
-    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
-  };
-}
 
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;

@@ -14,7 +14,11 @@ import { errorResult, resultOf } from "../wire/tool_result.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay } from "./task_relay.ts";
 import { waitForTask } from "./task_wait.ts";
-import { resultOfTask, stillWorking, unknownTask } from "./task_words.ts";
+import {
+  resultOfTask,
+  stillWorking,
+  unknownTask,
+} from "../exchange/task_words.ts";
 
 /** The time that `task_status` waits, so that a model asks rarely. */
 const PATIENCE_MILLISECONDS = 25_000;

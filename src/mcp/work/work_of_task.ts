@@ -6,17 +6,17 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Durable, McpClient } from "../../authoring/context.ts";
-import type { WaitOptions } from "../../authoring/moment.ts";
-import type { Caller, Upstream } from "../../caller.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
+import type { Outcome } from "../../log/outcome.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
-import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
@@ -38,24 +38,34 @@ export interface Recalled {
   ): JsonObject | undefined;
 }
 
+/** A request that becomes a task. */
+export interface Beginning extends Work, Pick<Running, "countedAs"> {
+  readonly authenticated: Authenticated;
+  /** True if its client, who knows no tasks, is told the progress. */
+  readonly awaitsTask?: boolean;
+  /**
+   * Records the end of the task in the log, and for the person in whose name it
+   * ran.
+   */
+  endTask(taskId: string, outcome: Outcome): void;
+}
+
 /** The surroundings of a task's work. */
-export interface Surroundings {
+interface Surroundings {
   tasks: TaskStore;
-  /** Open questions. */
-  questions: CallerBound;
   signal: AbortSignal;
   clock: Clock;
   log: Logger;
-  /** Notes that the task waits for a person; what it gives, that it does not. */
-  wait(): () => void;
-  /** The waits of durable work for a word from outside. */
-  waits?: WaitStore;
-  /** The tool of durable work. */
-  tool?: string;
   /** The call that became the task while it ran. */
   begun?: Recalled & { readonly authored: AuthoredRun };
-  /** The run of durable work. */
-  durable?: DurableRun;
+  /** The bound on questions; durable work, which keeps them, has none. */
+  asking?: {
+    questions: CallerBound;
+    /** Notes that the task waits for a person; what it gives, that it does not. */
+    wait(): () => void;
+  };
+  /** The run of durable work, and its waits for a word from outside. */
+  durable?: { run: DurableRun; waits: WaitStore; tool: string };
 }
 
 /** The work that a task's context speaks for. */
@@ -74,27 +84,27 @@ export class WorkOfTask implements Work {
   readonly durable?: DurableRun;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
-  readonly #countedAs?: CountedAs;
+  readonly #request: Beginning;
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
 
   constructor(
     readonly requestId: string,
-    request: Work & Pick<Running, "countedAs">,
+    request: Beginning,
     surroundings: Surroundings,
   ) {
-    const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log, begun, durable } = surroundings;
-    this.durable = durable;
-    if (durable) {
+    const { caller, upstream, client, meta, changes } = request;
+    const { tasks, clock, signal, log, begun } = surroundings;
+    const run = this.durable = surroundings.durable?.run;
+    if (run) {
       this.keepAnswer = (key, ask) =>
-        durable.question(this.#unusedKey(key ?? "page"), async (keep) => {
+        run.question(this.#unusedKey(key ?? "page"), async (keep) => {
           await keep(JSON.stringify(await ask()));
         });
     }
     this.lacksUpstream = request.lacksUpstream;
-    this.#countedAs = countedAs;
+    this.#request = request;
     this.#surroundings = surroundings;
     this.signal = signal;
     this.caller = caller;
@@ -132,16 +142,16 @@ export class WorkOfTask implements Work {
     id: string,
     options: WaitOptions,
   ): Promise<unknown> {
-    const { waits, tool = "", signal } = this.#surroundings;
+    const { durable: work, signal } = this.#surroundings;
     try {
       return await waitForMoment(
         durable,
         {
-          waits: waits!,
+          waits: work!.waits,
           taskId: this.requestId,
-          tool,
+          tool: work!.tool,
           caller: this.caller,
-          isMany: this.#countedAs?.isMany === true,
+          isMany: this.#request.countedAs?.isMany === true,
           signal,
           tell: (message) => this.status.tell(message),
         },
@@ -155,11 +165,18 @@ export class WorkOfTask implements Work {
     }
   }
 
-  /** Tasks have no notifications; progress becomes the status. */
+  /**
+   * Progress becomes the status: tasks have no notifications. A call that waits
+   * for its task has.
+   */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
     // Its client has heard of this.
     if (this.durable?.isReplay) return;
+    const { awaitsTask, progressToken } = this.#request;
+    if (awaitsTask && progressToken !== undefined) {
+      await this.#request.notify(method, { ...params, progressToken });
+    }
     const message = messageOf(params);
     if (message !== undefined) await this.status.tell(message);
   }
@@ -169,45 +186,28 @@ export class WorkOfTask implements Work {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { questions, tasks, signal, wait, begun } = this.#surroundings;
+    const { tasks, signal, asking, begun } = this.#surroundings;
     const known = begun?.recall(method, params, key);
     if (known) return known;
-    const { durable } = this;
-    if (durable) return await this.#askOnce(durable, method, params, key);
-    questions.take(this.#countedAs);
-    const goOn = wait();
+    const question = { method, params };
+    const ask = (name: string, keep?: (answer: string) => Promise<void>) =>
+      tasks.ask(this.requestId, name, question, { signal, keep });
+    const name = key ?? method.split("/")[0];
+    if (this.durable) {
+      // It has the same key in every run.
+      const unused = this.#unusedKey(name);
+      return await this.durable.question(unused, (keep) => ask(unused, keep));
+    }
+    asking!.questions.take(this.#request.countedAs);
+    const goOn = asking!.wait();
     try {
-      return await tasks.ask(
-        this.requestId,
-        this.#unusedKey(key ?? method.split("/")[0]),
-        { method, params },
-        signal,
-      );
+      return await ask(this.#unusedKey(name));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
       goOn();
-      questions.release(this.#countedAs);
+      asking!.questions.release(this.#request.countedAs);
     }
-  }
-
-  /** Asks in durable work: a question has the same key in every run. */
-  async #askOnce(
-    durable: DurableRun,
-    method: string,
-    params: JsonObject,
-    name?: string,
-  ): Promise<JsonObject> {
-    const { tasks, signal } = this.#surroundings;
-    const key = this.#unusedKey(name ?? method.split("/")[0]);
-    return await durable.question(
-      key,
-      (keep) =>
-        tasks.askOnce(this.requestId, key, { method, params }, {
-          signal,
-          keep,
-        }),
-    );
   }
 
   /** A key never stands for two questions of one task. */

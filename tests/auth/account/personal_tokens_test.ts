@@ -69,6 +69,17 @@ async function make(
   return { page: made, token };
 }
 
+/** Sends the form of someone whose page does not have it. */
+async function makeUnasked(
+  { browser, page }: { browser: Browser; page: Arrival },
+): Promise<{ page: Arrival; token: string }> {
+  const { text } = formOf(page, "/account/sign-out");
+  return await make({
+    browser,
+    page: { ...page, text: text.replace("sign-out", "tokens") },
+  });
+}
+
 async function call(server: OAuthServer, token: string, name = "whoami") {
   const response = await new Client(server, "").call(token, name);
   const { result } = await response.json();
@@ -269,10 +280,34 @@ Deno.test("POST /account/tokens makes none for someone who may not sign in", asy
   await using server = await start({
     environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
   });
-  const { page, token } = await make(await signIn(server));
+  const { page, token } = await makeUnasked(await signIn(server));
   assert.equal(page.status, 403);
   assert.equal(token, "");
 });
+
+for (
+  const [who, environment] of [
+    ["is on no list of who may sign in", {
+      OAUTH_ALLOWED_USERS: "else@example.com",
+    }],
+    ["is in no group, where everything needs a permission", {
+      OAUTH_PERMISSIONS: "org:acme=*",
+    }],
+  ] as const
+) {
+  Deno.test(`a person who ${who} is told that no token would open anything`, async () => {
+    const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
+    await using server = await startOAuthServer({ tools, environment });
+    const signedIn = await signIn(server);
+    const { text } = signedIn.page;
+    assert.match(text, /You may use nothing here, and nor may a token of you/);
+    assert.doesNotMatch(text, /action="\/account\/tokens"/);
+    const { page, token } = await makeUnasked(signedIn);
+    assert.equal(page.status, 403);
+    assert.match(page.text, /This account may not use this server/);
+    assert.equal(token, "");
+  });
+}
 
 Deno.test("POST /account/tokens gives no scope that the server does not have", async () => {
   await using server = await start();
@@ -318,9 +353,8 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
 });
 
 Deno.test("the page says that a token opens nothing that needs a permission, to who may have none", async () => {
-  const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
   const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
-  await using server = await startOAuthServer({ tools, environment });
+  await using server = await start({ environment });
   const none = /You may use nothing here that needs a permission/;
   const at = "/tokens";
   assert.match((await AccountVisitor.signIn(server, { at })).words, none);

@@ -44,6 +44,7 @@ function start() {
     provider: () => new FakeProvider(),
     fetchDocument: () => Promise.reject(new Error("no documents")),
     scopes: scopesOf(["mail:read"]),
+    opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
   });
   const { verify } = accessTokenVerifier({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { refusal, resultOf, textOf } from "../../kit/answer.ts";
+import { messagesOf, refusal, resultOf, textOf } from "../../kit/answer.ts";
 import {
   callerOf,
   GENERATIONS,
@@ -11,6 +11,7 @@ import {
   Led,
   taskIdOf,
 } from "../../kit/hand_over.ts";
+import type { Json } from "../../kit/message.ts";
 import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 
@@ -140,6 +141,43 @@ for (const generation of GENERATIONS) {
     assert.deepEqual(told.structuredContent, { n: 3 });
   });
 
+  test.inMemory(`a tool that is always a task tells its progress to a call of ${generation} that waits for it`, async ({ kv }) => {
+    const busy = tool({
+      name: "busy",
+      task: "required",
+      async run(_input, { progress }) {
+        await progress(1, 3, "begun");
+        await progress(2);
+        return "done";
+      },
+    });
+    await using server = await startServer({ tools: [busy], kv });
+    const _meta = { progressToken: "p" };
+    const answer = generation === "2026"
+      ? await server.call("tools/call", { name: "busy" }, { meta: _meta })
+      : await (await server.openSession())
+        .request("tools/call", { name: "busy", _meta });
+    const messages = await messagesOf(answer);
+    const { result } = messages.pop();
+    assert.deepEqual(
+      messages.map(({ method, params }: Json) => [method, params]),
+      [
+        ["notifications/progress", {
+          progressToken: "p",
+          progress: 1,
+          total: 3,
+          message: "begun",
+        }],
+        ["notifications/progress", { progressToken: "p", progress: 2 }],
+      ],
+    );
+    assert.equal(result.content[0].text, "done");
+    const quiet = await resultOf(
+      (await server.openSession()).request("tools/call", { name: "busy" }),
+    );
+    assert.equal(quiet.content[0].text, "done");
+  });
+
   test.inMemory(`a call of ${generation} that is never handed over waits in its request`, async ({ kv }) => {
     using time = new FakeTime();
     const led = new Led({ handOver: 0 });
@@ -157,3 +195,17 @@ for (const generation of GENERATIONS) {
     }
   });
 }
+
+test.inMemory("a client with tasks hears of progress in the status alone", async ({ kv }) => {
+  const led = new Led({ task: "required" });
+  const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+  await using server = await startServer({ tools: [led.tool], kv });
+  const called = server.call("tools/call", { name: "led" }, {
+    meta: { progressToken: "p" },
+    capabilities: TASKS,
+  });
+  const { progress } = await led.started.promise;
+  await progress(1, 3);
+  assert.equal((await resultOf(called)).resultType, "task");
+  led.end.resolve(1);
+});

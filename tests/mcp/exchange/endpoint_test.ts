@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mcpEndpoint } from "../../../src/mcp/endpoint.ts";
-import type { Engine } from "../../../src/mcp/exchange/engine.ts";
+import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { HttpError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { tool } from "../../../src/authoring/tool.ts";
@@ -40,7 +40,7 @@ class Ahead {
           return body;
         },
       },
-    } as unknown as Engine;
+    } as unknown as TaskEngine;
     const answer = mcpEndpoint(engine).post(
       new Request("http://localhost/mcp", {
         method: "POST",
@@ -122,7 +122,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     running: { check() {} },
     limits: { charge() {} },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
-  } as unknown as Engine;
+  } as unknown as TaskEngine;
   const response = await mcpEndpoint(engine).post(
     new Request("http://localhost/mcp", {
       method: "POST",

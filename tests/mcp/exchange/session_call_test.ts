@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
-import type { Engine } from "../../../src/mcp/exchange/engine.ts";
+import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { settled } from "../../kit/wait.ts";
 import type { InSession } from "../../../src/mcp/generations/find_session.ts";
 import { SessionCall } from "../../../src/mcp/generations/session_call.ts";
@@ -25,7 +25,7 @@ function oneCall(isLive = true) {
     questions: new CallerBound(1, "questions at a time"),
     sessions: { find: () => Promise.resolve({}) },
     trustedProxies: [],
-  } as unknown as Engine;
+  } as unknown as TaskEngine;
   const open = {
     request: new Request("http://localhost/mcp"),
     authenticated: {

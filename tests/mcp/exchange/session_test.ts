@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
-import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { initialize } from "../../../src/mcp/methods/initialize.ts";
 import {
   findSession,
@@ -49,7 +50,7 @@ for (
       catalogue: { session: {} },
       limits: { charge: (method: string) => void charged.push(method) },
       trustedProxies: [],
-    } as unknown as Engine;
+    } as unknown as TaskEngine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
     const response = await initialize(
@@ -80,7 +81,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
         sessions: { save },
         limits: { charge() {} },
         trustedProxies: [],
-      } as unknown as Engine,
+      } as unknown as TaskEngine,
       message,
       {
         request: new Request("http://localhost/mcp"),
@@ -111,7 +112,7 @@ class OneSession {
   adopted?: Session;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
-  readonly engine: Engine;
+  readonly engine: TaskEngine;
 
   constructor(readonly session: Partial<Session>) {
     const tell = (...words: unknown[]) => {
@@ -136,7 +137,7 @@ class OneSession {
       },
       limits: { charge() {} },
       trustedProxies: [],
-    } as unknown as Engine;
+    } as unknown as TaskEngine;
   }
 
   admitted(caller: Caller): Admitted {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { run } from "../../../src/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../src/errors.ts";
@@ -26,7 +27,7 @@ function oneCall() {
     limits: { charge() {} },
     running: { check() {}, add() {}, delete() {} },
     requestStates: { key: () => Promise.reject(new StorageError()) },
-  } as unknown as Engine;
+  } as unknown as TaskEngine;
   const admitted = {
     request: new Request("http://localhost/mcp", { signal: leave.signal }),
     catalogue,

@@ -4,7 +4,7 @@ import type { Around } from "../../../src/authoring/around.ts";
 import { result as resultWith } from "../../../src/authoring/result.ts";
 import { type Tool, tool } from "../../../src/authoring/tool.ts";
 import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
-import type { Call } from "../../../src/mcp/exchange/call.ts";
+import type { LastingCall } from "../../../src/mcp/work/hand_over.ts";
 import { callTool } from "../../../src/mcp/methods/tool_call.ts";
 import type { TaskWork } from "../../../src/mcp/work/task_runner.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -19,7 +19,7 @@ class OneCall {
   left = 0;
   entered = 0;
   work?: TaskWork;
-  readonly call: Call;
+  readonly call: LastingCall;
 
   constructor(
     tool: Tool,
@@ -35,7 +35,7 @@ class OneCall {
       this.entered++;
       return () => void this.left++;
     };
-    const start = (_call: Call, _scopes: unknown, work: TaskWork) => {
+    const start = (_call: LastingCall, _scopes: unknown, work: TaskWork) => {
       this.work = work;
       return {
         taskId: "t",
@@ -52,7 +52,7 @@ class OneCall {
       client: { capabilities },
       stateless: true,
       context: {},
-    } as unknown as Call;
+    } as unknown as LastingCall;
   }
 
   async answer(): Promise<Answer> {

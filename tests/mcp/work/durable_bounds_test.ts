@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { LimitError } from "../../../src/errors.ts";
-import {
-  DurableRunner,
-  type DurableWork,
-} from "../../../src/mcp/work/durable_runner.ts";
+import { DurableRunner } from "../../../src/mcp/work/durable_runner.ts";
+import type { DurableWork } from "../../../src/mcp/work/run_at_work.ts";
 import {
   TASKS_KEPT,
   TASKS_PER_CALLER,
-} from "../../../src/mcp/work/task_runner.ts";
+} from "../../../src/mcp/work/task_room.ts";
 import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { taskStore } from "../../../src/store/tasks.ts";

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { StorageError } from "../../../src/errors.ts";
-import {
-  DurableRunner,
-  type Resumed,
-} from "../../../src/mcp/work/durable_runner.ts";
+import { DurableRunner } from "../../../src/mcp/work/durable_runner.ts";
+import type { Resumed } from "../../../src/mcp/work/run_at_work.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../../src/errors.ts";
-import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_definitions.ts";
-import type { Call } from "../../../src/mcp/exchange/call.ts";
+import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_tool.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
 import {
   CallContext,
   type Work,
 } from "../../../src/mcp/exchange/call_context.ts";
-import { LastingTool } from "../../../src/mcp/work/hand_over.ts";
+import {
+  type LastingCall,
+  LastingTool,
+} from "../../../src/mcp/work/hand_over.ts";
 import type { Begun } from "../../../src/mcp/work/task_runner.ts";
 import { settled } from "../../kit/wait.ts";
 
@@ -20,7 +22,7 @@ class Running extends LastingTool {
   readonly logged: string[] = [];
   adopt = (_begun: Begun): Promise<void> => Promise.resolve();
   readonly state = { hasEnded: false, isStopped: false };
-  readonly call: Call;
+  readonly call: LastingCall;
 
   constructor() {
     super();
@@ -43,7 +45,7 @@ class Running extends LastingTool {
     }, {
       hasEnded: { get: () => state.hasEnded },
       isStopped: { get: () => state.isStopped },
-    }) as unknown as Call;
+    }) as unknown as LastingCall;
     this.result = new Promise<CallToolResult>(() => {});
   }
 

@@ -4,7 +4,8 @@ import { parseTaskIds, TaskFeed } from "../../../src/mcp/work/task_feed.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
 import type { TaskStatus } from "../../../src/store/task_record.ts";
-import { LEASE_SECONDS, taskStore } from "../../../src/store/tasks.ts";
+import { LEASE_SECONDS } from "../../../src/store/leases.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
 import { until } from "../../kit/wait.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -48,7 +49,7 @@ test.onDatabases("follow() tells every state that another process makes, to the 
     "t",
     "key",
     { method: "elicitation/create", params: {} },
-    never,
+    { signal: never },
   );
   await until(() => heard.includes("input_required"));
   await elsewhere.answer("t", { key: {} });

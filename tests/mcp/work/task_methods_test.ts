@@ -2,11 +2,7 @@ import assert from "node:assert/strict";
 import type { Caller } from "../../../src/caller.ts";
 import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import {
-  findTask,
-  getTask,
-  knowsTasks,
-} from "../../../src/mcp/work/task_methods.ts";
+import { findTask, getTask } from "../../../src/mcp/work/task_methods.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
 import type { Task, TaskStore } from "../../../src/store/tasks.ts";
@@ -47,14 +43,6 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
   const { result } = await getTask(call) as Result;
   return { used, task: JSON.parse(result) };
 }
-
-Deno.test("knowsTasks() takes a client's word, and no other extension for it", () => {
-  const revision = "2026-07-28";
-  assert.equal(knowsTasks({ capabilities, revision }), true);
-  for (const extensions of [undefined, {}, { other: {} }]) {
-    assert.equal(knowsTasks({ capabilities: { extensions }, revision }), false);
-  }
-});
 
 Deno.test("a task asks its client to look once a second", async () => {
   const { task } = await get(ADA);

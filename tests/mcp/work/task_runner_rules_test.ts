@@ -77,7 +77,7 @@ class Runner {
         _taskId: string,
         key: string,
         _question: unknown,
-        signal: AbortSignal,
+        { signal }: { signal: AbortSignal },
       ) => {
         this.keys.push(key);
         const { promise, reject } = Promise.withResolvers<never>();

@@ -1,0 +1,111 @@
+/**
+ * The answers of the page for development to the requests of a view.
+ *
+ * @module
+ */
+import type { DevClient } from "./dev_client.ts";
+import type { MessageLog } from "./message_log.ts";
+import type { Remembered } from "./page_memory.ts";
+import type { Palette } from "./palette.ts";
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/** Answers requests; it throws what the host refuses. */
+export interface HostAnswers {
+  answer(method: string, params: Loose): Promise<unknown>;
+  /** The text of a message or a result. */
+  textOf(said: Loose): string;
+  /** The context of a view of a tool, as the page is set. */
+  contextOf(
+    tool: Loose,
+    set: Pick<Remembered, "theme" | "width">,
+  ): Record<string, unknown>;
+}
+
+/** Makes the answers. The source text of this function runs in the page. */
+export function hostAnswers(
+  page: Loose,
+  { tools, client, palette, make, setMode }: Pick<MessageLog, "make"> & {
+    tools: readonly Loose[];
+    client: DevClient;
+    palette: Palette;
+    /** Changes the display mode, and gives the one that it is now. */
+    setMode(mode: string): string;
+  },
+): HostAnswers {
+  const { document } = page;
+
+  function say(who: string, words: string): void {
+    document.getElementById("said").append(make("li", words, who));
+  }
+
+  async function answer(method: string, params: Loose): Promise<unknown> {
+    switch (method) {
+      case "tools/call": {
+        const called = tools.find(({ name }) => name === params.name);
+        const { visibility } = called?._meta?.ui ?? {};
+        if (visibility && !visibility.includes("app")) {
+          throw new Error(`${params.name} is not for views: see visibility`);
+        }
+        return await client.request(method, params);
+      }
+      case "resources/read":
+      case "resources/list":
+      case "resources/templates/list":
+      case "tools/list":
+        return await client.request(method, params);
+      case "ui/open-link":
+        page.open(params.url, "_blank", "noopener");
+        return {};
+      case "ui/message":
+        say("person", textOf(params));
+        return {};
+      case "ui/update-model-context":
+        // Replaces the context the model had before.
+        document.querySelector("#said .known")?.remove();
+        say("known", `The model knows: ${textOf(params)}`);
+        return {};
+      case "ui/request-display-mode":
+        return { mode: setMode(params.mode) };
+      case "ui/download-file": {
+        const [{ resource }] = params.contents;
+        const link = make("a");
+        link.href = page.URL.createObjectURL(
+          new Blob([resource.text ?? ""], { type: resource.mimeType }),
+        );
+        link.download = resource.uri.split("/").at(-1);
+        link.click();
+        return {};
+      }
+      default:
+        throw Object.assign(new Error(`No method ${method}`), { code: -32601 });
+    }
+  }
+
+  function textOf({ content = [], structuredContent }: Loose): string {
+    return content.map(({ text }: Loose) => text).join("\n") ||
+      JSON.stringify(structuredContent);
+  }
+
+  function contextOf(
+    tool: Loose,
+    { theme, width }: Pick<Remembered, "theme" | "width">,
+  ): Record<string, unknown> {
+    const { samples: _, html: __, ...definition } = tool;
+    return {
+      theme,
+      toolInfo: { tool: definition },
+      styles: { variables: palette[theme] },
+      displayMode: "inline",
+      availableDisplayModes: ["inline", "fullscreen"],
+      containerDimensions: width === "full" ? {} : { maxWidth: Number(width) },
+      locale: page.navigator.language,
+      timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+      platform: width === "390" ? "mobile" : "web",
+      userAgent: "tool-server-views",
+    };
+  }
+
+  return { answer, textOf, contextOf };
+}

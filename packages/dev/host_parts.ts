@@ -1,0 +1,38 @@
+/**
+ * The functions and classes that the script of the page for development is made
+ * of: their source texts are put into the page, so none uses anything from
+ * outside.
+ *
+ * @module
+ */
+import { Client, SignIn } from "../client/mod.ts";
+import { devClient } from "./dev_client.ts";
+import { hostAnswers } from "./host_answers.ts";
+import { hostView } from "./host_view.ts";
+import { messageLog } from "./message_log.ts";
+import { pageMemory } from "./page_memory.ts";
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/** Gives the arguments to start with: defaults and examples, if there are any. */
+function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]: Loose) => [
+      name,
+      schema.default ?? schema.examples?.[0] ?? schema.enum?.[0] ?? "",
+    ]),
+  );
+}
+
+/** The parts, by the names under which the script gets them. */
+export const PARTS = {
+  hostView,
+  devClient,
+  hostAnswers,
+  messageLog,
+  pageMemory,
+  firstInput,
+  Client,
+  SignIn,
+};

@@ -1,0 +1,51 @@
+/**
+ * State of the page for development that survives a reload while its tab is
+ * open.
+ *
+ * @module
+ */
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/** The state. */
+export interface Remembered {
+  tool?: string;
+  theme: "light" | "dark";
+  width: string;
+  /** The arguments as written, by tool. */
+  inputs: Record<string, string>;
+  /** The result shown last, by tool. */
+  shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
+}
+
+/** The state, and its change. */
+interface PageMemory {
+  remembered: Remembered;
+  remember(more: Partial<Remembered>): void;
+}
+
+/** Opens the memory. The source text of this function runs in the page. */
+export function pageMemory(page: Loose): PageMemory {
+  const { sessionStorage: kept } = page;
+  const remembered: Remembered = {
+    theme: page.matchMedia("(prefers-color-scheme: dark)").matches
+      ? "dark"
+      : "light",
+    width: "720",
+    inputs: {},
+    shown: {},
+    ...JSON.parse(kept.getItem("views") ?? "{}"),
+  };
+
+  function remember(more: Partial<Remembered>): void {
+    Object.assign(remembered, more);
+    try {
+      kept.setItem("views", JSON.stringify(remembered));
+    } catch {
+      // A result of megabytes does not fit and is lost with a reload.
+    }
+  }
+
+  return { remembered, remember };
+}

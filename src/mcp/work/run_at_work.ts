@@ -1,0 +1,147 @@
+/**
+ * A run of durable work in this process, from its turn to its end here.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Context } from "../../authoring/context.ts";
+import { RpcCode } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Database } from "../../store/database.ts";
+import type { Hold, RunBeginning } from "../../store/run_record.ts";
+import type { StepFailureStore } from "../../store/step_failures.ts";
+import type { Step, StepStore } from "../../store/steps.ts";
+import type { TaskRunStore } from "../../store/task_runs.ts";
+import type { TaskEnd, TaskStore } from "../../store/tasks.ts";
+import type { WaitStore } from "../../store/waits.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import { DurableRun, Expelled, Left } from "./durable_run.ts";
+import { DivergenceError, nameOf } from "./step_order.ts";
+import { TaskAtWork } from "./task_at_work.ts";
+import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
+import { type Beginning, WorkOfTask } from "./work_of_task.ts";
+
+/** A tool's durable work. */
+export interface DurableWork {
+  tool: string;
+  scopes: readonly string[];
+  /** The seconds for which its result stays. */
+  keep: number;
+  /** The version of its steps. */
+  version: number;
+  run(beginning: RunBeginning, context: Context): Promise<CallToolResult>;
+}
+
+/** Work that another process began, and the request that stands for its call. */
+export interface Resumed {
+  work: DurableWork;
+  /** Undefined: its caller may not do this any more. */
+  request?: Beginning;
+}
+
+/** The stores of durable work in one process. */
+export interface RunStores {
+  database: Database;
+  tasks: TaskStore;
+  runs: TaskRunStore;
+  steps: StepStore;
+  failures: StepFailureStore;
+  waits: WaitStore;
+  log: Logger;
+  /** Fires when the server stops. */
+  stopping: AbortSignal;
+}
+
+/** A run that this process works on. */
+export class RunAtWork {
+  readonly run: DurableRun;
+  readonly task: TaskAtWork;
+  readonly #own: WorkOfTask;
+
+  constructor(
+    private readonly stores: RunStores,
+    readonly hold: Hold,
+    steps: readonly Step[],
+    private readonly resumed: Required<Resumed>,
+  ) {
+    const { database, tasks, runs, waits, log } = stores;
+    const { work: { version }, request } = resumed;
+    const { taskId, run: { tool } } = hold;
+    const task = this.task = taskOfRun(stores, hold, request);
+    const { signal } = task;
+    this.run = new DurableRun({
+      ...{ hold, steps, version, signal },
+      now: () => database.now(),
+      save: (step) => this.#save(step),
+      park: async (dueSeconds, questions) => {
+        // The next run does not repeat it.
+        await this.#own.status.write();
+        return await runs.park(hold, dueSeconds, questions);
+      },
+      isAllowed: () => task.isAllowed(),
+      cut: (reason) => this.#own.authored.cut(reason),
+    });
+    const { run, stores: { database: { clock } } } = this;
+    this.#own = new WorkOfTask(taskId, request, {
+      ...{ tasks, signal, clock, log },
+      durable: { run, waits, tool },
+    });
+  }
+
+  /** Does the work until it ends, or leaves this process. */
+  async lead(beginning: RunBeginning): Promise<void> {
+    const { resumed: { work }, stores: { log }, hold: { taskId } } = this;
+    const context = new CallContext(this.#own);
+    await this.task.lead(this.#own, () => work.run(beginning, context)).catch(
+      (error) =>
+        log.error("A task could not be ended", { reference: taskId, error }),
+    );
+  }
+
+  /** Keeps a step, and counts its failure beside that. */
+  async #save(step: Step): Promise<boolean> {
+    const { stores: { steps, failures }, hold } = this;
+    const isSaved = await steps.save(hold, step);
+    const { id, state, error } = step;
+    if (isSaved && error && (state === "failed" || state === "waiting")) {
+      failures.note({ tool: hold.run.tool, step: nameOf(id) });
+    }
+    return isSaved;
+  }
+}
+
+/** Makes the task of a run whose turn is this process's. */
+export function taskOfRun(
+  { tasks, runs, log, stopping }: RunStores,
+  hold: Hold,
+  request?: Beginning,
+): TaskAtWork {
+  const { taskId, run: { caller } } = hold;
+  const turn = {
+    renew: () => runs.renew(hold),
+    end: (end: TaskEnd) => tasks.end(taskId, end, hold),
+    endingOf: (error: unknown) => endingOf(error, taskId, log),
+  };
+  const around = { tasks, log, stopping, turn };
+  return new TaskAtWork(taskId, around, caller, request);
+}
+
+/** Makes the end of what a run has thrown; undefined if it goes on elsewhere. */
+function endingOf(
+  error: unknown,
+  taskId: string,
+  log: Logger,
+): SettledTask | undefined {
+  if (error instanceof Left) return undefined;
+  if (error instanceof Expelled) return EXPELLED;
+  if (!(error instanceof DivergenceError)) {
+    return failedEnding(error, taskId, log);
+  }
+  log.error("Durable work cannot go on", { reference: taskId, error });
+  const message =
+    `The tool has changed since this work began (reference ${taskId})`;
+  return {
+    outcome: "internal_error",
+    error: { code: RpcCode.internalError, message },
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The look for durable work whose time has come, or whose process is gone: this
+ * process takes the turn at it, as long as it has a place for it.
+ *
+ * @module
+ */
+import { pause } from "../../clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Database } from "../../store/database.ts";
+import type { Hold } from "../../store/run_record.ts";
+import type { StepStore } from "../../store/steps.ts";
+import type { TaskRunStore } from "../../store/task_runs.ts";
+import { type Wake, wakeStore } from "../../store/wakes.ts";
+import { detached } from "../../telemetry/current.ts";
+import { CallerBound } from "../exchange/caller_bound.ts";
+import type { CountedAs } from "../exchange/counted_as.ts";
+
+/** The most runs that one round of a look takes. */
+const RUNS_PER_ROUND = 32;
+/** The most runs that are taken over as long as they are at work. */
+const MOST_TAKEN = 200;
+/**
+ * The most of them that are one caller's: this many, and no more than half of
+ * the places that are free, so that a few people who work together leave some
+ * to others. Of many people's, twice as many.
+ */
+export const TAKEN_PER_CALLER = 50;
+const FREE_SHARE = 1 / 2;
+/** The time until another look at work whose caller has so many. */
+const BUSY_SECONDS = 60;
+const LOOK_MILLISECONDS = 1000;
+
+/** The parts of a process that takes work over. */
+interface Taker {
+  database: Database;
+  runs: TaskRunStore;
+  steps: StepStore;
+  log: Logger;
+  /** Fires when the server stops. */
+  stopping: AbortSignal;
+  /** Goes on with a run; undefined where it does not work on it. */
+  goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined>;
+}
+
+/** The durable work that this process takes over. */
+export class Takeovers {
+  readonly #bound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
+  readonly #taker: Taker;
+  readonly #wakes;
+  /** Runs that may have died: the others must not wait behind them. */
+  readonly #watched = new Set<string>();
+  #taken = 0;
+  #hasEnded = false;
+  #timer?: ReturnType<typeof setInterval>;
+  #lookedMilliseconds = -Infinity;
+  #looking?: Promise<void>;
+
+  constructor(taker: Taker) {
+    this.#taker = taker;
+    this.#wakes = wakeStore(taker.database);
+  }
+
+  /**
+   * Looks from now on, once a second: by a timer, and with requests, for a
+   * process that sleeps in between.
+   */
+  notice(): void {
+    if (this.#hasEnded) return;
+    this.#timer ??= detached(() =>
+      setInterval(() => this.look(), LOOK_MILLISECONDS)
+    );
+    const passed = performance.now() - this.#lookedMilliseconds;
+    if (passed >= LOOK_MILLISECONDS) detached(() => this.look());
+  }
+
+  /** Takes the runs whose time has come: one bounded read, and what it found. */
+  look(): Promise<void> {
+    this.#lookedMilliseconds = performance.now();
+    return this.#alone(() => this.#look());
+  }
+
+  /** Keeps looks away while the clock of a test jumps, then looks. */
+  async lookAfter(jump: () => Promise<void>): Promise<void> {
+    while (this.#looking) await this.#looking;
+    await this.#alone(jump);
+    await this.look();
+  }
+
+  /** Takes no more work. */
+  end(): void {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Waits until nothing is being taken. */
+  async settled(): Promise<void> {
+    while (this.#looking) await this.#looking;
+  }
+
+  #alone(look: () => Promise<void>): Promise<void> {
+    return this.#looking ??= look().catch((error) =>
+      this.#taker.log.warning("Durable work could not be looked at", { error })
+    ).finally(() => this.#looking = undefined);
+  }
+
+  /** Takes what is due, in rounds, and leaves half of the time to calls. */
+  async #look(): Promise<void> {
+    while (!this.#hasEnded && this.#taken < MOST_TAKEN) {
+      const began = performance.now();
+      if (!await this.#takeSome()) return;
+      await pause(performance.now() - began, this.#taker.stopping);
+    }
+  }
+
+  /** Takes a round of the work that is due; true if there is more of it. */
+  async #takeSome(): Promise<boolean> {
+    const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MOST_TAKEN);
+    const due = await this.#wakes.due(most);
+    this.#watched.clear();
+    for (let start = 0; start < due.length; start += RUNS_PER_ROUND) {
+      const some = due.slice(start, start + RUNS_PER_ROUND);
+      await Promise.all(some.map((wake) => this.#take(wake)));
+    }
+    return due.length === most && this.#watched.size < due.length;
+  }
+
+  async #take(wake: Wake): Promise<void> {
+    const { taskId } = wake;
+    const { runs, steps, log } = this.#taker;
+    const taken = await runs.take(
+      wake,
+      async () => (await steps.list(taskId)).length,
+    );
+    if ("hold" in taken) {
+      return await this.#goOn(taken.hold).catch((error) =>
+        // Its lease lapses, and someone looks again.
+        log.warning("Durable work could not be taken over", {
+          reference: taskId,
+          error,
+        })
+      );
+    }
+    const { because } = taken;
+    if (because === "watched") this.#watched.add(taskId);
+    if (because === "ended" || because === "held") await this.#wakes.drop(wake);
+  }
+
+  /** Goes on with a run that was taken, if there is a place for it. */
+  async #goOn(hold: Hold): Promise<void> {
+    const { database, runs, goOn } = this.#taker;
+    const { countedAs } = hold.run;
+    const share = (MOST_TAKEN - this.#taken) * FREE_SHARE;
+    const most = Math.min(share, TAKEN_PER_CALLER);
+    if (!this.#bound.hasRoom(countedAs, most)) {
+      // Others' work must not wait for one caller's.
+      await runs.park(hold, database.now() + BUSY_SECONDS);
+      return;
+    }
+    this.#bound.count(countedAs);
+    this.#taken++;
+    let begun: { done: Promise<void> } | undefined;
+    try {
+      begun = await goOn(hold);
+    } finally {
+      if (!begun) this.#release(countedAs);
+    }
+    begun?.done.finally(() => this.#release(countedAs));
+  }
+
+  #release(countedAs: CountedAs | undefined): void {
+    this.#bound.release(countedAs);
+    this.#taken--;
+  }
+}

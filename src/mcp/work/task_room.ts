@@ -1,0 +1,78 @@
+/**
+ * The room that each caller has for tasks.
+ *
+ * @module
+ */
+import { HttpError, LimitError } from "../../errors.ts";
+import type { TaskStore } from "../../store/tasks.ts";
+import { CallerBound } from "../exchange/caller_bound.ts";
+import { MANY } from "../exchange/counted_as.ts";
+import type { Beginning } from "./work_of_task.ts";
+
+/** The most tasks that one caller may have running in one process. */
+export const TASKS_PER_CALLER = 100;
+
+/**
+ * The most tasks of a person or a list that are stored, in any state, for a
+ * day.
+ */
+export const TASKS_KEPT = 1000;
+
+/**
+ * The seconds after which to try again: stored tasks expire one by one, in the
+ * order of their calls.
+ */
+const KEPT_RETRY_SECONDS = 600;
+
+/** The tasks that are at work in this process, by their callers. */
+export class TaskRoom extends CallerBound {
+  #isClosed = false;
+
+  constructor(private readonly tasks: Pick<TaskStore, "hasMany">) {
+    super(TASKS_PER_CALLER, "tasks at a time");
+  }
+
+  /** True once the server stops. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Refuses new tasks from now on. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /**
+   * Takes a place for a new task.
+   *
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many
+   */
+  enter(countedAs: Beginning["countedAs"]): void {
+    if (this.#isClosed) {
+      throw new HttpError(503, "The server is stopping", {
+        "retry-after": "5",
+      });
+    }
+    this.take(countedAs);
+  }
+
+  /**
+   * Chooses the list that counts a new task. A caller that may be many people
+   * has many lists, filled evenly, so that counting one costs no more than a
+   * person's.
+   *
+   * @throws {LimitError} when that list has as many tasks as are stored
+   */
+  async chooseList(
+    { caller, countedAs }: Pick<Beginning, "caller" | "countedAs">,
+  ): Promise<string> {
+    const list = countedAs?.isMany
+      ? `${countedAs.name} ${Math.floor(Math.random() * MANY)}`
+      : caller.binding;
+    if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
+      throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
+    }
+    return list;
+  }
+}

@@ -1,0 +1,205 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The parts of the account for operators but that of people: clients that they
+ * set up, attempts to connect, and durable work. Of the work neither what people
+ * gave nor what they got.
+ *
+ * @module
+ */
+import { clientName } from "../auth/rules/client.ts";
+import { machineSubject } from "../auth/rules/subject.ts";
+import { visible } from "../log/log_line.ts";
+import type { Attempt } from "../store/attempts.ts";
+import type { StepFailure } from "../store/step_failures.ts";
+import type { WorkAhead } from "../store/work_ahead.ts";
+import { ClientCell, ClientName, type UsedClient } from "./client_name.tsx";
+import { EndForm } from "./connection_forms.tsx";
+import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
+import { Moment, Upcoming } from "./moment.tsx";
+import { CodeLines, Table } from "./table.tsx";
+
+/** A client that acts for itself, and its live access tokens. */
+export interface OperatorMachine extends UsedClient {
+  tokens: number;
+  /** Set when there are more than were counted. */
+  isMore: boolean;
+}
+
+/** The clients that the operator set up; first those that act for themselves. */
+export function OperatorClients(
+  { machines, clients, now, ...form }: FormPage & {
+    machines: readonly OperatorMachine[];
+    clients: readonly UsedClient[];
+    now: number;
+  },
+) {
+  return (
+    <>
+      {machines.length > 0 && (
+        <Table
+          title="Machines"
+          empty=""
+          columns={["Client", "Access tokens", "The last one", ""]}
+          rows={machines.map(({ client, tokens, isMore, usedAt }) => [
+            <>
+              <ClientName name={clientName(client)} />
+              <br />
+              <code>
+                <bdi>{visible(machineSubject(client.clientId))}</bdi>
+              </code>
+            </>,
+            isMore ? `${tokens} or more` : tokens,
+            usedAt === undefined
+              ? "None is alive"
+              : <Moment at={usedAt} now={now} />,
+            tokens > 0 && (
+              <EndForm
+                {...form}
+                subject={machineSubject(client.clientId)}
+                label="End all"
+                of={`of ${displayName(clientName(client))}`}
+              />
+            ),
+          ])}
+        />
+      )}
+      <Table
+        title="Clients you set up"
+        empty="None is set up in OAUTH_CLIENTS. Clients that registered themselves are with the people who use them."
+        columns={["Client", "Gets tokens by", "Last used", "Redirect URIs"]}
+        rows={clients.map(({ client, usedAt }) => [
+          <ClientCell client={client} />,
+          <CodeLines of={client.metadata.grant_types} />,
+          usedAt === undefined
+            ? "Not in 90 days"
+            : <Moment at={usedAt} now={now} />,
+          <CodeLines of={client.metadata.redirect_uris} />,
+        ])}
+      />
+    </>
+  );
+}
+
+/** The last attempts, newest first. */
+export function OperatorAttempts(
+  { attempts, now }: { attempts: readonly Attempt[]; now: number },
+) {
+  return (
+    <Table
+      label="The last attempts to connect"
+      empty="No one has tried in the last 30 days. Connect a client: the start page says how."
+      columns={["When", "Step", "Client", "Outcome"]}
+      rows={attempts.map(({ at, step, client, failure, count }) => [
+        <Moment at={at} now={now} />,
+        <code>{step}</code>,
+        <bdi>{client ? displayName(client) : "unknown"}</bdi>,
+        failure
+          ? (
+            <>
+              <span class="badge bad">Failed</span> {visible(failure)}
+              {count > 1 && ` (${count} times)`}
+            </>
+          )
+          : <span class="badge good">Went well</span>,
+      ])}
+    />
+  );
+}
+
+/** Everyone’s durable work, as far as the page reads. */
+interface OperatorWorkProps {
+  /** That which is most overdue first. */
+  work: readonly WorkAhead[];
+  /** True if there is more than the page has read. */
+  isCut: boolean;
+  /** The most wakes that it reads. */
+  wakes: number;
+  /** The worst first. */
+  failures: readonly StepFailure[];
+  now: number;
+}
+
+/** Work that no one has looked at for so long after its time is stuck. */
+const OVERDUE_SECONDS = 60;
+/** The most rows of each table. */
+const MOST_ROWS = 25;
+
+/** Everyone’s durable work. */
+export function OperatorWork(props: OperatorWorkProps) {
+  const { work, isCut, wakes, failures, now } = props;
+  const stuck = work.filter((one) => troubleOf(one, now) !== undefined);
+  const oldest = work.toSorted((a, b) => a.createdAt - b.createdAt);
+  const last = ["Begun", "Tool", "Reference"];
+  return (
+    <>
+      <p class="small soft">
+        Read: the next {wakes}{" "}
+        wakes, so the times at which work is looked at, and the count of steps
+        that failed. {work.length} {work.length === 1 ? "task" : "tasks"} found
+        {isCut && "; there are more"}. Work that waits for an answer alone has
+        no wake, and is not among them.
+      </p>
+      <Table
+        title="Stuck"
+        empty="Nothing is stuck."
+        isCompact
+        columns={["Why", ...last]}
+        rows={stuck.slice(0, MOST_ROWS).map((one) => [
+          <span class="badge bad">{troubleOf(one, now)}</span>,
+          ...cellsOf(one, now),
+        ])}
+      />
+      <Table
+        title="Oldest"
+        empty="No durable work has a time at which it goes on."
+        isCompact
+        columns={["State", ...last]}
+        rows={oldest.slice(0, MOST_ROWS).map((one) => [
+          one.isParked
+            ? (
+              <>
+                Goes on <Upcoming at={one.dueSeconds} now={now} />
+              </>
+            )
+            : <span class="badge">At work</span>,
+          ...cellsOf(one, now),
+        ])}
+      />
+      <Table
+        title="Steps that fail most"
+        empty="No step has failed in the last seven days."
+        columns={["Tries that failed", "Tool", "Step", "First", "Last"]}
+        rows={failures.slice(0, MOST_ROWS).map((one) => [
+          String(one.count),
+          <code>{visible(one.tool)}</code>,
+          <bdi>{visible(one.step)}</bdi>,
+          <Moment at={one.since} now={now} />,
+          <Moment at={one.at} now={now} />,
+        ])}
+      />
+    </>
+  );
+}
+
+function cellsOf({ createdAt, tool, taskId }: WorkAhead, now: number) {
+  return [
+    <Moment at={createdAt} now={now} />,
+    <code>{visible(tool)}</code>,
+    <code>{taskId}</code>,
+  ];
+}
+
+/** Tells why work does not go on; undefined if it does. */
+function troubleOf(
+  { dueSeconds, deaths, missingSince }: WorkAhead,
+  now: number,
+): string | undefined {
+  if (missingSince !== undefined) return "No process knows its tool";
+  if (deaths > 0) {
+    return deaths === 1
+      ? "Its process has died"
+      : `${deaths} of its processes have died`;
+  }
+  if (now - dueSeconds > OVERDUE_SECONDS) return "Overdue";
+}

@@ -1,0 +1,194 @@
+/**
+ * The words for a person in each situation that code and status of a refusal do
+ * not tell.
+ *
+ * @module
+ */
+import type { Situation } from "../errors.ts";
+
+/** Everything a page says about an error. */
+export interface ErrorWords {
+  /** The error's meaning for the person: "This sign-in has expired". */
+  title: string;
+  /** An account of what happened, in one or two sentences. */
+  happened: string;
+  /** The next step, and the one who takes it. */
+  move: string;
+  /** A link to the next step, if there is one. */
+  button?: { label: string; href: string };
+  /** The request id, under which the log has more. */
+  reference?: string;
+}
+
+/** The request that was refused. */
+export interface RefusedRequest {
+  status: number;
+  /** Path of the public address; empty at a root. */
+  base: string;
+  method: string;
+  path: string;
+}
+
+/** Writes the words for a situation, in which the refusal says a message. */
+export function situationWords(
+  situation: Situation,
+  message: string,
+  request: RefusedRequest,
+): ErrorWords {
+  return wordsOfAll(message, request)[situation];
+}
+
+function wordsOfAll(
+  message: string,
+  request: RefusedRequest,
+): Record<Situation, ErrorWords> {
+  const { base } = request;
+  const account = (label: string) => ({ label, href: `${base}/account` });
+  return {
+    expired: {
+      title: "This sign-in has expired",
+      happened: "It was left for more than ten minutes, or it began in " +
+        "another browser.",
+      move: "Go back to the app and connect again.",
+    },
+    answered: {
+      title: "You have answered already",
+      happened: "This sign-in has been answered already, perhaps in another " +
+        "window. Only the first answer counts.",
+      move: "If the app is not connected, connect again from there.",
+      button: account("See your connections"),
+    },
+    "signed in": {
+      title: "You are signed in",
+      happened: "This sign-in was completed, and the app has its answer. " +
+        "Loading the page again changes nothing.",
+      move: "Close this window and go back to the app.",
+      button: account("See your connections"),
+      // Nothing is wrong, and there is nothing to report.
+      reference: undefined,
+    },
+    finished: {
+      title: "This sign-in is over",
+      happened: "It has ended, or another window is finishing it.",
+      move: "If the app is not connected, connect again from there.",
+    },
+    interrupted: {
+      title: "The sign-in was interrupted",
+      happened: "The provider's answer works only once, and it has been " +
+        "used up before the sign-in was complete.",
+      move: "Start again from the beginning.",
+    },
+    "not approved": {
+      title: "This sign-in was not approved",
+      happened: "The provider sent you back before you approved the app.",
+      move: "Go back to the app and connect again.",
+    },
+    "signed out": {
+      title: "You are signed out",
+      happened: "You are no longer signed in, or the page is older than " +
+        "your sign-in. Nothing was changed.",
+      move: "Sign in, then do it again.",
+      button: account("Sign in"),
+    },
+    blocked: {
+      title: "Blocked here",
+      happened: "The people who run this server have blocked this account " +
+        "or this app. Nothing was opened.",
+      move: "Ask them if you think that this is a mistake.",
+    },
+    "sign in again": {
+      title: "Sign in again first",
+      happened: "The server must ask who you are before it makes an access " +
+        "token, and your sign-in no longer lets it. Nothing was changed.",
+      move: "On your account page, sign out and in again, then make it.",
+      button: { label: "Open your account", href: `${base}/account/tokens` },
+    },
+    "sign in to erase": {
+      title: "Sign in again first",
+      happened: "Only a sign-in of the last five minutes may erase " +
+        "everything. Nothing was changed.",
+      move: "Press Sign in again there, then erase.",
+      button: { label: "Open your data", href: `${base}/account/data` },
+    },
+    "account sign-in expired": {
+      title: "This sign-in has expired",
+      happened: "It was left for more than ten minutes, or it began in " +
+        "another browser.",
+      move: "Sign in again.",
+      button: account("Sign in again"),
+    },
+    "provider refused": {
+      title: sentence(message, ""),
+      happened: "You cancelled there, or it does not let this account in.",
+      move: "Sign in again, perhaps with another account.",
+      button: account("Sign in again"),
+    },
+    "provider failed": {
+      title: sentence(message, ""),
+      happened: "Its answer could not be used. That is between it and this " +
+        "server, not something you did.",
+      move: "Sign in again. If it fails again, tell the people who run this " +
+        "server.",
+      button: account("Sign in again"),
+    },
+    "provider unavailable": {
+      title: sentence(message, ""),
+      happened: "It is needed to sign you in. Nothing was lost or used up.",
+      ...tryAgain(request),
+    },
+    "unknown scopes": {
+      title: "The app asks for permissions that do not exist",
+      // The codes of all that exist tell a person nothing.
+      happened: "None of the permissions that it asks for is known here.",
+      move: "Update the app and connect again. If it fails again, tell its " +
+        "makers, who find the known ones in this server's metadata.",
+    },
+    "client document": {
+      title: "The app's own description cannot be read",
+      happened: "The app publishes who it is at an address of its own, and " +
+        "this server got no usable answer from there.",
+      move: "Try again. If it fails again, only the app's makers can fix it.",
+      button: request.method === "GET"
+        ? { label: "Try again", href: "" }
+        : undefined,
+    },
+  };
+}
+
+/** Advises waiting. A link can repeat only a GET. */
+export function tryAgain(
+  { base, method, path }: RefusedRequest,
+): Pick<ErrorWords, "move" | "button"> {
+  if (method === "GET") {
+    return {
+      move: "Wait a minute, then try again.",
+      button: { label: "Try again", href: "" },
+    };
+  }
+  return path.startsWith("/account")
+    ? {
+      move: "Wait a minute, then try again.",
+      button: { label: "Back to your account", href: base + accountPart(path) },
+    }
+    : {
+      move: "Wait a minute, go back to the page before with your browser's " +
+        "Back button, and press the button there again.",
+    };
+}
+
+/** The parts of the account whose forms have addresses of their own. */
+const FORM_PARTS: Readonly<Record<string, string>> = {
+  "/account/tokens": "/account/tokens",
+  "/account/export": "/account/data",
+  "/account/erase": "/account/data",
+};
+
+/** Gives the part of the account that a form was on; else the first. */
+function accountPart(path: string): string {
+  return FORM_PARTS[path] ?? "/account";
+}
+
+/** Ends a sentence. */
+export function sentence(text: string, end = "."): string {
+  return text.replace(/\.?$/, end);
+}

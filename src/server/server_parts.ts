@@ -1,0 +1,138 @@
+/**
+ * The parts of a server that are the same at each of its addresses: its
+ * database, its stores, and the engine of its calls without a gate.
+ *
+ * @module
+ */
+import { originCheck } from "../auth/doors/origin.ts";
+import type { Gate } from "../auth/doors/gate.ts";
+import { ArrivingBodies } from "../http/arriving_bodies.ts";
+import { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import { Limits } from "../mcp/exchange/limits.ts";
+import { RunningCalls } from "../mcp/exchange/running.ts";
+import { Subscriptions } from "../mcp/exchange/subscriptions.ts";
+import { type Home, resumeBy } from "../mcp/methods/durable_call.ts";
+import { DurableRunner } from "../mcp/work/durable_runner.ts";
+import type { TaskEngine } from "../mcp/work/hand_over.ts";
+import { TaskRunner } from "../mcp/work/task_runner.ts";
+import { isRemote } from "../settings/server.ts";
+import { cancellationStore } from "../store/cancellations.ts";
+import { changeStore } from "../store/changes.ts";
+import { Database } from "../store/database.ts";
+import { ledgerStore } from "../store/ledger.ts";
+import { observedKv } from "../store/observed_kv.ts";
+import { replyStore } from "../store/replies.ts";
+import { stateStore } from "../store/request_states.ts";
+import { sessionStore } from "../store/sessions.ts";
+import { taskStore } from "../store/tasks.ts";
+import { type WaitStore, waitStore } from "../store/waits.ts";
+import type { Plan } from "./plan.ts";
+import type { CreateServerOptions } from "./server_options.ts";
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** The most questions that one caller may be asked at a time in one process. */
+const QUESTIONS_PER_CALLER = 100;
+
+/** The parts that a planned server is given: its database, clock and so on. */
+export interface GivenParts
+  extends
+    Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
+  /** The origin it listens on, for a server without `BASE_URL`. */
+  origin?: string;
+  /** The time an operation on the database may take, in milliseconds. */
+  deadlineMilliseconds?: number;
+  /** The gate to use in place of the one that the settings select. */
+  gate?: Gate;
+  /** The options of durable work. */
+  runs?: { confirmSeconds: number };
+  /** True if `/views` shows the views of tools: in development only. */
+  showsViews?: boolean;
+}
+
+/** The parts of a server, made once. */
+export interface ServerParts {
+  plan: Plan;
+  given: GivenParts;
+  database: Database;
+  waits: WaitStore;
+  engine: Omit<TaskEngine, "gate" | "waitPages">;
+  /** Fires when the server is about to end. */
+  stopping: AbortController;
+}
+
+/**
+ * Opens the parts of a server.
+ *
+ * @param home finds the address at which durable work is taken over
+ */
+export function openParts(
+  plan: Plan,
+  given: GivenParts,
+  home: () => Home,
+): ServerParts {
+  const { config, options, catalogue } = plan;
+  const log = plan.log.logger("mcp");
+  const database = openDatabase(plan, given);
+  const { clock } = database;
+  const cancellations = cancellationStore(database);
+  const tasks = taskStore(database);
+  const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
+  const { ledgerDays = 0 } = config.auth.oauth ?? {};
+  const engine: ServerParts["engine"] = {
+    ledger: ledgerDays > 0
+      ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
+      : undefined,
+    limits: new Limits({ database, log }, {
+      callsPerMinute: config.callsPerMinute,
+      tools: catalogue.tools,
+    }),
+    trustedProxies: config.trustedProxies,
+    catalogue,
+    checkOrigin: originCheck(config, { log, clock }),
+    log,
+    around: options.around,
+    running: new RunningCalls(cancellations, clock, log),
+    bodies: new ArrivingBodies(clock),
+    subscriptions: new Subscriptions(),
+    questions,
+    clock,
+    sessions: sessionStore(database),
+    replies: replyStore(database),
+    cancellations,
+    changes: changeStore(
+      database,
+      (error) => log.warning("Changes could not be read", { error }),
+    ),
+    requestStates: stateStore(database),
+    tasks,
+    taskRunner: new TaskRunner(tasks, clock, log, questions),
+    durable: new DurableRunner(
+      database,
+      tasks,
+      log,
+      (...run) => resume(...run),
+      given.runs,
+    ),
+  };
+  const resume = resumeBy(engine, home);
+  const waits = waitStore(database);
+  const stopping = new AbortController();
+  return { plan, given, database, waits, engine, stopping };
+}
+
+function openDatabase(
+  { config, log }: Plan,
+  { kv, clock, deadlineMilliseconds }: GivenParts,
+): Database {
+  return new Database(observedKv(kv), {
+    clock,
+    isRemote: config.deployed || isRemote(config.kvPath),
+    deadlineMilliseconds,
+    onClockAhead: (seconds) =>
+      log.logger("database").warning(
+        "The clock of another process is ahead of this one: keep both by NTP",
+        { seconds },
+      ),
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * Leases of tasks: the right of one process to work on one, until a time. An
+ * expired lease alone proves nothing: the database may have been away, so that
+ * its holder could not renew it, and the clocks of two machines differ. A lease
+ * has lapsed once it was not renewed for two heartbeats in which the database
+ * answered, by the clock of the process that looks.
+ *
+ * @module
+ */
+import type { Database, Entry, Expiring } from "./database.ts";
+import { taskLeaseKey } from "./keys.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The time after which work whose lease is not renewed may have died. */
+export const LEASE_SECONDS = 30;
+/** The time between renewals of a lease, in seconds. */
+export const HEARTBEAT_SECONDS = 5;
+/** The time for which an expired lease is watched. */
+export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
+
+/** The most leases that are looked at, each for a few seconds. */
+const MOST_LOOKED_AT = 10_000;
+
+/** Adds the lease of this process to a transaction. */
+export function setLease(
+  transaction: Transaction,
+  taskId: string,
+  now: number,
+): Transaction {
+  const expiresAt = now + LEASE_SECONDS;
+  return transaction.set<Expiring>(taskLeaseKey(taskId), { expiresAt });
+}
+
+interface Suspicion {
+  versionstamp: string | null;
+  sinceMilliseconds: number;
+}
+
+/** The expired leases that a process looks at, by id. */
+export class Lapses {
+  /** The oldest first. */
+  readonly #suspicions = new Map<string, Suspicion>();
+
+  constructor(
+    private readonly database: Pick<Database, "answersForMilliseconds">,
+    private readonly confirmMilliseconds: number,
+  ) {}
+
+  /** True if an expired lease was not renewed since it was first looked at. */
+  isCertain(id: string, { versionstamp }: Entry<unknown>): boolean {
+    const now = performance.now();
+    const before = this.#suspicions.get(id);
+    const milliseconds = now - (before?.sinceMilliseconds ?? now);
+    if (
+      before?.versionstamp !== versionstamp ||
+      this.database.answersForMilliseconds <= milliseconds
+    ) {
+      this.#look(id, { versionstamp, sinceMilliseconds: now });
+      return this.confirmMilliseconds === 0;
+    }
+    return milliseconds >= this.confirmMilliseconds;
+  }
+
+  /** True if a lease is being looked at. */
+  has(id: string): boolean {
+    return this.#suspicions.has(id);
+  }
+
+  /** Forgets a lease: it is held, or its task has ended. */
+  forget(id: string): void {
+    this.#suspicions.delete(id);
+  }
+
+  #look(id: string, suspicion: Suspicion): void {
+    this.#suspicions.delete(id);
+    if (this.#suspicions.size >= MOST_LOOKED_AT) {
+      this.#suspicions.delete(this.#suspicions.keys().next().value!);
+    }
+    this.#suspicions.set(id, suspicion);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The record of a run of durable work, and the hold that a process has on it.
+ *
+ * @module
+ */
+import type { McpClient } from "../authoring/context.ts";
+import type { Caller } from "../caller.ts";
+import { HttpError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { Database, Expiring } from "./database.ts";
+import { taskRunKey, tasksOfKey, wakeKey } from "./keys.ts";
+import type { TaskOfPerson } from "./task_record.ts";
+import { saveText, type TextRef } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The time within which durable work must end. */
+export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
+/**
+ * The age of a lease from which on it is looked at: it has lapsed when it was
+ * not renewed for two heartbeats more.
+ */
+export const LOOK_SECONDS = 20;
+/** The most characters of what a run began with in its record. */
+const INLINE_CHARACTERS = 4000;
+/** The most of them at all: a client may send more than its tool looks at. */
+export const BEGINNING_CHARACTERS = 256 * 1024;
+
+/** The call that durable work began with. */
+export interface RunBeginning {
+  input: JsonObject;
+  prepared?: unknown;
+  client: McpClient;
+  meta: JsonObject;
+}
+
+/** Durable work that is begun. */
+export interface NewRun {
+  tool: string;
+  scopes: readonly string[];
+  caller: Caller;
+  /** The seconds for which the task stays after its end. */
+  keep: number;
+  /** The identity by which limits count its caller. */
+  countedAs?: { name: string; isMany: boolean };
+}
+
+/** A stored run. */
+export interface RunRecord extends Expiring, NewRun {
+  beginning: TextRef;
+  createdMilliseconds: number;
+  /** True if no process works on it. */
+  isParked: boolean;
+  /** The time at which it goes on, while it is parked; absent: an answer's. */
+  dueSeconds?: number;
+  /** The processes that died in a row without having kept a step. */
+  deaths: number;
+  /** The steps that were kept when it was taken last. */
+  kept: number;
+  /** The time since which no process that looked knows its tool. */
+  missingSince?: number;
+}
+
+/** The turn of this process at a run. */
+export interface Hold {
+  readonly taskId: string;
+  readonly run: Readonly<RunRecord>;
+  /** The version of the run on which its commits rest. */
+  readonly term: Deno.AtomicCheck;
+  /** The end of the task's life. */
+  readonly expiresAt: number;
+  /** The time of the wake that finds the run when its process dies. */
+  dueSeconds: number;
+}
+
+/**
+ * Makes the record of a new run.
+ *
+ * @throws {HttpError} 413 when what it begins with is too long
+ */
+export async function newRun(
+  database: Database,
+  run: NewRun,
+  beginning: RunBeginning,
+): Promise<RunRecord> {
+  const text = JSON.stringify(beginning);
+  if (text.length > BEGINNING_CHARACTERS) {
+    throw new HttpError(
+      413,
+      `Durable work begins with at most ${BEGINNING_CHARACTERS} characters`,
+    );
+  }
+  const expiresAt = database.now() + DURABLE_SECONDS;
+  return {
+    ...run,
+    beginning: await saveText(database, text, {
+      expiresAt,
+      inlineCharacters: INLINE_CHARACTERS,
+    }),
+    createdMilliseconds: database.clock(),
+    isParked: false,
+    deaths: 0,
+    kept: 0,
+    expiresAt,
+  };
+}
+
+/** Makes the hold of the process that has written a version of a run. */
+export function holdOf(
+  taskId: string,
+  run: RunRecord,
+  versionstamp: string,
+  dueSeconds: number,
+): Hold {
+  const term = { key: taskRunKey(taskId), versionstamp };
+  return { taskId, run, term, expiresAt: run.expiresAt, dueSeconds };
+}
+
+/** Adds the end of a run to a transaction. */
+export function deleteRun(
+  transaction: Transaction,
+  taskId: string,
+  hold?: Hold,
+): void {
+  transaction.delete(taskRunKey(taskId));
+  if (hold) {
+    transaction.check(hold.term).delete(wakeKey(hold.dueSeconds, taskId));
+  }
+}
+
+/**
+ * Gives the grant that used the task of a run last: its client may have signed
+ * in again since it began.
+ */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<RunRecord>(taskRunKey(taskId));
+  if (!run) return undefined;
+  const { binding } = run.value.caller;
+  const used = await database.find<TaskOfPerson>(tasksOfKey(binding, taskId));
+  return used?.value.grantId;
+}

@@ -1,0 +1,143 @@
+/**
+ * The beginning of a task: its record, its lease, and its entry in the list
+ * that counts it, all at once.
+ *
+ * @module
+ */
+import type { Caller } from "../caller.ts";
+import { HttpError } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { unlessErased } from "./erased.ts";
+import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
+import { setLease } from "./leases.ts";
+import {
+  type Hold,
+  holdOf,
+  LOOK_SECONDS,
+  type NewRun,
+  newRun,
+  type RunBeginning,
+} from "./run_record.ts";
+import {
+  readTask,
+  type Task,
+  TASK_SECONDS,
+  type TaskOfPerson,
+  type TaskRecord,
+} from "./task_record.ts";
+import { deleteText } from "./texts.ts";
+import type { Write } from "./transaction.ts";
+import { setWake } from "./wakes.ts";
+
+/** The owner of a task, and the grant that uses it. */
+export type TaskOwner = Pick<Caller, "binding" | "grantId">;
+
+/** The work of a new task. */
+interface NewTask {
+  tool?: string;
+  /** The scopes its tool needs. */
+  scopes?: readonly string[];
+  /** The list that counts it; absent: its person's tasks. */
+  list?: string;
+}
+
+/** Opens the beginnings of tasks in a database. */
+export function taskBeginnings(database: Database) {
+  /** Stores a task, and what its commit rests on; undefined if that failed. */
+  async function save(
+    taskId: string,
+    { binding, grantId }: TaskOwner,
+    { tool, scopes = [], list = binding, expiresAt, durable }:
+      & NewTask
+      & Pick<TaskRecord, "expiresAt" | "durable">,
+    also: Write = () => {},
+  ): Promise<{ task: Task; versionstamp: string } | undefined> {
+    const createdMilliseconds = database.clock();
+    const record: TaskRecord = {
+      binding,
+      tool,
+      grantId,
+      ...scopes.length > 0 && { scopes },
+      status: "working",
+      createdMilliseconds,
+      updatedMilliseconds: createdMilliseconds,
+      questions: {},
+      ...durable && { durable },
+      expiresAt,
+    };
+    const versionstamp = await database.commit((transaction) => {
+      unlessErased(transaction, { grantId }).create(taskKey(taskId), record);
+      setLease(transaction, taskId, database.now())
+        .set<TaskOfPerson>(tasksOfKey(list, taskId), {
+          grantId,
+          createdMilliseconds,
+          ...durable && { isOpen: true },
+          expiresAt,
+        });
+      also(transaction);
+    });
+    return versionstamp === undefined
+      ? undefined
+      : { task: await readTask(database, taskId, record), versionstamp };
+  }
+
+  return {
+    /** Stores a new task; it can be found anywhere before this resolves. */
+    async create(
+      taskId: string,
+      owner: TaskOwner,
+      task: NewTask = {},
+    ): Promise<Task> {
+      const expiresAt = database.now() + TASK_SECONDS;
+      const saved = await save(taskId, owner, { ...task, expiresAt });
+      if (!saved) throw connectionEnded();
+      return saved.task;
+    },
+
+    /**
+     * Stores a new task of durable work, and gives this process its turn.
+     *
+     * @throws {HttpError} 413 when what it begins with is too long
+     */
+    async createDurable(
+      taskId: string,
+      run: NewRun,
+      beginning: RunBeginning,
+      list: string,
+    ): Promise<{ task: Task; hold: Hold }> {
+      const record = await newRun(database, run, beginning);
+      const { caller, tool, scopes, keep, expiresAt } = record;
+      const dueSeconds = database.now() + LOOK_SECONDS;
+      const saved = await save(
+        taskId,
+        caller,
+        { tool, scopes, list, expiresAt, durable: { keep, list } },
+        (transaction) => {
+          transaction.create(taskRunKey(taskId), record);
+          setWake(transaction, { taskId, dueSeconds, expiresAt });
+        },
+      );
+      if (!saved) {
+        await deleteText(database, record.beginning);
+        throw connectionEnded();
+      }
+      const { task, versionstamp } = saved;
+      return { task, hold: holdOf(taskId, record, versionstamp, dueSeconds) };
+    },
+
+    /** Deletes a new task of which no one was told. */
+    async discard(taskId: string, list: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(
+          taskKey(taskId),
+          taskLeaseKey(taskId),
+          tasksOfKey(list, taskId),
+        )
+      );
+    },
+  };
+}
+
+function connectionEnded(): HttpError {
+  return new HttpError(403, "The connection has ended");
+}

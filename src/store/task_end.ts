@@ -1,0 +1,192 @@
+/**
+ * The end of a task, and of all that is kept for its work.
+ *
+ * @module
+ */
+import { RpcCode } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { Database, Entry } from "./database.ts";
+import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
+import { deleteRun, type Hold, type RunRecord } from "./run_record.ts";
+import { stepStore } from "./steps.ts";
+import { idOf, listedOf } from "./task_list.ts";
+import {
+  changeTask,
+  shortMessage,
+  TASK_SECONDS,
+  type TaskOfPerson,
+  type TaskRecord,
+} from "./task_record.ts";
+import { deleteText, saveText } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
+import { waitStore } from "./waits.ts";
+
+/** The end of a task. */
+export type TaskEnd =
+  & (
+    | { status: "completed" | "failed"; outcome: JsonObject }
+    | { status: "cancelled" }
+  )
+  & {
+    /** The last message; absent: the one that is there. */
+    statusMessage?: string;
+  };
+
+/** The error of a task whose process is gone. */
+export const DIED = {
+  code: RpcCode.internalError,
+  message: "The process that ran this task has stopped",
+};
+
+/** True if a tool says in its result that it has failed. */
+function isToolError(end: TaskEnd): boolean {
+  return end.status === "completed" && end.outcome.isError === true;
+}
+
+/** The records beside a task's own that its durable work has. */
+interface WorkRecords {
+  run: Entry<RunRecord>;
+  listed: Entry<TaskOfPerson>;
+  /** The end of what is kept of it. */
+  expiresAt: number;
+}
+
+/** Opens the ends of tasks in a database. */
+export function taskEnds(database: Database) {
+  /**
+   * Ends a task, once; false when it had ended already.
+   *
+   * @param hold the turn at durable work that gives the end: false if it is
+   * lost
+   */
+  function end(taskId: string, end: TaskEnd, hold?: Hold): Promise<boolean> {
+    return endTask(database, taskId, end, hold);
+  }
+
+  return {
+    end,
+
+    /**
+     * Finds every task that one of these grants used last, and gives a function
+     * that ends them once the grants are closed. It need not be awaited: the
+     * process that works on a task notices within a second that its grant has
+     * ended, and ends it too.
+     */
+    async endAllOf(
+      binding: string,
+      grantIds: ReadonlySet<string | undefined>,
+    ): Promise<() => void> {
+      const listed = await listedOf(database, binding);
+      const used = listed.filter(({ value }) => grantIds.has(value.grantId));
+      return () => {
+        for (const entry of used) {
+          database.background(async () => {
+            await end(idOf(entry), {
+              status: "cancelled",
+              statusMessage: "The connection has ended",
+            });
+          });
+        }
+      };
+    },
+
+    /** Ends the tasks of a person, and deletes them with their results. */
+    async forgetAllOf(binding: string): Promise<void> {
+      for (const entry of await listedOf(database, binding)) {
+        const taskId = idOf(entry);
+        const open = await database.find<TaskRecord>(taskKey(taskId));
+        await end(taskId, { status: "cancelled" });
+        const found = await database.find<TaskRecord>(taskKey(taskId));
+        await database.commit((transaction) => {
+          // Its process may still look at it: it finds a task that is over.
+          if (found) transaction.end(found.key);
+          transaction.delete(entry.key);
+        });
+        if (found?.value.durable) await stepStore(database).forget(taskId);
+        const questions = Object.values(open?.value.questions ?? {});
+        for (const ref of [found?.value.outcome, ...questions]) {
+          if (ref) await deleteText(database, ref);
+        }
+      }
+    },
+  };
+}
+
+async function endTask(
+  database: Database,
+  taskId: string,
+  end: TaskEnd,
+  hold?: Hold,
+): Promise<boolean> {
+  const { status } = end;
+  const keep = hold?.run.keep ?? TASK_SECONDS;
+  const outcome = "outcome" in end
+    ? await saveText(database, JSON.stringify(end.outcome), {
+      expiresAt: database.now() + keep,
+    })
+    : undefined;
+  let work: WorkRecords | undefined;
+  const isEnded = await changeTask(
+    database,
+    taskId,
+    async ({ durable, statusMessage }) => {
+      work = durable && await readWork(database, taskId, durable);
+      const isLost = work?.run.versionstamp !== hold?.term.versionstamp;
+      if (hold && isLost) return undefined;
+      return {
+        status,
+        statusMessage: shortMessage(end.statusMessage) ?? statusMessage,
+        outcome,
+        ...isToolError(end) && { isError: true },
+        questions: {},
+        ...work && { expiresAt: work.expiresAt },
+      };
+    },
+    (transaction) => {
+      transaction.delete(taskLeaseKey(taskId));
+      if (work) endWork(transaction, taskId, work, hold);
+    },
+  );
+  if (!isEnded && outcome) await deleteText(database, outcome);
+  if (isEnded && work) forgetWork(database, taskId, work);
+  return isEnded;
+}
+
+async function readWork(
+  database: Database,
+  taskId: string,
+  { keep, list }: NonNullable<TaskRecord["durable"]>,
+): Promise<WorkRecords> {
+  const [run, listed] = await database.getMany<[RunRecord, TaskOfPerson]>([
+    taskRunKey(taskId),
+    tasksOfKey(list, taskId),
+  ]);
+  return { run, listed, expiresAt: database.now() + keep };
+}
+
+/** Adds the end of durable work to that of its task. */
+function endWork(
+  transaction: Transaction,
+  taskId: string,
+  { listed, expiresAt }: WorkRecords,
+  hold: Hold | undefined,
+): void {
+  deleteRun(transaction, taskId, hold);
+  if (!listed.value) return;
+  const { isOpen: _, ...entry } = listed.value;
+  transaction.check(listed).set(listed.key, { ...entry, expiresAt });
+}
+
+/** Drops what durable work that has ended does not need any more. */
+function forgetWork(
+  database: Database,
+  taskId: string,
+  { run: { value: run }, expiresAt }: WorkRecords,
+): void {
+  database.background(async () => {
+    await stepStore(database).settle(taskId, expiresAt);
+    if (!run) return;
+    await waitStore(database).forgetTask(run.caller.subject, taskId);
+    await deleteText(database, run.beginning);
+  });
+}

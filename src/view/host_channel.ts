@@ -1,0 +1,86 @@
+/**
+ * The channel between a view and the host around it: JSON-RPC over
+ * `postMessage`.
+ *
+ * @module
+ * @see MCP Apps 2026-01-26, Communication Protocol
+ */
+import type { PageWindow } from "./page_window.ts";
+
+// deno-lint-ignore no-explicit-any
+export type Loose = any;
+
+/** A JSON-RPC message, in either direction. */
+interface Message {
+  jsonrpc: "2.0";
+  id?: string | number;
+  method?: string;
+  params?: Loose;
+  result?: Loose;
+  error?: { code: number; message: string };
+}
+
+/** The view's end of the channel. */
+interface HostChannel {
+  /** Sends a message. */
+  post(message: Omit<Message, "jsonrpc">): void;
+  /** Sends a request, and gives the host's result. */
+  ask(method: string, params: Loose): Promise<Loose>;
+}
+
+/**
+ * Opens the channel. Its source text is put into a page.
+ *
+ * @param heard handlers of the host's notifications, by the last word of the
+ * method
+ * @param end lets the view finish, before the host removes it
+ */
+export function hostChannel(
+  page: PageWindow,
+  heard: Record<string, (params: Loose) => unknown>,
+  end: () => Promise<unknown>,
+): HostChannel {
+  const { parent } = page;
+  const waiting = new Map<
+    number,
+    { resolve(result: Loose): void; reject(error: Error): void }
+  >();
+  let lastId = 0;
+
+  function post(message: Omit<Message, "jsonrpc">): void {
+    // A host's origin cannot be known, so views are identified by their
+    // windows.
+    parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  }
+
+  function ask(method: string, params: Loose): Promise<Loose> {
+    if (parent === page) {
+      return Promise.reject(new Error("There is no host around this page"));
+    }
+    const id = ++lastId;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      post({ id, method, params });
+    });
+  }
+
+  page.addEventListener("message", async ({ source, data }: Loose) => {
+    if (source !== parent || data?.jsonrpc !== "2.0") return;
+    const { id, method, params = {}, result, error }: Message = data;
+    if (method === undefined) {
+      const open = waiting.get(id as number);
+      waiting.delete(id as number);
+      if (error) open?.reject(new Error(error.message));
+      else open?.resolve(result);
+    } else if (id === undefined) {
+      heard[method.replace("ui/notifications/", "")]?.(params);
+    } else if (method !== "ping" && method !== "ui/resource-teardown") {
+      post({ id, error: { code: -32601, message: `No method ${method}` } });
+    } else {
+      if (method !== "ping") await end();
+      post({ id, result: {} });
+    }
+  });
+
+  return { post, ask };
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import { canAsk } from "../../../src/mcp/work/task_relay.ts";
+import {
+  handedOver,
+  resultOfTask,
+  stateOf,
+} from "../../../src/mcp/exchange/task_words.ts";
+import type { Task } from "../../../src/store/tasks.ts";
+
+const TASK: Task = {
+  taskId: "t",
+  scopes: [],
+  status: "working",
+  createdMilliseconds: 0,
+  updatedMilliseconds: 0,
+  expiresAt: 86400,
+};
+
+function asked(params: Record<string, unknown>): Task {
+  const inputRequests = { q: { method: "elicitation/create", params } };
+  return { ...TASK, status: "input_required", inputRequests };
+}
+
+Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
+  assert.equal(stateOf(TASK), "The tool still runs.");
+  const far = { ...TASK, statusMessage: "3 of 9" };
+  assert.equal(stateOf(far), "The tool still runs: 3 of 9.");
+  const link = "https://tools.example.com/wait/x";
+  assert.equal(
+    stateOf({ ...TASK, statusMessage: `Pay\n${link}` }),
+    `The tool still runs:\nPay\n${link}\n`,
+  );
+  assert.equal(
+    stateOf(asked({ message: "Who?" })),
+    "The tool waits for an answer to “Who?”.",
+  );
+  assert.equal(
+    stateOf(asked({ message: "Pay", url: "https://pay.example.com/1" })),
+    "The tool waits for an answer to “Pay”, at https://pay.example.com/1.",
+  );
+  assert.equal(stateOf(asked({})), "The tool waits for an answer.");
+  assert(stateOf(asked({ message: "x".repeat(9000) })).length < 1000);
+});
+
+Deno.test("handedOver() is an error only where clients want structured content", () => {
+  for (const output of [undefined, {}]) {
+    const call = {
+      catalogue: { tools: new Map([["led", { output }]]) },
+      params: { name: "led" },
+    } as unknown as Call;
+    const { isError, content } = handedOver(TASK, call);
+    assert.equal(isError, output && true);
+    const { text } = content[0] as { text: string };
+    assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
+    assert.equal(text.startsWith("Nothing has failed. "), output !== undefined);
+  }
+});
+
+Deno.test("resultOfTask() gives structured content to those who take it", () => {
+  const list = { content: [], structuredContent: [1] };
+  const object = { content: [], structuredContent: { n: 1 } };
+  const give = (outcome: Record<string, unknown>, stateless: boolean) =>
+    resultOfTask({ ...TASK, status: "completed", outcome }, { stateless });
+  assert.deepEqual(give(list, true), list);
+  assert.deepEqual(give(list, false), { content: [] });
+  assert.deepEqual(give(object, false), object);
+});
+
+Deno.test("canAsk() goes by what a client declared", () => {
+  const can = (capabilities: object, method: string, params = {}) =>
+    canAsk({ capabilities, revision: "" } as Parameters<typeof canAsk>[0], {
+      method,
+      params,
+    });
+  const form = "elicitation/create";
+  const url = { mode: "url" };
+  assert.equal(can({}, form), false);
+  assert.equal(can({ elicitation: {} }, form), true);
+  assert.equal(can({ elicitation: {} }, form, url), false);
+  assert.equal(can({ elicitation: { url: {} } }, form), false);
+  assert.equal(can({ elicitation: { url: {} } }, form, url), true);
+  assert.equal(can({ elicitation: { url: {}, form: {} } }, form), true);
+  const sample = "sampling/createMessage";
+  assert.equal(can({ sampling: {} }, sample), true);
+  assert.equal(can({ sampling: {} }, sample, { tools: [] }), false);
+  assert.equal(can({ sampling: { tools: {} } }, sample, { tools: [] }), true);
+  assert.equal(can({ roots: {} }, "roots/list"), true);
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { Takeovers } from "../../../src/mcp/work/takeovers.ts";
+import { Database } from "../../../src/store/database.ts";
+import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { stepStore } from "../../../src/store/steps.ts";
+import { taskRunStore } from "../../../src/store/task_runs.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
+import { silentLogger } from "../../kit/log.ts";
+
+const BEGINNING = {
+  input: {},
+  client: { capabilities: {}, revision: "2026-07-28" },
+  meta: {},
+};
+
+/** Leaves work of people to be taken, in their order. */
+async function leave(
+  database: Database,
+  people: readonly (readonly [name: string, times: number])[],
+) {
+  const tasks = taskStore(database);
+  const runs = taskRunStore(database);
+  for (const [name, times] of people) {
+    const caller = { subject: name, scopes: "all", binding: name } as const;
+    const countedAs = { name, isMany: false };
+    const run = { tool: "work", scopes: [], keep: 60, caller, countedAs };
+    for (let n = 0; n < times; n++) {
+      const id = `${name}-${n}`;
+      const { hold } = await tasks.createDurable(id, run, BEGINNING, name);
+      await runs.park(hold, database.now());
+    }
+  }
+  return runs;
+}
+
+Deno.test("look() leaves places to others where four people have more work than a process takes", async () => {
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const four = ["a", "b", "c", "d"];
+  const runs = await leave(database, [
+    ...four.map((name) => [name, 60] as const),
+    ["eve", 1],
+  ]);
+  const taken = new Map<string, number>();
+  const takeovers = new Takeovers({
+    database,
+    runs,
+    steps: stepStore(database),
+    log: silentLogger,
+    stopping: new AbortController().signal,
+    goOn({ run: { countedAs } }) {
+      const { name } = countedAs!;
+      taken.set(name, (taken.get(name) ?? 0) + 1);
+      return Promise.resolve({ done: new Promise(() => {}) });
+    },
+  });
+  await takeovers.look();
+  assert.equal(taken.get("eve"), 1);
+  assert.equal(taken.get("a"), 50);
+  const all = four.reduce((sum, name) => sum + taken.get(name)!, 0);
+  assert(all < 180, `${all} of 200`);
+  takeovers.end();
+  await database.idle();
+});
