@@ -9,7 +9,6 @@ import {
   type Json,
   type ListedTool,
   type ServerError,
-  type TaskState,
 } from "../client/mod.ts";
 import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
@@ -17,8 +16,8 @@ import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { listOf, partsOf } from "./display.ts";
 import { Exit, usageFailure } from "./failure.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
-import { Lists } from "./lists.ts";
-import { didYouMean } from "./nearest.ts";
+import { Lists, named } from "./lists.ts";
+import { Notices } from "./notices.ts";
 import { Output } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
@@ -40,8 +39,6 @@ export class Command {
   readonly #options: ClientOptions;
   readonly #access: Access;
   readonly #output: Output;
-  /** The task whose ID was told. */
-  #told?: string;
 
   private constructor(
     line: CommandLine,
@@ -54,6 +51,7 @@ export class Command {
     this.#signal = signal;
     this.#access = access;
     this.#output = new Output(terminal, line);
+    const notices = new Notices(terminal, line.verb === "task");
     this.#options = {
       url,
       fetch: access.fetch,
@@ -61,8 +59,8 @@ export class Command {
       capabilities: CAPABILITIES,
       logLevel: line.log,
       onQuestion: (question) => answer(question, terminal, signal),
-      onNotification: (method, params) => this.#notice(method, params),
-      onTask: (task) => this.#noticeTask(task),
+      onNotification: (method, params) => notices.show(method, params),
+      onTask: (task) => notices.showTask(task),
     };
   }
 
@@ -150,17 +148,11 @@ export class Command {
   async #call(client: Client): Promise<number> {
     const { target, words } = this.#line;
     const tools = await this.#lists(client).read("tools/list", "tools");
-    const tool = tools.find(({ name }) => name === target);
-    if (!tool) {
-      if (/^[a-z][a-z0-9+.-]*:/i.test(target) && words.length === 0) {
-        return await this.#readResource(client);
-      }
-      const names = tools.map(({ name }) => `${name}`);
-      throw usageFailure(
-        `There is no tool ${target}` +
-          (didYouMean(target, names) || ". See --list"),
-      );
-    }
+    const isResource = words.length === 0 &&
+      /^[a-z][a-z0-9+.-]*:/i.test(target) &&
+      !tools.some(({ name }) => name === target);
+    if (isResource) return await this.#readResource(client);
+    const tool = named(target, tools, "tool", "--list");
     const args = await this.#arguments((tool.inputSchema ?? {}) as Json);
     // Some arguments are repeated in headers, which needs the tool's schema.
     const caller = client.revision === "2026-07-28"
@@ -179,7 +171,7 @@ export class Command {
     if (client.revision !== "2026-07-28") {
       throw usageFailure("--task wants a server of 2026-07-28");
     }
-    const taskId = this.#told = this.#line.target;
+    const taskId = this.#line.target;
     // A stream tells nothing of a task that is not there.
     await client.read(
       await client.post("tasks/get", { taskId }, this.#signal),
@@ -215,14 +207,7 @@ export class Command {
   async #prompt(client: Client): Promise<number> {
     const { target } = this.#line;
     const prompts = await this.#lists(client).read("prompts/list", "prompts");
-    const prompt = prompts.find(({ name }) => name === target);
-    if (!prompt) {
-      const names = prompts.map(({ name }) => `${name}`);
-      throw usageFailure(
-        `There is no prompt ${target}` +
-          (didYouMean(target, names) || ". See --list --all"),
-      );
-    }
+    const prompt = named(target, prompts, "prompt", "--list --all");
     const known = listOf(prompt.arguments);
     const args = await this.#arguments({
       properties: Object.fromEntries(
@@ -250,26 +235,5 @@ export class Command {
       whole = { ...whole, ...parseWhole(text) };
     }
     return parseArguments(words.filter((it) => !isWhole(it)), schema, whole);
-  }
-
-  #notice(method: string, params: Json): void {
-    if (method === "notifications/progress") {
-      const { progress, total, message } = params;
-      const count = total === undefined ? progress : `${progress}/${total}`;
-      this.#terminal.progress(`[${count}] ${message ?? ""}`.trim());
-    } else if (method === "notifications/message") {
-      const { level, data } = params;
-      const text = typeof data === "string" ? data : JSON.stringify(data);
-      this.#terminal.tell(`${level}: ${text}`);
-    }
-  }
-
-  #noticeTask({ taskId, status, statusMessage }: TaskState): void {
-    if (this.#told !== taskId) {
-      this.#told = taskId;
-      this.#terminal.tell(`A task; call --task ${taskId} has its result too`);
-    }
-    if (status !== "working") return;
-    this.#terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Json } from "../client/mod.ts";
-import { describe, propertiesOf, requiredOf } from "./arguments.ts";
+import { describe, propertiesOf, requiredOf } from "./schema.ts";
 
 /** A file in a result. */
 export interface FileContent {

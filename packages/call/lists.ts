@@ -5,7 +5,9 @@
  */
 import type { Client, Json, ServerError } from "../client/mod.ts";
 import type { CommandLine } from "./command_line.ts";
-import { listOf, promptText, resourceText, toolText } from "./display.ts";
+import { promptText, resourceText, toolText } from "./display.ts";
+import { usageFailure } from "./failure.ts";
+import { didYouMean } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -33,19 +35,15 @@ export class Lists {
 
   /** Reads a list, page after page. */
   async read(method: string, member: string): Promise<Json[]> {
-    const items: Json[] = [];
-    let cursor: unknown;
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const result = await this.client.request(
-        method,
-        cursor === undefined ? {} : { cursor },
-        { signal: this.signal },
-      );
-      items.push(...listOf(result[member]));
-      cursor = result.nextCursor;
-      if (cursor === undefined) return items;
+    const { items, isCut } = await this.client.list(
+      method,
+      member,
+      MAX_PAGES,
+      { signal: this.signal },
+    );
+    if (isCut) {
+      this.terminal.tell(`Only the first ${MAX_PAGES} pages are shown`);
     }
-    this.terminal.tell(`Only the first ${MAX_PAGES} pages are shown`);
     return items;
   }
 
@@ -75,4 +73,20 @@ export class Lists {
       throw error;
     }
   }
+}
+
+/** Finds an item of a list by its name. @throws {Failure} */
+export function named(
+  target: string,
+  items: readonly Json[],
+  noun: string,
+  option: string,
+): Json {
+  const item = items.find(({ name }) => name === target);
+  if (item) return item;
+  const names = items.map(({ name }) => `${name}`);
+  throw usageFailure(
+    `There is no ${noun} ${target}` +
+      (didYouMean(target, names) || `. See ${option}`),
+  );
 }

@@ -5,8 +5,9 @@
  * @see MCP 2026-07-28, elicitation
  */
 import type { Json, Question } from "../client/mod.ts";
-import { convert, describe, propertiesOf, requiredOf } from "./arguments.ts";
+import { convert } from "./arguments.ts";
 import { Failure } from "./failure.ts";
+import { describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The capabilities that go with these answers. */

@@ -5,6 +5,7 @@
  * @module
  * @see RFC 8252 §7.3
  */
+import { within } from "../../src/clock.ts";
 
 const PAGE = {
   done: "You are signed in. Close this window and go back to the terminal.",
@@ -63,10 +64,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, CLOSE_MILLISECONDS);
-    await Promise.race([this.#server.shutdown(), promise]);
-    clearTimeout(timer);
+    await within(CLOSE_MILLISECONDS, this.#server.shutdown());
   }
 }
 

@@ -5,24 +5,20 @@
  *
  * @module
  */
-export {
-  Client,
-  type ClientOptions,
-  type EncodedRequest,
-  type Json,
-  type ListedTool,
-  type Message,
-  type Question,
-  type RequestOptions,
-  type Revision,
-  type ServerError,
-  type TaskState,
-} from "./client.ts";
-export {
-  type Registration,
-  SignIn,
-  type SignInError,
-  type SignInOptions,
-  type SignInRequest,
-  type Tokens,
-} from "./sign_in.ts";
+export { classText } from "./class_text.ts";
+export { Client, type ListRead } from "./client.ts";
+export type { ClientOptions } from "./connection.ts";
+export type { RequestOptions } from "./exchange.ts";
+export type {
+  EncodedRequest,
+  Json,
+  ListedTool,
+  Message,
+  Question,
+  Revision,
+  ServerError,
+  TaskState,
+} from "./message.ts";
+export type { SignInError } from "./metadata.ts";
+export type { Registration, SignInRequest, Tokens } from "./registration.ts";
+export { SignIn, type SignInOptions } from "./sign_in.ts";

@@ -14,6 +14,7 @@ import { cspSource } from "../../src/pages/respond.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
+import { classText } from "../client/mod.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { PARTS } from "./host_parts.ts";
 import { HOST_OPTIONS } from "./host_view.ts";
@@ -24,7 +25,10 @@ import { runHostPage } from "./run_host_page.ts";
 
 /** Some bundlers wrap functions in a call of __name to keep their names. */
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
-  ${Object.entries(PARTS).map(([name, part]) => `${name}: ${part},`).join("\n")}
+  ${
+  Object.entries(PARTS).map(([name, part]) => `${name}: ${classText(part)},`)
+    .join("\n")
+}
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;

@@ -1,8 +1,9 @@
 /**
- * A check of the doctor.
+ * The checks of the doctor: for every client, and for the directories.
  *
  * @module
  */
+import type { Introduction } from "./conversation.ts";
 import type { Site } from "./site.ts";
 
 /** A check. */
@@ -16,4 +17,17 @@ export interface Check {
    * @throws {Skipped} when there is nothing to check
    */
   run(site: Site): string | Promise<string>;
+}
+
+export type Store = "claude" | "chatgpt";
+
+/** All directories. */
+export const STORES: readonly Store[] = ["claude", "chatgpt"];
+
+export interface StoreCheck {
+  name: string;
+  /** The directories whose reviewers make it. */
+  stores: readonly Store[];
+  /** @throws {Fault} @throws {Skipped} */
+  run(site: Site, meet: () => Promise<Introduction>): Promise<string>;
 }

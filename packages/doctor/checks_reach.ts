@@ -4,9 +4,11 @@
  *
  * @module
  */
+import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
+import { OTHER_ORIGIN } from "./requests.ts";
+import type { Site } from "./site.ts";
 
 /**
  * The headers of RFC 7540 §3.2 that Java's HttpClient sends with its first

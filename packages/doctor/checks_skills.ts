@@ -24,11 +24,8 @@ export async function checkSkills(
   _site: Site,
   meet: () => Promise<Introduction>,
 ): Promise<string> {
-  const { capabilities, skills: list, read } = await meet();
-  const extensions = capabilities.extensions as Json | undefined;
-  if (!extensions || !(EXTENSION in extensions)) {
-    throw new Skipped("this server has none");
-  }
+  const { extensions, skills: list, read } = await meet();
+  if (!(EXTENSION in extensions)) throw new Skipped("this server has none");
   const skills = await list();
   if (skills.length > SKILLS) {
     throw new Fault(
@@ -37,22 +34,17 @@ export async function checkSkills(
     );
   }
   for (const { uri, resources } of skills) {
-    const { contents } = await read(String(uri));
-    const [content] = Array.isArray(contents) ? contents as Json[] : [];
-    if (typeof content?.text !== "string") {
+    const { text } = await read(String(uri));
+    if (typeof text !== "string") {
       throw new Fault(`${uri} is no text`, "Serve it as text/markdown.");
     }
-    checkSize(`${uri}`, bytesOf(content.text), MANUAL_BYTES);
+    checkSize(`${uri}`, new TextEncoder().encode(text).length, MANUAL_BYTES);
     // The files of a skill without a list are not known in advance.
     const files = Array.isArray(resources) ? resources as Json[] : [];
     const bytes = files.reduce((sum, { size }) => sum + Number(size), 0);
     checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);
   }
   return `${skills.length} within what ChatGPT takes`;
-}
-
-function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 function checkSize(what: string, bytes: number, most: number): void {

@@ -4,10 +4,8 @@
  *
  * @module
  */
-import { isObject } from "../../src/json.ts";
-import type { ServerError } from "../client/mod.ts";
+import type { Json, ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Json } from "../client/mod.ts";
 import type { Site } from "./site.ts";
 
 /** The server's description of itself. */
@@ -15,11 +13,12 @@ export interface Introduction {
   /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
-  capabilities: Json;
+  /** The extensions that its capabilities name. */
+  extensions: Json;
   tools: readonly Json[];
   /** True if the first page of the list holds all tools. */
   isOnePage: boolean;
-  /** Reads a resource. */
+  /** Reads the first content of a resource; `{}` if it has none. */
   read(uri: string): Promise<Json>;
   skills(): Promise<readonly Json[]>;
 }
@@ -48,47 +47,35 @@ export async function introduce(
     result = await answered("server/discover", () => client.introduction());
   }
 
-  const ask = (method: string, params: Json) =>
-    answered(method, () => client.request(method, params));
+  const list = (method: string, member: string) =>
+    answered(method, () => client.list(method, member, MAX_PAGES));
 
-  const { items: tools, isOnePage } = await list(ask, "tools/list", "tools");
+  const { items: tools, pages } = await list("tools/list", "tools");
   const about = result._meta as Json | undefined;
   const info = result.serverInfo ??
     about?.["io.modelcontextprotocol/serverInfo"];
   return {
     serverInfo: (info ?? {}) as Json,
     instructions: result.instructions as string | undefined,
-    capabilities: (result.capabilities ?? {}) as Json,
+    extensions: Object(Object(result.capabilities).extensions),
     tools,
-    isOnePage,
-    read: (uri) => ask("resources/read", { uri }),
-    skills: async () => (await list(ask, "skills/list", "skills")).items,
+    isOnePage: pages === 1,
+    async read(uri) {
+      const { contents } = await answered(
+        "resources/read",
+        () => client.request("resources/read", { uri }),
+      );
+      return Object(Array.isArray(contents) ? contents[0] : undefined);
+    },
+    skills: async () => (await list("skills/list", "skills")).items,
   };
 }
 
-/** Reads all items of a list; `isOnePage` if there is one page. */
-async function list(
-  ask: (method: string, params: Json) => Promise<Json>,
-  method: string,
-  member: string,
-): Promise<{ items: Json[]; isOnePage: boolean }> {
-  let items: Json[] = [];
-  let cursor: unknown;
-  let pages = 0;
-  do {
-    const page = await ask(method, cursor === undefined ? {} : { cursor });
-    const some = page[member];
-    items = items.concat(Array.isArray(some) ? some.filter(isObject) : []);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && ++pages < MAX_PAGES);
-  return { items, isOnePage: pages === 0 };
-}
-
 /** @throws {Fault} for a request that is refused */
-async function answered(
+async function answered<T>(
   method: string,
-  ask: () => Promise<Json>,
-): Promise<Json> {
+  ask: () => Promise<T>,
+): Promise<T> {
   try {
     return await ask();
   } catch (error) {

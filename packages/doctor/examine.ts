@@ -3,9 +3,12 @@
  *
  * @module
  */
+import type { Store } from "./check.ts";
+import { METADATA_CHECKS } from "./checks_metadata.ts";
+import { PROVIDER_CHECK } from "./checks_provider.ts";
 import { REACH_CHECKS } from "./checks_reach.ts";
-import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
-import { meeting, type Store, STORE_CHECKS } from "./checks_store.ts";
+import { REGISTRATION_CHECKS } from "./checks_registration.ts";
+import { meeting, STORE_CHECKS } from "./checks_store.ts";
 import { Fault, type Finding, Skipped } from "./finding.ts";
 import { type Receiver, signIn } from "./sign_in.ts";
 import { Site } from "./site.ts";
@@ -20,6 +23,14 @@ export interface ExamineOptions {
   receiver?: Receiver;
 }
 
+/** The requirements of any client, in the order in which it meets them. */
+const CHECKS = [
+  ...REACH_CHECKS,
+  PROVIDER_CHECK,
+  ...METADATA_CHECKS,
+  ...REGISTRATION_CHECKS,
+];
+
 /** Examines the server at a URL. */
 export async function* examine(
   url: string,
@@ -27,7 +38,7 @@ export async function* examine(
 ): AsyncGenerator<Finding> {
   const site = new Site(url, fetcher);
   const told = new Map<Fault, string>();
-  for (const { name, run } of [...REACH_CHECKS, ...SIGN_IN_CHECKS]) {
+  for (const { name, run } of CHECKS) {
     const finding = await examineOne(name, () => run(site), told);
     yield finding;
     // If nothing answers, there is nothing more to check.

@@ -6,7 +6,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { type Store, STORES } from "./checks_store.ts";
+import { type Store, STORES } from "./check.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";

@@ -13,8 +13,9 @@ import { StartError } from "../../src/process/start_error.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
-import { RefusalError, runCommand, USAGE, UsageError } from "./command.ts";
+import { RefusalError, USAGE, UsageError } from "./command_line.ts";
 import { openRegister } from "./register.ts";
+import { runCommand } from "./run_command.ts";
 
 /** Gives the path of a server's database. @throws {RefusalError} */
 async function databasePath(): Promise<string> {

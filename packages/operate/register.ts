@@ -68,7 +68,6 @@ export function openRegister(database: Database, log: Logger) {
 
   return {
     list: people.list,
-    connections: (subject: string) => grants.listOfSubject(subject),
     blocks,
     endPerson: end.ofSubject,
 

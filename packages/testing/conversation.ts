@@ -6,6 +6,12 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/capabilities.ts";
+import { parseNotYet } from "../../src/mcp/exchange/task_words.ts";
+import {
+  TASK_CANCEL,
+  TASK_STATUS,
+} from "../../src/mcp/catalogue/task_tools.ts";
+import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
@@ -52,6 +58,7 @@ export class Conversation {
   readonly client: Client;
   readonly #upstream?: TestUpstream;
   #begun = Promise.withResolvers<void>();
+  #isHandedOver = false;
 
   /** @param what the name of the request's target, for errors: `choose` */
   constructor(
@@ -84,7 +91,9 @@ export class Conversation {
         this.script.answer(method, params, key),
       onNotification: (method, params) => this.#notice(method, params),
       // The tool runs again from its beginning, and repeats these messages.
-      onRound: () => this.progress.length = this.logs.length = 0,
+      onRound: () => {
+        if (!this.#isHandedOver) this.progress.length = this.logs.length = 0;
+      },
     });
   }
 
@@ -100,6 +109,28 @@ export class Conversation {
     { signal }: Pick<RequestOptions, "signal"> = this.options,
   ): Promise<JsonObject> {
     return this.attempt(() => this.client.begin(method, params, { signal }));
+  }
+
+  /**
+   * Gives the result of a call that was handed over in words, which it asks for
+   * as a model does; any other answer as it is.
+   */
+  async resultOf(answer: JsonObject): Promise<JsonObject> {
+    const taskId = taskNamedIn(answer);
+    if (taskId === undefined) return answer;
+    this.#isHandedOver = true;
+    const call = (name: string, options = this.options) =>
+      this.run("tools/call", { name, arguments: { taskId } }, options);
+    try {
+      do {
+        answer = await call(TASK_STATUS);
+      } while (taskNamedIn(answer) !== undefined);
+      return answer;
+    } catch (error) {
+      // No one will answer a question that the task may still wait for.
+      await call(TASK_CANCEL, {});
+      throw error;
+    }
   }
 
   /** Lets durable work that is taken over wait for {@linkcode begin}. */
@@ -162,4 +193,8 @@ export class Conversation {
 
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "response" in error;
+}
+
+function taskNamedIn(answer: JsonObject): string | undefined {
+  return parseNotYet(answer as unknown as CallToolResult);
 }

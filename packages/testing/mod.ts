@@ -45,9 +45,9 @@ export type {
   ListedTool,
   PromptResult,
   ReadResult,
-  TestClient,
   TestView,
-} from "./test_client.ts";
+} from "./received.ts";
+export type { TestClient } from "./test_client.ts";
 export type { TestCaller } from "./test_gate.ts";
 export type {
   LogMessage,

@@ -3,106 +3,44 @@
  *
  * @module
  */
-import type {
-  Prompt as ListedPrompt,
-  Resource as ListedResource,
-  ResourceTemplateType as ListedResourceTemplate,
-  Tool as ListedTool,
-} from "@modelcontextprotocol/server";
-import type { Prompt, PromptMessage } from "../../src/authoring/prompt.ts";
+import type { Prompt } from "../../src/authoring/prompt.ts";
 import type {
   Resource,
   ResourceContents,
 } from "../../src/authoring/resource.ts";
-import type { Frontmatter } from "../../src/authoring/skill.ts";
-import type { CallToolResult, Tool } from "../../src/authoring/tool.ts";
+import type { Tool } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { TestCaller } from "./test_gate.ts";
 import type { RequestOptions } from "./request_options.ts";
 import { Conversation, type Target } from "./conversation.ts";
-import { TestResult } from "./test_result.ts";
+import type {
+  CallArguments,
+  Listed,
+  ListedSkill,
+  ListedTool,
+  PromptResult,
+  ReadResult,
+  TestView,
+} from "./received.ts";
+import { TestResult, textOf } from "./test_result.ts";
 import {
   openSubscription,
   type TestSubscription,
 } from "./test_subscription.ts";
 import { TestTask } from "./test_task.ts";
 
-export type {
-  ListedPrompt,
-  ListedResource,
-  ListedResourceTemplate,
-  ListedTool,
-};
-
-/** A tool's input and the options; the input may be left out if it may be empty. */
-export type CallArguments<I> = Record<never, never> extends I
-  ? [input?: I, options?: RequestOptions]
-  : [input: I, options?: RequestOptions];
-
-/** Everything a client can see, page after page. */
-export interface Listed {
-  /** `tools/list` */
-  tools: ListedTool[];
-  /** `resources/list`: those with one address. */
-  resources: ListedResource[];
-  /** `resources/templates/list` */
-  resourceTemplates: ListedResourceTemplate[];
-  /** `prompts/list` */
-  prompts: ListedPrompt[];
-}
-
-/** A resource that was read. */
-export interface ReadResult {
-  /** The contents as the wire has them. */
-  contents: ResourceContents[];
-  /** The text of every content, a line each. */
-  text: string;
-}
-
-/** The page that a client shows for a tool. */
-export interface TestView {
-  /** The view's address, which changes with its content. */
-  uri: string;
-  /** The document, the script that speaks with the client within it. */
-  html: string;
-  /** The metadata for the client: `ui`, and ChatGPT's names for the same. */
-  meta: Readonly<Record<string, unknown>>;
-}
-
-/** A skill as clients list it. */
-export interface ListedSkill {
-  /** The address of its `SKILL.md`. */
-  uri: string;
-  /** The front matter of `SKILL.md`. */
-  frontmatter: Frontmatter & { name: string; description: string };
-  /** Its files, with SHA-256 as `sha256:` and hexadecimal, and sizes in bytes. */
-  resources: { uri: string; digest: string; size: number }[];
-}
-
-/** A prompt that was filled in. */
-export interface PromptResult {
-  /** The prompt's description. */
-  description?: string;
-  /** The messages as the wire has them. */
-  messages: PromptMessage[];
-  /** The text of every message, a line each. */
-  text: string;
-}
-
 /** A client, as one caller. Every method rejects with the server's refusal. */
 export class TestClient {
-  readonly #target: Target;
-  readonly #caller: TestCaller;
-
   /** Made by a test server's `as`. */
-  constructor(target: Target, caller: TestCaller) {
-    this.#target = target;
-    this.#caller = caller;
-  }
+  constructor(
+    protected readonly target: Target,
+    private readonly caller: TestCaller,
+  ) {}
 
   /**
    * Calls a tool and waits for its answer; if it becomes a task, for the end of
-   * the task. Typed if given the tool itself, untyped if given its name.
+   * the task, also where the server tells of the task in words. Typed if given
+   * the tool itself, untyped if given its name.
    *
    * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
@@ -117,7 +55,7 @@ export class TestClient {
       request.begin();
       return await new TestTask<O>(`${result.taskId}`, request).result();
     }
-    return new TestResult(result as unknown as CallToolResult, request);
+    return new TestResult(await request.resultOf(result), request);
   }
 
   /**
@@ -130,7 +68,7 @@ export class TestClient {
     ...more: CallArguments<I>
   ): Promise<TestTask<O>> {
     const [, options] = more;
-    const revision = options?.revision ?? this.#target.revision;
+    const revision = options?.revision ?? this.target.revision;
     const why = `${nameOf(tool)} cannot become a task: `;
     if (revision !== "2026-07-28") {
       throw new Error(`${why}${revision} has none. Use another revision.`);
@@ -146,9 +84,8 @@ export class TestClient {
   /** Reads a resource. */
   async read(uri: string, options?: RequestOptions): Promise<ReadResult> {
     const request = this.#request(uri, options);
-    const { contents } = await request.run("resources/read", { uri }) as {
-      contents: ResourceContents[];
-    };
+    const result = await request.run("resources/read", { uri });
+    const contents = result.contents as ResourceContents[];
     const text = contents.flatMap(({ text }) => text ?? []).join("\n");
     return { contents, text };
   }
@@ -160,10 +97,7 @@ export class TestClient {
    *
    * @throws {Error} when the tool is not listed, or has no view
    */
-  async view(
-    tool: string | Tool,
-    options?: RequestOptions,
-  ): Promise<TestView> {
+  async view(tool: string | Tool, options?: RequestOptions): Promise<TestView> {
     const name = nameOf(tool);
     const tools = await this.#list<ListedTool>("tools", "tools/list", options);
     const listed = tools.find((it) => it.name === name);
@@ -190,13 +124,11 @@ export class TestClient {
       name,
       arguments: args,
     }) as Pick<PromptResult, "messages" | "description">;
-    const text = messages.flatMap(({ content }) =>
-      content.type === "text" ? [content.text] : []
-    ).join("\n");
+    const text = textOf(messages.map(({ content }) => content));
     return {
-      ...(description !== undefined && { description }),
       messages,
       text,
+      ...(description !== undefined && { description }),
     };
   }
 
@@ -237,7 +169,7 @@ export class TestClient {
    */
   async list(options?: RequestOptions): Promise<Listed> {
     const tools = await this.#list<ListedTool>("tools", "tools/list", options);
-    const { taskTools } = this.#target.catalogue;
+    const { taskTools } = this.target.catalogue;
     return {
       tools: tools.filter(({ name }) => !taskTools.has(name)),
       resources: await this.#list("resources", "resources/list", options),
@@ -278,12 +210,12 @@ export class TestClient {
 
   /** Requests anything of the server as this caller, such as an own route. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = new Headers(this.#target.gate.admit(this.#caller));
+    const headers = new Headers(this.target.gate.admit(this.caller));
     for (const [name, value] of new Headers(init.headers)) {
       headers.set(name, value);
     }
-    const url = this.#target.mcpUrl.replace(/\/mcp$/, path);
-    return await this.#target.send(new Request(url, { ...init, headers }));
+    const url = this.target.mcpUrl.replace(/\/mcp$/, path);
+    return await this.target.send(new Request(url, { ...init, headers }));
   }
 
   async #call(
@@ -292,8 +224,8 @@ export class TestClient {
   ): Promise<[Conversation, JsonObject]> {
     const name = nameOf(tool);
     const request = this.#request(name, options);
-    const params = { name, arguments: input };
-    return [request, await request.run("tools/call", params)];
+    const args = { name, arguments: input };
+    return [request, await request.run("tools/call", args)];
   }
 
   async #list<T>(
@@ -301,21 +233,15 @@ export class TestClient {
     method: string,
     options?: RequestOptions,
   ): Promise<T[]> {
-    const items: T[] = [];
-    let cursor: unknown;
-    do {
-      const page = await this.#request(method, options).run(
-        method,
-        cursor === undefined ? {} : { cursor },
-      );
-      items.push(...page[member] as T[]);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return items;
+    const request = this.#request(method, options);
+    const { items } = await request.attempt(() =>
+      request.client.list(method, member, Infinity, options)
+    );
+    return items as T[];
   }
 
   #request(what: string, options?: RequestOptions): Conversation {
-    return new Conversation(this.#target, what, this.#caller, options);
+    return new Conversation(this.target, what, this.caller, options);
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { CallToolResult, ContentBlock } from "../../src/authoring/tool.ts";
+import type { JsonObject } from "../../src/json.ts";
 import { LACKS_UPSTREAM } from "../../src/mcp/work/resumed_call.ts";
 import type { AskedQuestion } from "./answers.ts";
 import type { LogMessage, Progress } from "./request_options.ts";
@@ -31,12 +32,12 @@ export class TestResult<O = unknown> {
 
   /** Made by a test client's `call`. */
   constructor(
-    result: CallToolResult,
+    result: JsonObject,
     { what, target, progress, logs, script }: Conversation,
   ) {
-    this.raw = result;
-    this.content = result.content ?? [];
-    this.isError = result.isError ?? false;
+    this.raw = result as unknown as CallToolResult;
+    this.content = this.raw.content ?? [];
+    this.isError = this.raw.isError ?? false;
     this.progress = progress;
     this.logs = logs;
     this.questions = script.asked;
@@ -56,9 +57,7 @@ export class TestResult<O = unknown> {
 
   /** The text of every block, a line each. */
   get text(): string {
-    return this.content.flatMap((block) =>
-      block.type === "text" ? [block.text] : []
-    ).join("\n");
+    return textOf(this.content);
   }
 
   /**
@@ -79,4 +78,10 @@ export class TestResult<O = unknown> {
     if (this.#hasOutput) return JSON.parse(this.text);
     throw new Error(`${this.#what} declares no output. Look at text.`);
   }
+}
+
+/** The text of every block that has one, a line each. */
+export function textOf(content: readonly ContentBlock[]): string {
+  return content.flatMap((block) => block.type === "text" ? [block.text] : [])
+    .join("\n");
 }

@@ -31,12 +31,10 @@ export interface TestServerOptions<
  */
 export class TestServer extends TestClient implements AsyncDisposable {
   readonly #cluster: TestCluster;
-  readonly #target: Target;
   readonly #kv?: Disposable;
 
   private constructor(cluster: TestCluster, target: Target, kv?: Disposable) {
     super(target, {});
-    this.#target = target;
     this.#cluster = cluster;
     this.#kv = kv;
   }
@@ -94,7 +92,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /** Makes a client of another caller. */
   as(caller: TestCaller): TestClient {
-    return new TestClient(this.#target, caller);
+    return new TestClient(this.target, caller);
   }
 
   /**
@@ -106,7 +104,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     upstream?: ProviderApi,
   ): Record<string, string> {
     const api = upstream && new TestUpstream(upstream);
-    return this.#target.gate.admit(caller, api);
+    return this.target.gate.admit(caller, api);
   }
 
   /** Answers a request from a socket. */

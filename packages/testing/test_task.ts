@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { CallToolResult } from "../../src/authoring/tool.ts";
 import type { Conversation } from "./conversation.ts";
 import type { CrashPoint } from "./crash_point.ts";
 import { TestResult } from "./test_result.ts";
@@ -109,7 +108,7 @@ export class TestTask<O = unknown> {
       const result = await request.attempt(() =>
         client.follow({ taskId }, { signal })
       );
-      return new TestResult(result as unknown as CallToolResult, request);
+      return new TestResult(result, request);
     } catch (error) {
       // No one will answer a question that the task may still wait for.
       await this.cancel();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { convert, describe, parseArguments, parseWhole } from "../arguments.ts";
+import { convert, parseArguments, parseWhole } from "../arguments.ts";
+import { describe } from "../schema.ts";
 import { Exit } from "../failure.ts";
 
 const SCHEMA = {

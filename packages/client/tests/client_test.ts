@@ -5,7 +5,12 @@ import { resource } from "../../../src/authoring/resource.ts";
 import { BASE_URL, startServer } from "../../../tests/kit/server.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
-import { Client, type ClientOptions, type TaskState } from "../client.ts";
+import {
+  classText,
+  Client,
+  type ClientOptions,
+  type TaskState,
+} from "../mod.ts";
 
 const where = z.object({
   region: z.string().meta({ "x-mcp-header": "Region" }),
@@ -476,3 +481,39 @@ Deno.test("Client cancels the task that its request became", () =>
     const { status } = await client.begin("tasks/get", { taskId });
     assert.equal(status, "cancelled");
   }));
+
+Deno.test("classText() prints a class that works alone, with those that it extends", async () => {
+  const OtherClient: typeof Client = new Function(
+    `return ${classText(Client)}`,
+  )();
+  assert.notEqual(OtherClient, Client);
+  const client = new OtherClient({
+    url: "http://localhost/mcp",
+    fetch: async (request) => {
+      const { id, method } = await request.json();
+      return Response.json({ jsonrpc: "2.0", id, result: { method } });
+    },
+  });
+  assert.deepEqual(await client.request("ping"), { method: "ping" });
+});
+
+Deno.test("list() reads page after page, up to a bound", async () => {
+  const client = new Client({
+    url: "http://localhost/mcp",
+    fetch: async (request) => {
+      const { id, params: { cursor = 0 } } = await request.json();
+      const page = { tools: [{ name: `t${cursor}` }, "no tool"] };
+      const nextCursor = cursor < 3 ? cursor + 1 : undefined;
+      return Response.json({
+        jsonrpc: "2.0",
+        id,
+        result: { ...page, nextCursor },
+      });
+    },
+  });
+  const { items, ...all } = await client.list("tools/list", "tools");
+  assert.deepEqual(items.map(({ name }) => name), ["t0", "t1", "t2", "t3"]);
+  assert.deepEqual(all, { pages: 4, isCut: false });
+  const some = await client.list("tools/list", "tools", 2);
+  assert.deepEqual([some.items.length, some.pages, some.isCut], [2, 2, true]);
+});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SignIn, type SignInOptions } from "../sign_in.ts";
+import { SignIn, type SignInOptions } from "../mod.ts";
 
 const ORIGIN = "https://tools.example.com";
 const RESOURCE = "/.well-known/oauth-protected-resource/mcp";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import { STORES } from "../checks_store.ts";
+import { STORES } from "../check.ts";
 import { examine, type ExamineOptions } from "../examine.ts";
 import { type Finding, printFinding } from "../finding.ts";
 import { createServer } from "../../../src/server.ts";

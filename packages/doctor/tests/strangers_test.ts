@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { examine } from "../examine.ts";
-import { STORES } from "../checks_store.ts";
+import { STORES } from "../check.ts";
 import { type Finding, printFinding, printReport } from "../finding.ts";
 
 /** A server that is not of this project, as `fetch`. */

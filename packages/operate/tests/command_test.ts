@@ -12,8 +12,9 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../../../tests/kit/sign_in.ts";
-import { RefusalError, runCommand, UsageError } from "../command.ts";
+import { RefusalError, UsageError } from "../command_line.ts";
 import { openRegister } from "../register.ts";
+import { runCommand } from "../run_command.ts";
 
 /** A command line on a database, with what it told the log. */
 function operator(kv: Deno.Kv) {

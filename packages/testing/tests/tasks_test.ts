@@ -1,8 +1,11 @@
 /** The test kit's tasks. */
 import assert from "node:assert/strict";
-import { type Progress, testServer } from "../mod.ts";
+import { type Progress, type RequestOptions, testServer } from "../mod.ts";
+import type { Context } from "../../../src/authoring/context.ts";
 import { build, everything, greet, wait } from "./tools.ts";
-import { type Tool, tool } from "../../../src/mod.ts";
+import { type Tool, tool, z } from "../../../src/mod.ts";
+import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { until } from "../../../tests/kit/wait.ts";
 
 const forever: Tool = { ...wait, name: "forever", task: "optional" };
 
@@ -107,4 +110,101 @@ Deno.test("startTask() tells why there is no task", async () => {
     strict.call(build, { n: 1 }, { revision: "2025-11-25" }),
     { code: -32602, message: /^build was refused/ },
   );
+});
+
+/** The clients to which a call is handed over, with tasks and without. */
+const CLIENTS: readonly RequestOptions[] = [
+  { revision: "2026-07-28" },
+  { revision: "2026-07-28", capabilities: { elicitation: { form: {} } } },
+  { revision: "2025-11-25" },
+];
+
+/** A tool whose calls are handed over, and a server with it. */
+async function handingOver(act: (context: Context) => Promise<number>) {
+  const kv = memoryKv();
+  const slow = tool({
+    name: "slow",
+    output: z.object({ n: z.number() }),
+    handOver: 0.001,
+    async run(_input, context) {
+      await context.progress(1, 2, "half");
+      const isHandedOver = async () =>
+        (await Array.fromAsync(kv.list({ prefix: ["task"] }))).length > 0;
+      await until(isHandedOver);
+      return { n: await act(context as unknown as Context) };
+    },
+  });
+  const server = await testServer({ tools: [slow], kv });
+  return { server, slow, kv };
+}
+
+for (const options of CLIENTS) {
+  const { revision, capabilities = "all" } = options;
+  const name = `${revision} ${JSON.stringify(capabilities)}`;
+
+  Deno.test(`call() follows a call that was handed over, in ${name}`, async () => {
+    const { server, slow } = await handingOver(async ({ ask }) => {
+      const { action } = await ask({
+        message: "Sure?",
+        schema: z.object({ sure: z.boolean() }),
+      });
+      return action === "accept" ? 42 : 0;
+    });
+    await using _server = server;
+    const { structured, questions, isError, progress } = await server.call(
+      slow,
+      {},
+      { ...options, answers: [{ action: "accept", content: { sure: true } }] },
+    );
+    assert.deepEqual([structured, isError], [{ n: 42 }, false]);
+    assert.equal(questions[0].message, "Sure?");
+    assert.deepEqual(progress, [{ progress: 1, total: 2, message: "half" }]);
+  });
+
+  Deno.test(`call() tells how a call that was handed over failed, in ${name}`, async () => {
+    const { server, slow } = await handingOver(() =>
+      Promise.reject(new RangeError("n is below zero"))
+    );
+    await using _server = server;
+    await assert.rejects(
+      server.call(slow, {}, options),
+      /slow threw RangeError: n is below zero/,
+    );
+  });
+
+  Deno.test(`call() ends the work that was handed over with a question that no one answers, in ${name}`, async () => {
+    const ended = Promise.withResolvers<unknown>();
+    const { server, slow } = await handingOver(async ({ ask, signal }) => {
+      signal.addEventListener("abort", () => ended.resolve(signal.reason));
+      await ask({ message: "Who?", schema: z.object({ name: z.string() }) });
+      return 0;
+    });
+    await using _server = server;
+    await assert.rejects(
+      server.call(slow, {}, options),
+      /slow asked a question that the test does not answer.*[^]*Who\?/,
+    );
+    await ended.promise;
+  });
+}
+
+Deno.test("signal ends a call that was handed over, in words too", async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const abort = new AbortController();
+  const reason = new Error("enough");
+  const { server, slow } = await handingOver(async ({ signal }) => {
+    signal.addEventListener("abort", () => ended.resolve(signal.reason));
+    abort.abort(reason);
+    await ended.promise;
+    return 0;
+  });
+  await using _server = server;
+  await assert.rejects(
+    server.call(slow, {}, {
+      revision: "2025-11-25",
+      signal: abort.signal,
+    }),
+    reason,
+  );
+  await ended.promise;
 });

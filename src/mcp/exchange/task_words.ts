@@ -42,6 +42,21 @@ export function stillWorking(task: Task): CallToolResult {
   );
 }
 
+const NOT_YET = new RegExp(
+  `\\bcall ${TASK_STATUS} (?:for the result, or ${TASK_CANCEL} to end it,|again)` +
+    ' with {"taskId":"([\\w-]+)"}(?: for its result)?\\.$',
+  "i",
+);
+
+/**
+ * Reads the task's ID in an answer that is not the result yet, as a model does:
+ * one of {@linkcode handedOver} or {@linkcode stillWorking}.
+ */
+export function parseNotYet({ content }: CallToolResult): string | undefined {
+  const text = content[0]?.type === "text" ? content[0].text : "";
+  return NOT_YET.exec(text)?.[1];
+}
+
 /** Makes the answer about a task that is none of the caller's. */
 export function unknownTask(): CallToolResult {
   return errorResult(

@@ -3,9 +3,13 @@ import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { canAsk } from "../../../src/mcp/work/task_relay.ts";
 import {
   handedOver,
+  parseNotYet,
   resultOfTask,
   stateOf,
+  stillWorking,
+  unknownTask,
 } from "../../../src/mcp/exchange/task_words.ts";
+import { resultOf } from "../../../src/mcp/wire/tool_result.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
 const TASK: Task = {
@@ -54,6 +58,15 @@ Deno.test("handedOver() is an error only where clients want structured content",
     const { text } = content[0] as { text: string };
     assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
     assert.equal(text.startsWith("Nothing has failed. "), output !== undefined);
+    assert.equal(parseNotYet({ content }), "t");
+  }
+});
+
+Deno.test("parseNotYet() knows no other answer than that of a task that goes on", () => {
+  const { content } = stillWorking({ ...TASK, statusMessage: "3 of 9" });
+  assert.equal(parseNotYet({ content }), "t");
+  for (const others of [[], unknownTask().content, resultOf("t").content]) {
+    assert.equal(parseNotYet({ content: others }), undefined);
   }
 });
 

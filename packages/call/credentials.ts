@@ -1,0 +1,193 @@
+/**
+ * The credentials of the person at the terminal for one server: the kept
+ * sign-in, which is refreshed, or a new one by their browser.
+ *
+ * @module
+ */
+import { SignIn, type SignInError, type Tokens } from "../client/mod.ts";
+import type { Challenge } from "./challenge.ts";
+import { Exit, Failure } from "./failure.ts";
+import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
+import { listen } from "./receiver.ts";
+
+/** The server that they are for, and the ways to get them. */
+export interface CredentialsOptions {
+  /** The address of `/mcp`. */
+  url: string;
+  clientId?: string;
+  scope?: string;
+  /** The kept sign-in; undefined if there is nowhere to keep it. */
+  file?: KeptSignInFile;
+  /** Shows the address of a sign-in to the person. */
+  show(url: string): void;
+  /** Ends the wait for the person. */
+  signal: AbortSignal;
+}
+
+/** The time within which a person signs in. */
+const PERSON_MILLISECONDS = 5 * 60_000;
+
+const METADATA_MILLISECONDS = 30_000;
+
+/** A token that ends so soon is exchanged before it is used. */
+const SOON_MILLISECONDS = 30_000;
+
+const NOTHING = Promise.resolve(undefined);
+
+/** The credentials of a person at one server. */
+export class Credentials {
+  readonly #options: CredentialsOptions;
+  #kept?: Promise<KeptSignIn | undefined>;
+  /** True once the server has shown that it knows the registered client. */
+  #isClientKnown = false;
+
+  constructor(options: CredentialsOptions) {
+    this.#options = options;
+  }
+
+  /** Gives the access token to use, which will last a while. */
+  async current(): Promise<string | undefined> {
+    const { file } = this.#options;
+    const kept = await (this.#kept ??= file?.read() ?? NOTHING);
+    const { expiresMilliseconds = Infinity, accessToken } = kept?.tokens ?? {};
+    if (!accessToken || Date.now() + SOON_MILLISECONDS < expiresMilliseconds) {
+      return accessToken;
+    }
+    await this.refresh(accessToken);
+    return (await this.#kept)?.tokens.accessToken;
+  }
+
+  /**
+   * Exchanges the refresh token, unless another process has done so; false if
+   * there is no good one.
+   */
+  async refresh(stale: string): Promise<boolean> {
+    let isGood = false;
+    const change = async (kept: KeptSignIn | undefined) => {
+      if (!kept) return kept;
+      const { registration, tokens } = kept;
+      if (tokens.accessToken !== stale) {
+        isGood = true;
+        return kept;
+      }
+      if (tokens.refreshToken === undefined) return kept;
+      try {
+        const fresh = await SignIn.refresh(
+          registration,
+          tokens.refreshToken,
+          this.#quickFetch,
+        );
+        isGood = true;
+        return { ...kept, tokens: { ...tokens, ...fresh } };
+      } catch (error) {
+        const { error: code } = error as SignInError;
+        // The server has forgotten the client: it registers anew.
+        if (code === "invalid_client") return undefined;
+        if (code !== "invalid_grant") throw error;
+        this.#isClientKnown = true;
+        return withoutRefreshToken(kept);
+      }
+    };
+    const kept = await this.#options.file?.change(change);
+    this.#kept = Promise.resolve(kept);
+    return isGood;
+  }
+
+  /** Signs in as a challenge wants it. @throws {Failure} */
+  async signIn(challenge: Challenge): Promise<void> {
+    try {
+      await this.#signIn(challenge);
+    } catch (cause) {
+      const { message, status } = cause as SignInError;
+      const hint = status === 404 ? ". If it has no sign-in, give --token" : "";
+      throw new Failure(
+        `Signing in at ${this.#options.url} failed: ${message}${hint}`,
+        Exit.access,
+        { cause },
+      );
+    }
+  }
+
+  async #signIn({ isStepUp, scope, metadataUrl }: Challenge): Promise<void> {
+    const { url, clientId, file, show, signal } = this.#options;
+    const kept = await this.#kept;
+    const registration = kept?.registration;
+    await using receiver = listen(registration?.redirectUri);
+    const { redirectUri } = receiver;
+    // An unknown client is not told so, and its person sees an error page.
+    const isKnown = registration?.redirectUri === redirectUri &&
+      (isStepUp || this.#isClientKnown);
+    const asked = new Set(
+      [
+        this.#options.scope ?? scope ?? "",
+        scope ?? "",
+        isStepUp ? kept?.tokens.scope ?? "" : "",
+      ].join(" ").split(" ").filter(Boolean),
+    );
+    const request = await SignIn.begin({
+      url,
+      metadataUrl,
+      redirectUri,
+      clientName: "Tool Server command line",
+      registered: clientId !== undefined
+        ? { clientId }
+        : isKnown
+        ? registration
+        : undefined,
+      ...(asked.size > 0 && { scope: [...asked].join(" ") }),
+      isLasting: true,
+      fetch: this.#quickFetch,
+    });
+    show(request.url);
+    const tooLate = AbortSignal.timeout(PERSON_MILLISECONDS);
+    const response = await receiver.response(
+      request.state,
+      AbortSignal.any([signal, tooLate]),
+    );
+    const tokens: Tokens = await SignIn.finish(
+      request,
+      response,
+      this.#quickFetch,
+    );
+    const { state: _, codeVerifier: __, url: ___, ...rest } = request;
+    const fresh: KeptSignIn = {
+      url,
+      registration: rest,
+      tokens: { scope: [...asked].join(" "), ...tokens },
+    };
+    this.#kept = Promise.resolve(fresh);
+    await file?.change(() => Promise.resolve(fresh));
+  }
+
+  /** Forgets the sign-in, and revokes its tokens at the server. */
+  async revoke(): Promise<boolean> {
+    let old: KeptSignIn | undefined;
+    await this.#options.file?.change((kept) => {
+      old = kept;
+      return Promise.resolve(undefined);
+    });
+    if (!old) return false;
+    const { registration, tokens } = old;
+    await SignIn.revoke(
+      registration,
+      tokens.refreshToken ?? tokens.accessToken,
+      this.#quickFetch,
+    );
+    return true;
+  }
+
+  /** Fetches as `fetch` does, in no more than half a minute. */
+  readonly #quickFetch: typeof fetch = (input, init) =>
+    fetch(input, {
+      ...init,
+      signal: AbortSignal.any([
+        this.#options.signal,
+        AbortSignal.timeout(METADATA_MILLISECONDS),
+      ]),
+    });
+}
+
+function withoutRefreshToken(kept: KeptSignIn): KeptSignIn {
+  const { refreshToken: _, ...tokens } = kept.tokens;
+  return { ...kept, tokens };
+}

@@ -1,0 +1,165 @@
+/**
+ * The way to a server: requests that are posted, and the messages of answers.
+ *
+ * @module
+ * @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP
+ */
+import type {
+  EncodedRequest,
+  Json,
+  ListedTool,
+  Message,
+  Question,
+  Revision,
+  ServerError,
+  TaskState,
+} from "./message.ts";
+
+/** The server's address, and the callbacks and abilities of the client. */
+export interface ClientOptions {
+  /** The address of `/mcp`. */
+  url: string;
+  revision?: Revision;
+  /** The ID of a session that is open already; one is opened by default. */
+  sessionId?: string;
+  /** Sends a request; the global `fetch` by default. */
+  fetch?: (request: Request) => Response | Promise<Response>;
+  /** Headers of every request, such as `authorization`. */
+  headers?: () => Record<string, string>;
+  clientInfo?: { name: string; version: string };
+  capabilities?: Json;
+  /**
+   * The least severe log messages that the server should send; none by default.
+   */
+  logLevel?: string;
+  /** The tools as listed: some require arguments to be repeated in headers. */
+  tools?: readonly ListedTool[];
+  /** Answers a question. Without it a question is an error. */
+  onQuestion?: (question: Question) => Json | Promise<Json>;
+  /**
+   * Called with `notifications/progress`, `notifications/message` and the like.
+   */
+  onNotification?: (method: string, params: Json) => void;
+  /** Called with the state of the task that a request became. */
+  onTask?: (task: TaskState) => void;
+  /** Called before a request begins again with the answers of one round. */
+  onRound?: () => void;
+}
+
+/** The connection of a client. */
+export class Connection {
+  /** The ID of the request that a response is for. */
+  readonly #answered = new WeakMap<Response, unknown>();
+
+  constructor(protected readonly options: ClientOptions) {}
+
+  /**
+   * Reads the result at the end of an answer; earlier messages are passed on.
+   *
+   * @throws {ServerError}
+   */
+  async read(
+    response: Response,
+    onQuestion?: (question: Message) => Promise<void>,
+  ): Promise<Json> {
+    const asked = this.#answered.get(response);
+    for await (const message of this.messages(response)) {
+      const { id, method, params = {}, result, error } = message;
+      // An error may be about a message whose ID was not understood.
+      const isAnswer = result || error && id != null;
+      if (isAnswer && asked !== undefined && id !== asked) {
+        throw new Error(`The answer is for another request: ${id}`);
+      }
+      if (error) throw this.failure(error, response);
+      if (result) return result;
+      if (id !== undefined) await onQuestion?.(message);
+      else if (method) this.options.onNotification?.(method, params);
+    }
+    throw Connection.#unanswered(response, "ended without a result");
+  }
+
+  /**
+   * Yields the messages of an answer: one if it is JSON, or all those of its
+   * stream.
+   *
+   * @throws {Error} for another text, and for a message of over 64 Mi characters
+   */
+  async *messages(response: Response): AsyncGenerator<Message> {
+    const type = response.headers.get("content-type") ?? "";
+    const isStream = type.startsWith("text/event-stream");
+    if (!response.body) return;
+    const reader = response.body.pipeThrough(new TextDecoderStream())
+      .getReader();
+    let text = "";
+    try {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        // The end of an event may have begun in an earlier part.
+        let from = Math.max(0, text.length - 3);
+        text += value;
+        if (text.length > Connection.#MOST_CHARACTERS) {
+          throw Connection.#unanswered(response, "is too long");
+        }
+        while (isStream) {
+          const end = /\r?\n\r?\n/g;
+          end.lastIndex = from;
+          const found = end.exec(text);
+          if (!found) break;
+          const data = text.slice(0, found.index).split(/\r?\n/)
+            .flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
+            .join("\n");
+          text = text.slice(end.lastIndex);
+          from = 0;
+          if (data) yield Connection.#parse(data, response);
+        }
+      }
+      if (!isStream && text !== "") yield Connection.#parse(text, response);
+    } finally {
+      await reader.cancel().catch(() => {});
+    }
+  }
+
+  /** @throws {Error} for a text that is no message */
+  static #parse(text: string, response: Response): Message {
+    try {
+      const message = JSON.parse(text);
+      // A refusal of OAuth has an error too, which is no object.
+      if (typeof (message.error ?? message) === "object") return message;
+    } catch {
+      // Reported below, like any other text that is no message.
+    }
+    throw Connection.#unanswered(response, "is no JSON-RPC message");
+  }
+
+  /** Makes the error for an answer without a message. */
+  static #unanswered({ status, headers }: Response, what: string): Error {
+    const words = `${status} ${headers.get("content-type") ?? ""}`.trim();
+    const error = new Error(`The answer ${what}: ${words}`);
+    return Object.assign(error, { status });
+  }
+
+  /** Makes an exception of a server's error. */
+  failure(
+    { code, message, data }: NonNullable<Message["error"]>,
+    response: Response,
+  ): ServerError {
+    return Object.assign(new Error(message), { code, data, response });
+  }
+
+  protected async send(
+    request: EncodedRequest,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const response = await this.fetch({ method: "POST", ...request, signal });
+    this.#answered.set(response, JSON.parse(request.body).id);
+    return response;
+  }
+
+  protected async fetch(init: RequestInit): Promise<Response> {
+    const { url, fetch = globalThis.fetch } = this.options;
+    return await fetch(new Request(url, init));
+  }
+
+  static readonly #MOST_CHARACTERS = 64 * 2 ** 20;
+}

@@ -1,0 +1,113 @@
+/**
+ * Requests to a server with the questions that they raise, in rounds or on the
+ * request's own stream.
+ *
+ * @module
+ * @see MCP 2025-11-25 and 2026-07-28, elicitation
+ */
+import type { Json, Question } from "./message.ts";
+import { Session } from "./session.ts";
+
+export interface RequestOptions {
+  /** Cancels the request in the way of its protocol revision. */
+  signal?: AbortSignal;
+}
+
+/** A session whose requests are answered, and their questions too. */
+export class Exchange extends Session {
+  /**
+   * Sends a request and answers its questions; the result may be a task.
+   *
+   * @throws {ServerError}
+   */
+  async begin(
+    method: string,
+    params: Json = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Json> {
+    signal?.throwIfAborted();
+    try {
+      return this.revision === "2026-07-28"
+        ? await this.#requestInRounds(method, params, signal)
+        : await this.#requestInSession(method, params, signal);
+    } catch (error) {
+      // A stream that was cut by the signal is not an error of its own.
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async #requestInRounds(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Json> {
+    let more: Json = {};
+    for (let round = 0; round <= Exchange.#MOST_ROUNDS; round++) {
+      const response = await this.post(method, { ...params, ...more }, signal);
+      const result = await this.read(response);
+      if (result.resultType !== "input_required") return result;
+      this.options.onRound?.();
+      const { inputRequests, requestState } = result;
+      const inputResponses = await this.answerAll(inputRequests as Json);
+      more = { requestState, inputResponses };
+    }
+    throw new Error(
+      `${method} is not answered after ${Exchange.#MOST_ROUNDS} rounds`,
+    );
+  }
+
+  async #requestInSession(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Json> {
+    const request = await this.encode(method, params);
+    signal?.throwIfAborted();
+    const { id: requestId } = JSON.parse(request.body);
+    const cut = new AbortController();
+    let cancelling: Promise<void> | undefined;
+    const cancel = () =>
+      cancelling ??= this.tell({
+        method: "notifications/cancelled",
+        params: { requestId },
+      }).finally(() => cut.abort());
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await this.read(
+        await this.send(request, cut.signal),
+        async ({ id, method, params = {} }) => {
+          const result = method === "ping"
+            ? {}
+            : await this.#answer({ method: method!, params });
+          await this.tell({ id, result });
+        },
+      );
+    } catch (error) {
+      // The server may still wait for an answer that it will not get.
+      if (!(error instanceof Error && "response" in error)) await cancel();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      await cancelling;
+    }
+  }
+
+  /** Answers the questions of one round, by key. */
+  protected async answerAll(inputRequests: Json): Promise<Json> {
+    const answers: Json = {};
+    for (const [key, asked] of Object.entries(inputRequests)) {
+      answers[key] = await this.#answer({ ...asked as Question, key });
+    }
+    return answers;
+  }
+
+  async #answer(question: Question): Promise<Json> {
+    const { onQuestion } = this.options;
+    if (onQuestion) return await onQuestion(question);
+    throw new Error(`The server asks ${question.method}: nothing answers here`);
+  }
+
+  /** The rounds of one request, which a server could ask for without end. */
+  static readonly #MOST_ROUNDS = 100;
+}

@@ -1,0 +1,143 @@
+/**
+ * The metadata of a resource and of its authorization server, as a client reads
+ * it.
+ *
+ * @module
+ * @see RFC 9728, RFC 8414
+ */
+import type { Json } from "./message.ts";
+
+/** A refusal of an authorization server. */
+export interface SignInError extends Error {
+  /** The HTTP status. */
+  status: number;
+  /** The code of RFC 6749 §5.2, such as `invalid_grant`. */
+  error?: string;
+}
+
+/**
+ * Reads the metadata of one resource. It sends nothing over http except to this
+ * machine, and follows no redirect.
+ */
+export class Metadata {
+  /** @param url the address of the resource, which is `/mcp` */
+  protected constructor(
+    protected readonly url: string,
+    private readonly fetcher: typeof fetch = globalThis.fetch,
+  ) {}
+
+  /** Finds the authorization server of the resource (RFC 9728). */
+  protected async ofResource(metadataUrl?: string) {
+    const { url } = this;
+    const name = "oauth-protected-resource";
+    const { resource, authorization_servers, scopes_supported } = await this
+      .#first(
+        metadataUrl === undefined
+          ? [
+            Metadata.#wellKnown(url, name),
+            `${new URL(url).origin}/.well-known/${name}`,
+          ]
+          : [metadataUrl],
+      );
+    const [issuer] = Metadata.list(authorization_servers);
+    if (typeof resource !== "string" || issuer === undefined) {
+      throw new Error(`${url} does not say where to sign in`);
+    }
+    // A token for another resource would be of use to that one.
+    const [asked, named] = [new URL(url), this.address(resource)];
+    const isOwn = asked.origin === named.origin &&
+      `${asked.pathname}/`.startsWith(named.pathname.replace(/\/*$/, "/"));
+    if (!isOwn) throw new Error(`${url} says that it is ${resource}`);
+    return { resource, issuer, resourceScopes: scopes_supported };
+  }
+
+  /** Reads the metadata of an authorization server (RFC 8414). */
+  protected async ofServer(issuer: string): Promise<Json> {
+    const openid = "openid-configuration";
+    const server = await this.#first([
+      Metadata.#wellKnown(issuer, "oauth-authorization-server"),
+      Metadata.#wellKnown(issuer, openid),
+      `${issuer.replace(/\/$/, "")}/.well-known/${openid}`,
+    ]);
+    if (URL.parse(`${server.issuer}`)?.href !== new URL(issuer).href) {
+      throw new Error(`${issuer} says that it is ${server.issuer}`);
+    }
+    const methods = Metadata.list(server.code_challenge_methods_supported);
+    if (methods.includes("S256")) return server;
+    throw new Error(`${issuer} does not offer PKCE with S256`);
+  }
+
+  /**
+   * Makes the address of a metadata document: its name comes before the path.
+   */
+  static #wellKnown(address: string, name: string): string {
+    const { origin, pathname } = new URL(address);
+    return `${origin}/.well-known/${name}${pathname.replace(/\/$/, "")}`;
+  }
+
+  /** Reads the first document that is there. */
+  async #first(urls: readonly string[]): Promise<Json> {
+    let failure: unknown;
+    for (const url of new Set(urls)) {
+      try {
+        return await this.json(url);
+      } catch (error) {
+        failure ??= error;
+        const { status } = error as SignInError;
+        if (status === undefined || status >= 500) throw error;
+      }
+    }
+    throw failure;
+  }
+
+  /**
+   * Checks that an address is https. It may be http on this machine for a
+   * resource of this machine alone: any other could reach what listens here.
+   */
+  protected address(value: unknown): URL {
+    const isLocal = (url: URL | null) =>
+      url?.protocol === "http:" &&
+      /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+    const url = URL.parse(`${value}`);
+    const isSafe = url?.protocol === "https:" ||
+      isLocal(url) && isLocal(URL.parse(this.url));
+    if (url && isSafe) return url;
+    throw new Error(`Signing in needs an https address, not ${value}`);
+  }
+
+  protected async send(target: unknown, init?: RequestInit) {
+    const { fetcher } = this;
+    return await fetcher(this.address(target), { ...init, redirect: "error" });
+  }
+
+  /** Requests a JSON object of at most 1 Mi characters. @throws {SignInError} */
+  protected async json(target: unknown, init?: RequestInit): Promise<Json> {
+    const response = await this.send(target, init);
+    let text = "";
+    const decoder = new TextDecoder();
+    const reader = response.body?.getReader();
+    for (let part; (part = await reader?.read()) && !part.done;) {
+      text += decoder.decode(part.value, { stream: true });
+      if (text.length <= 2 ** 20) continue;
+      await reader!.cancel();
+      throw new Error(`${this.address(target)} answers too much`);
+    }
+    let body: Json = {};
+    try {
+      body = JSON.parse(text);
+    } catch {
+      // Reported below by the status, which tells more than the invalid JSON.
+    }
+    const isObject = typeof body === "object" && body !== null;
+    if (response.ok && isObject) return body;
+    const { error, error_description } = isObject ? body : {};
+    const reason = error_description ?? error ?? "";
+    const words = `${this.address(target)} answers ${response.status} ${reason}`
+      .trim();
+    throw Object.assign(new Error(words), { status: response.status, error });
+  }
+
+  protected static list(value: unknown): string[] {
+    return Array.isArray(value) ? value.map(String) : [];
+  }
+}

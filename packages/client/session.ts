@@ -1,0 +1,178 @@
+/**
+ * The session of 2025 between a client and a server. In 2026-07-28 there is
+ * none, and every request says by itself what a session knows.
+ *
+ * @module
+ * @see MCP 2025-11-25, Session Management
+ */
+import { type ClientOptions, Connection } from "./connection.ts";
+import type { EncodedRequest, Json, Revision } from "./message.ts";
+
+/** A connection that knows how requests are encoded in its session. */
+export class Session extends Connection {
+  readonly revision: Revision;
+  #opened?: Promise<string | null>;
+  #introduction?: Json;
+  #lastId = 0;
+
+  constructor(options: ClientOptions) {
+    super(options);
+    this.revision = options.revision ?? "2026-07-28";
+    const { sessionId } = options;
+    if (sessionId !== undefined) this.#opened = Promise.resolve(sessionId);
+  }
+
+  /** Posts one request; its answer may be a stream. */
+  async post(
+    method: string,
+    params: Json = {},
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    return await this.send(await this.encode(method, params), signal);
+  }
+
+  /**
+   * Encodes a request, for those who send it in a way of their own. In 2025 it
+   * opens the session first, unless the request is `initialize`.
+   */
+  async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
+    const id = ++this.#lastId;
+    const { clientInfo = Session.#INFO, capabilities = {}, logLevel } =
+      this.options;
+    // Without a token the server sends no progress, which no one would hear.
+    const heard = this.options.onNotification && { progressToken: id };
+    if (method === "initialize") {
+      const protocolVersion = this.revision;
+      params = { protocolVersion, capabilities, clientInfo, ...params };
+      return this.#encoded({ id, method, params });
+    }
+    if (this.revision !== "2026-07-28") {
+      await this.#open();
+      const _meta = { ...heard, ...params._meta as Json };
+      params = { ...params, ...(Object.keys(_meta).length > 0 && { _meta }) };
+      return this.#encoded(
+        { id, method, params },
+        await this.#sessionHeaders(),
+      );
+    }
+    const prefix = "io.modelcontextprotocol/";
+    const _meta = {
+      [`${prefix}protocolVersion`]: this.revision,
+      [`${prefix}clientInfo`]: clientInfo,
+      [`${prefix}clientCapabilities`]: capabilities,
+      ...(logLevel !== undefined && { [`${prefix}logLevel`]: logLevel }),
+      ...heard,
+      ...params._meta as Json,
+    };
+    const name = params.name ?? params.uri ?? params.taskId;
+    return this.#encoded({ id, method, params: { ...params, _meta } }, {
+      "mcp-protocol-version": this.revision,
+      "mcp-method": method,
+      ...(typeof name === "string" && { "mcp-name": Session.#printed(name) }),
+      ...(method === "tools/call" && this.#argumentHeaders(params)),
+    });
+  }
+
+  #encoded(message: Json, headers: Record<string, string> = {}) {
+    return {
+      headers: {
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...headers,
+        ...this.options.headers?.(),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    };
+  }
+
+  /** Lists the arguments that a tool wants repeated in headers. */
+  #argumentHeaders(params: Json): Record<string, string> {
+    const tool = this.options.tools?.find(({ name }) => name === params.name);
+    const headers: Record<string, string> = {};
+    const collect = (schema: Json, args: unknown) => {
+      for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+        if (!Object.hasOwn(Object(args), name)) continue;
+        const value = (args as Json)[name];
+        if (value === undefined || value === null) continue;
+        const header = (property as Json)["x-mcp-header"];
+        if (header === undefined) collect(property as Json, value);
+        else headers[`mcp-param-${header}`] = Session.#printed(`${value}`);
+      }
+    };
+    if (tool) collect(tool.inputSchema, params.arguments);
+    return headers;
+  }
+
+  /** Gives the ID of the session, which it opens if need be. */
+  async sessionId(): Promise<string | undefined> {
+    if (this.revision === "2026-07-28") return undefined;
+    return await this.#open() ?? undefined;
+  }
+
+  /** Gives the result of `initialize`, which opens the session. */
+  protected async opening(): Promise<Json> {
+    await this.#open();
+    return this.#introduction!;
+  }
+
+  /** Ends the session, if there is one. */
+  async close(): Promise<void> {
+    const sessionId = await this.#opened?.catch(() => null);
+    if (!sessionId) return;
+    const headers = {
+      ...await this.#sessionHeaders(),
+      ...this.options.headers?.(),
+    };
+    this.#opened = undefined;
+    const response = await this.fetch({ method: "DELETE", headers });
+    await response.body?.cancel();
+  }
+
+  /** Posts a message of the session that has no answer. */
+  protected async tell(message: Json): Promise<void> {
+    const headers = await this.#sessionHeaders();
+    const response = await this.send(this.#encoded(message, headers));
+    await response.body?.cancel();
+  }
+
+  /** Opens the session once; null if the server keeps none. */
+  #open(): Promise<string | null> {
+    return this.#opened ??= this.#initialize();
+  }
+
+  async #initialize(): Promise<string | null> {
+    const opened = await this.post("initialize");
+    this.#introduction = await this.read(opened);
+    const sessionId = opened.headers.get("mcp-session-id");
+    this.#opened = Promise.resolve(sessionId);
+    await this.tell({ method: "notifications/initialized" });
+    const { logLevel: level } = this.options;
+    const { logging } = Object(this.#introduction.capabilities);
+    if (level !== undefined && logging) {
+      await this.read(await this.post("logging/setLevel", { level }));
+    }
+    return sessionId;
+  }
+
+  async #sessionHeaders(): Promise<Record<string, string>> {
+    const sessionId = await this.#opened;
+    const agreed = this.#introduction?.protocolVersion ?? this.revision;
+    return {
+      "mcp-protocol-version": `${agreed}`,
+      ...(sessionId && { "mcp-session-id": sessionId }),
+    };
+  }
+
+  static readonly #INFO = { name: "tool-server-client", version: "1" };
+
+  /**
+   * Encodes text as a header value: anything but visible ASCII becomes base64.
+   */
+  static #printed(text: string): string {
+    const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) &&
+      !text.startsWith("=?base64?");
+    if (isPlain) return text;
+    const bytes = new TextEncoder().encode(text);
+    return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`;
+  }
+}

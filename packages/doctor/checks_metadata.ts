@@ -1,0 +1,174 @@
+/**
+ * The checks of the metadata by which clients find the sign-in.
+ *
+ * @module
+ * @see RFC 9728, RFC 8414
+ */
+import { parseObject } from "./answer.ts";
+import type { Check } from "./check.ts";
+import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
+import { Fault } from "./finding.ts";
+import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
+import type { Site } from "./site.ts";
+
+/** The documents that a client reads, and the endpoints that they name. */
+export const METADATA_CHECKS: readonly Check[] = [
+  {
+    name: "Resource metadata (everyone)",
+    async run(site) {
+      const { resource } = await site.resourceMetadata();
+      if (resource !== site.mcp) {
+        throw new Fault(
+          `this server believes it is ${JSON.stringify(resource)}, clients ` +
+            `were given ${JSON.stringify(site.mcp)}`,
+          baseUrlFix(site),
+        );
+      }
+      const well = "/.well-known/oauth-protected-resource";
+      const { pathname } = new URL(site.mcp);
+      for (const target of new Set([`${well}${pathname}`, well])) {
+        const { status, text } = await site.send(target);
+        const fix =
+          `Serve it at ${target} too: some clients look nowhere else.`;
+        if (status === 200) {
+          const document = parseObject(target, text, fix);
+          if (document.resource === resource) continue;
+          throw new Fault(`${target} names another resource`, fix);
+        }
+        throw new Fault(`${target} answers ${status}`, fix, "warning");
+      }
+      return "names this server, at every address";
+    },
+  },
+  {
+    name: "Issuer (everyone)",
+    async run(site) {
+      const issuer = await site.issuer();
+      const { issuer: named } = await site.serverMetadata();
+      if (named === issuer) return `${issuer}, byte for byte the same`;
+      throw new Fault(
+        `the server metadata says ${JSON.stringify(named)}, the resource ${
+          JSON.stringify(issuer)
+        }`,
+        "Both must be BASE_URL, without a trailing slash (RFC 8414 §3.3).",
+      );
+    },
+  },
+  {
+    name: "Endpoints (everyone)",
+    async run(site) {
+      const { protocol } = new URL(site.origin);
+      const { registration_endpoint } = await site.serverMetadata();
+      const names = ["authorization", "token"];
+      if (registration_endpoint !== undefined) names.push("registration");
+      for (const name of names) {
+        const url = new URL(await site.endpoint(name));
+        if (url.protocol === protocol) continue;
+        throw new Fault(`${name}_endpoint is ${url.href}`, baseUrlFix(site));
+      }
+      return `${names.join(", ")}: all are there`;
+    },
+  },
+  {
+    name: "Registration (everyone)",
+    async run(site) {
+      await site.registrationEndpoint();
+      return "clients may register themselves";
+    },
+  },
+  {
+    name: "CORS of the OAuth endpoints (Inspector and other pages)",
+    async run(site) {
+      const metadata = [
+        await site.resourceMetadataUrl(),
+        `${await site.issuer()}/.well-known/oauth-authorization-server`,
+      ];
+      for (const target of metadata) {
+        const { headers } = await site.send(target, {
+          headers: { origin: OTHER_ORIGIN },
+        });
+        checkAllowedOrigin(target, headers);
+      }
+      const { registration_endpoint } = await site.serverMetadata();
+      for (const name of ["token", "registration"]) {
+        if (name === "registration" && !registration_endpoint) continue;
+        const target = await site.endpoint(name);
+        await checkPreflight(site, target, ["content-type"]);
+      }
+      return "a page on another origin may read and use them";
+    },
+  },
+  {
+    name: "PKCE (everyone)",
+    async run(site) {
+      await requireListed(site, "code_challenge_methods_supported", "S256");
+      return "S256 is advertised";
+    },
+  },
+  {
+    name: "Public clients (Claude, Cursor, VS Code, Inspector)",
+    async run(site) {
+      await requireListed(
+        site,
+        "token_endpoint_auth_methods_supported",
+        "none",
+      );
+      await requireListed(site, "grant_types_supported", "refresh_token");
+      return "need no secret, and may refresh";
+    },
+  },
+  {
+    name: "Authorization response issuer (ChatGPT)",
+    async run(site) {
+      const metadata = await site.serverMetadata();
+      if (metadata.authorization_response_iss_parameter_supported === true) {
+        return "iss is promised";
+      }
+      throw new Fault(
+        "iss is not promised",
+        "Send iss and advertise it (RFC 9207).",
+        "warning",
+      );
+    },
+  },
+  {
+    name: "Client ID metadata documents (Claude, VS Code)",
+    async run(site) {
+      const metadata = await site.serverMetadata();
+      if (metadata.client_id_metadata_document_supported === true) {
+        return "are accepted";
+      }
+      if (site.isLocal) return "are off on this machine: clients register";
+      throw new Fault(
+        "are not accepted, so clients register themselves again and again",
+        "Leave CIMD_ENABLED unset, or set it to true.",
+        "warning",
+      );
+    },
+  },
+  {
+    name: "OpenID configuration (ChatGPT)",
+    async run(site) {
+      const target = "/.well-known/openid-configuration";
+      await site.resourceMetadata();
+      const { status, text } = await site.send(target);
+      if (status !== 200) return "is not there, and need not be";
+      const fix = "Remove it: half a document is worse than none.";
+      if ("jwks_uri" in parseObject(target, text, fix)) return "is complete";
+      throw new Fault("is there without jwks_uri", fix);
+    },
+  },
+];
+
+async function requireListed(
+  site: Site,
+  member: string,
+  value: string,
+): Promise<void> {
+  const list = (await site.serverMetadata())[member];
+  if (Array.isArray(list) && list.includes(value)) return;
+  throw new Fault(
+    `${member} does not name ${value}`,
+    `Add ${value} to ${member}.`,
+  );
+}

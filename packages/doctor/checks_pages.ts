@@ -1,0 +1,141 @@
+/**
+ * The rules of the directories for pages and documents of the server: its card,
+ * the challenge of its domain, and the pages that it links to.
+ *
+ * @module
+ */
+import type { Json } from "../client/mod.ts";
+import { parseObject } from "./answer.ts";
+import { type Store, type StoreCheck, STORES } from "./check.ts";
+import type { Introduction } from "./conversation.ts";
+import { Fault, Skipped } from "./finding.ts";
+import { OTHER_ORIGIN } from "./requests.ts";
+import type { Site } from "./site.ts";
+
+/** The checks of a server's pages. */
+export const PAGE_CHECKS: readonly StoreCheck[] = [
+  { name: "Server card", stores: STORES, run: checkCard },
+  {
+    name: "Domain challenge",
+    stores: ["chatgpt"],
+    async run(site) {
+      const target = `${site.origin}/.well-known/openai-apps-challenge`;
+      const { status, headers, text } = await site.send(target);
+      if (status === 200) {
+        const type = headers.get("content-type") ?? "";
+        if (type.startsWith("text/plain") && /^\S+$/.test(text)) {
+          return "a token is there: is it the one OpenAI shows?";
+        }
+        throw new Fault(
+          `${target} is more than a token as text/plain`,
+          "Answer with the token alone.",
+        );
+      }
+      throw new Fault(
+        `${target} answers ${status}`,
+        "Set OPENAI_APPS_CHALLENGE to the token that OpenAI shows.",
+        "warning",
+      );
+    },
+  },
+  linkCheck(
+    "Privacy page",
+    STORES,
+    ["resource_policy_uri", "op_policy_uri"],
+    /privacy/i,
+    "privacyUrl",
+  ),
+  linkCheck(
+    "Terms",
+    ["chatgpt"],
+    ["resource_tos_uri", "op_tos_uri"],
+    /terms/i,
+    "termsUrl",
+  ),
+  linkCheck("Support", STORES, [], /support|contact|mailto:/i, "supportUrl"),
+];
+
+async function checkCard(
+  site: Site,
+  meet: () => Promise<Introduction>,
+): Promise<string> {
+  const target = `${site.mcp}/server-card`;
+  const { status, headers, text } = await site.send(target, {
+    headers: {
+      accept: "application/mcp-server-card+json",
+      origin: OTHER_ORIGIN,
+    },
+  });
+  const fix = "Publish one (SEP-2127): directories read it.";
+  if (status !== 200) {
+    throw new Fault(`${target} answers ${status}`, fix, "warning");
+  }
+  const card = parseObject(target, text, fix);
+  if (!headers.get("content-type")?.startsWith("application/mcp-server-card")) {
+    throw new Fault(
+      "its Content-Type is another",
+      "Send application/mcp-server-card+json.",
+      "warning",
+    );
+  }
+  if (!/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/.test(String(card.name))) {
+    throw new Fault(
+      `its name is ${JSON.stringify(card.name)}`,
+      "Use reverse DNS with one slash, such as com.example/mail.",
+    );
+  }
+  const { version } = (await meet()).serverInfo;
+  if (version !== undefined && card.version !== version) {
+    throw new Fault(
+      `it says version ${card.version}, the server ${version}`,
+      "Make both the same.",
+    );
+  }
+  return `${card.name} ${card.version}`;
+}
+
+/** Makes a check of a link that metadata or the start page may have. */
+function linkCheck(
+  name: string,
+  stores: readonly Store[],
+  members: readonly string[],
+  words: RegExp,
+  option: string,
+): StoreCheck {
+  return {
+    name,
+    stores,
+    async run(site) {
+      const documents = await Promise.all([
+        documentOf(() => site.resourceMetadata()),
+        documentOf(() => site.serverMetadata()),
+      ]);
+      for (const member of members) {
+        const found = documents.find((it) => typeof it[member] === "string");
+        if (found) return `${member} is ${found[member]}`;
+      }
+      const { text } = await site.send(`${site.base}/`, {
+        headers: { accept: "text/html" },
+      });
+      const link = [
+        ...text.matchAll(/<a\s[^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs),
+      ]
+        .find(([, href, label]) => words.test(href) || words.test(label));
+      if (link) return `the start page links to ${link[1]}`;
+      throw new Fault(
+        "neither metadata nor the start page links to one",
+        `Set ${option} in serve(), and name the page in the submission.`,
+      );
+    },
+  };
+}
+
+/** Reads a document; a server without sign-in has none, which gives `{}`. */
+async function documentOf(read: () => Promise<Json>): Promise<Json> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Fault || error instanceof Skipped) return {};
+    throw error;
+  }
+}

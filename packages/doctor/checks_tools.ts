@@ -1,0 +1,134 @@
+/**
+ * The rules of the directories for tools, the most frequent reason for a
+ * refusal.
+ *
+ * @module
+ */
+import type { Json } from "../client/mod.ts";
+import { type Store, type StoreCheck, STORES } from "./check.ts";
+import { Fault, Skipped } from "./finding.ts";
+
+/** The checked members of a tool. */
+interface ListedTool {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema?: Json;
+  annotations?: Json;
+}
+
+/** The most characters of a description; Claude Code cuts longer ones. */
+const DESCRIPTION_LENGTH = 2048;
+
+const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
+
+/** The checks of a server's tools. */
+export const TOOL_CHECKS: readonly StoreCheck[] = [
+  {
+    name: "Tools",
+    stores: STORES,
+    async run(_site, meet) {
+      const { tools, isOnePage } = await meet();
+      if (tools.length === 0) {
+        throw new Fault("there are none", "Add one: reviewers try each.");
+      }
+      if (!isOnePage) {
+        throw new Fault(
+          `${tools.length} are listed on several pages`,
+          "List them on one: some clients read no more.",
+          "warning",
+        );
+      }
+      return `${tools.length} are listed`;
+    },
+  },
+  eachTool(
+    "Titles",
+    STORES,
+    ({ title, annotations }) => !title && !annotations?.title,
+    "without a title",
+    "Set title: people see it, not the name.",
+  ),
+  eachTool(
+    "Names",
+    STORES,
+    ({ name }) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name),
+    "named otherwise than with 1 to 64 of a-z, A-Z, 0-9, _ and -",
+    "Rename them.",
+  ),
+  eachTool(
+    "Hints",
+    ["claude"],
+    ({ annotations = {} }) =>
+      annotations.readOnlyHint !== true && annotations.destructiveHint !== true,
+    "with neither readOnlyHint: true nor destructiveHint: true",
+    "Set annotations, and keep reading and writing in tools of their own.",
+  ),
+  eachTool(
+    "Hints",
+    ["chatgpt"],
+    ({ annotations = {} }) =>
+      HINTS.some((hint) => typeof annotations[hint] !== "boolean"),
+    `without all of ${HINTS.join(", ")}`,
+    "Set each of them to true or false in annotations.",
+  ),
+  eachTool(
+    "Descriptions",
+    STORES,
+    ({ description }) => !description?.trim(),
+    "without a description",
+    "Say in a sentence or two what it does and when to use it.",
+  ),
+  eachTool(
+    "Length of descriptions",
+    ["claude"],
+    ({ description = "" }) => description.length > DESCRIPTION_LENGTH,
+    `with more than ${DESCRIPTION_LENGTH} characters of description`,
+    "Shorten it: Claude Code cuts the rest.",
+    "warning",
+  ),
+  eachTool(
+    "Input schemas",
+    STORES,
+    ({ inputSchema }) => !canBeFilledIn(inputSchema),
+    "whose input models cannot fill in",
+    "Use one object with properties at the top, without anyOf, oneOf, allOf " +
+      "or references to other documents there.",
+  ),
+];
+
+function eachTool(
+  name: string,
+  stores: readonly Store[],
+  isWrong: (tool: ListedTool) => boolean,
+  what: string,
+  fix: string,
+  result: "warning" | "failed" = "failed",
+): StoreCheck {
+  return {
+    name,
+    stores,
+    async run(_site, meet) {
+      const tools = (await meet()).tools as unknown as readonly ListedTool[];
+      if (tools.length === 0) throw new Skipped("there are no tools");
+      const wrong = tools.filter(isWrong).map((tool) => tool.name);
+      if (wrong.length === 0) return "every tool has them right";
+      const shown = wrong.slice(0, 5).join(", ");
+      const more = wrong.length > 5 ? ` and ${wrong.length - 5} more` : "";
+      throw new Fault(
+        `${wrong.length} of ${tools.length} ${what}: ${shown}${more}`,
+        fix,
+        result,
+      );
+    },
+  };
+}
+
+/** True if a model can fill in an input. */
+function canBeFilledIn(schema: Json | undefined): boolean {
+  return schema?.type === "object" && typeof schema.properties === "object" &&
+    !["anyOf", "oneOf", "allOf", "not", "if", "$ref"]
+      .some((word) => word in schema) &&
+    // No reference leads to another document.
+    !/"\$ref":"(?!#)/.test(JSON.stringify(schema));
+}

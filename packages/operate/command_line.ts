@@ -1,0 +1,58 @@
+/**
+ * The command line of operators.
+ *
+ * @module
+ */
+
+export const USAGE = `deno task people list [SEARCH] [--after PLACE]
+deno task people show|end|unblock|export|erase WHO
+deno task people block WHO [--reason TEXT]
+deno task people blocked
+deno task clients list
+deno task clients end|unblock CLIENT
+deno task clients block CLIENT [--reason TEXT]
+WHO is a subject (github:583231), or a whole name, short name or e-mail address
+that only one person has. --json prints JSON.`;
+
+/** A command line that cannot be carried out. */
+export class UsageError extends Error {}
+
+/** A command line that is well formed, and cannot be carried out as it is. */
+export class RefusalError extends UsageError {}
+
+/** A command line, parsed. */
+export interface CommandLine {
+  /** `people` or `clients`. */
+  noun?: string;
+  verb: string;
+  /** The rest of its words: a person, a client, a search. */
+  named: string;
+  after?: string;
+  reason?: string;
+  json: boolean;
+}
+
+/** Parses a command line. @throws {UsageError} */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const words: string[] = [];
+  const options: Pick<CommandLine, "after" | "reason" | "json"> = {
+    json: false,
+  };
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [, name, value] = /^--(after|reason)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (arg === "--json") options.json = true;
+    else if (name !== undefined) {
+      const text = value ?? rest.shift();
+      if (!text) throw new UsageError(`--${name} needs a value`);
+      options[name as "after" | "reason"] = text;
+    } else if (arg.startsWith("--")) throw notUnderstood(arg);
+    else words.push(arg);
+  }
+  const [noun, verb = "list", ...others] = words;
+  return { noun, verb, named: others.join(" "), ...options };
+}
+
+export function notUnderstood(word: string): UsageError {
+  return new UsageError(`Not understood: ${word}`);
+}
