@@ -379,7 +379,7 @@ const STARTED = [
   "view",
 ];
 
-/** The most bytes of their sources: 100 KB more make a start from sources about 4% slower. */
+/** The most bytes of their sources: 100 KB more make a start from sources about 3% slower. */
 const STARTED_BYTES = 950_000;
 
 Deno.test("a start without sign-in loads these folders, and 950 KB of them", async () => {
