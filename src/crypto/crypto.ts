@@ -5,9 +5,12 @@
  * @module
  */
 import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 
 const encoder = new TextEncoder();
+
+/** The form of base64 that needs no escape in a URL. */
+const URL_SAFE = { alphabet: "base64url", omitPadding: true } as const;
 
 /**
  * Makes an unguessable name: `bytes` random bytes as base64url without padding.
@@ -19,7 +22,8 @@ export function randomId(bytes = 32): string {
 
 /** Prints bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
-  // Node 24 has no toBase64() yet.
+  // Deno loads btoa() when it is first called; Node.js 24 has only that.
+  if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
@@ -27,6 +31,7 @@ export function base64(bytes: Uint8Array): string {
 
 /** Prints bytes as base64url without padding (RFC 4648 §5). */
 export function base64url(bytes: Uint8Array): string {
+  if (typeof bytes.toBase64 === "function") return bytes.toBase64(URL_SAFE);
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(
     /=+$/,
     "",
@@ -41,6 +46,11 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 /** Parses base64url. @throws {DOMException} for another text */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
+}
+
+/** Parses hexadecimal digits. @throws {Error} for another text */
+export function fromHex(text: string): Uint8Array {
+  return hexToBytes(text);
 }
 
 /** Computes the 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */

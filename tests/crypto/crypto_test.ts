@@ -3,6 +3,7 @@ import {
   base64url,
   fingerprint,
   fromBase64url,
+  fromHex,
   isSameSecret,
   randomId,
 } from "../../src/crypto/crypto.ts";
@@ -24,6 +25,24 @@ Deno.test("base64url() encodes as RFC 4648 §5 does, without padding", () => {
   assert.equal(encode("fo"), "Zm8");
   assert.equal(encode("foobar"), "Zm9vYmFy");
   assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe])), "-__-");
+});
+
+Deno.test("base64url() prints the same where bytes cannot, as in Node.js 24", () => {
+  const { toBase64 } = Uint8Array.prototype;
+  Object.assign(Uint8Array.prototype, { toBase64: undefined });
+  try {
+    assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe, 0])), "-__-AA");
+  } finally {
+    Object.defineProperty(Uint8Array.prototype, "toBase64", {
+      value: toBase64,
+      enumerable: false,
+    });
+  }
+});
+
+Deno.test("fromHex() reads digits of both cases, and nothing else", () => {
+  assert.deepEqual(fromHex("00fFa0"), new Uint8Array([0, 255, 160]));
+  assert.throws(() => fromHex("0g"));
 });
 
 Deno.test("fromBase64url() reads what base64url() writes, and nothing else", () => {

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { base64url, fingerprint } from "../../crypto/crypto.ts";
+import { base64url, fingerprint, fromHex } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
 import type { Client } from "./client.ts";
 import {
@@ -118,7 +118,7 @@ function readSecret(
     if (typeof hash !== "string" || !HASH.test(hash)) {
       refuse("client_secret_sha256 must be 64 hexadecimal digits");
     }
-    return base64url(Uint8Array.fromHex(hash as string));
+    return base64url(fromHex(hash as string));
   }
   if (variable === undefined) return undefined;
   const secret = secretOf(String(variable))?.trim() ?? "";

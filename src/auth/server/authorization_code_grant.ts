@@ -6,7 +6,7 @@
  * @module
  */
 import { now } from "../../clock.ts";
-import { OAuthError } from "../../errors.ts";
+import type { OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { useGrant } from "../rules/grant.ts";
 import { checkCodeVerifier } from "../rules/pkce.ts";

@@ -9,7 +9,7 @@
  * @module
  */
 import { now } from "../../clock.ts";
-import { ChallengeError, OAuthError } from "../../errors.ts";
+import { ChallengeError, type OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
 import {
