@@ -5,7 +5,7 @@
  * @module
  */
 import { HttpError } from "../errors.ts";
-import type { ConnectionInfo } from "../http/connection_info.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import { logFailure } from "../log/failures.ts";
 import type { Logger } from "../log/log.ts";
