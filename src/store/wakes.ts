@@ -17,8 +17,6 @@ export interface Wake {
   versionstamp: string;
 }
 
-export type WakeStore = ReturnType<typeof wakeStore>;
-
 /** Adds a wake to a transaction. */
 export function setWake(
   transaction: Transaction,
