@@ -10,7 +10,6 @@ import {
   createContextKey,
   trace,
 } from "@opentelemetry/api";
-import { LinkedContext } from "./linked_context.ts";
 
 const KEY = createContextKey("tool-server tally");
 
@@ -56,5 +55,29 @@ export class Tally {
   /** Counts an operation on the database; true if it gets a span. */
   countDatabaseOperation(): boolean {
     return ++this.databaseOperations <= MOST_DATABASE_SPANS && !this.isOver;
+  }
+}
+
+/**
+ * A context with one value more than its parent, or one less. Deno's own copies
+ * all values for each one that is set, which every call would pay for.
+ */
+export class LinkedContext implements Context {
+  constructor(
+    private readonly parent: Context,
+    private readonly key: symbol,
+    private readonly value: unknown,
+  ) {}
+
+  getValue(key: symbol): unknown {
+    return key === this.key ? this.value : this.parent.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new LinkedContext(this, key, value);
+  }
+
+  deleteValue(key: symbol): Context {
+    return new LinkedContext(this, key, undefined);
   }
 }
