@@ -42,9 +42,7 @@ export function clientAddress(
   return first !== undefined && isSame(first, second) ? first : address;
 }
 
-/**
- * Names a network by its address; for IPv6 by the /64 of a single household.
- */
+/** Names a network by its address; for IPv6 by the /64 of one household. */
 export function networkName({ bits, width }: Address): string {
   return width === 32
     ? `4:${bits.toString(16)}`

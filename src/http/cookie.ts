@@ -18,9 +18,7 @@ export interface Cookie {
   baseUrl: string;
 }
 
-/**
- * Reads a cookie's value; undefined if there is none that we could have set.
- */
+/** Reads a cookie's value; undefined if none has the form of ours. */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,

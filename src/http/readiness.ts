@@ -7,10 +7,7 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { Passing } from "./passing.ts";
 
-/**
- * The least time between two operations on the database, however many clients
- * probe.
- */
+/** The least time between two looks at the database, whoever probes. */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */

@@ -28,7 +28,6 @@ import type { RoutesContext } from "./server_options.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { watchedSignIn } from "./sign_in_routes.ts";
 
-/** The parts of a server at one public address. */
 interface AppParts extends ServerParts {
   /** The public address, without a trailing slash. */
   baseUrl: string;
@@ -43,10 +42,7 @@ export interface App extends Pick<SignIn, "upstream"> {
   close(): Promise<void>;
 }
 
-/**
- * The paths of health checks, which may be sent to any host name: their answers
- * reveal nothing.
- */
+/** Health checks, which may be sent to any host name: they reveal nothing. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";

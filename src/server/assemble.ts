@@ -20,7 +20,6 @@ import {
   type ServerParts,
 } from "./server_parts.ts";
 
-/** Puts a planned server together. */
 export function assemble(plan: Plan, given: GivenParts): Assembled {
   if (given.provider) checkSingleProvider(plan.config.auth);
   const parts = openParts(plan, given, () => {

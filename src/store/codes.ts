@@ -84,7 +84,6 @@ export async function issueCode(
   };
 }
 
-/** Opens the authorization codes of a database. */
 export function codeStore(
   database: Database,
   lifetimes: Lifetimes,

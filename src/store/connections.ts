@@ -43,7 +43,6 @@ export interface Connection {
 
 export type ConnectionStore = ReturnType<typeof connectionStore>;
 
-/** Opens the connections of a database. */
 export function connectionStore(
   database: Database,
   grants: Pick<GrantStore, "listOpen">,

@@ -65,7 +65,6 @@ export function endsStep(
 
 export type StepStore = ReturnType<typeof stepStore>;
 
-/** Opens the steps of a database. */
 export function stepStore(database: Database) {
   return {
     /**

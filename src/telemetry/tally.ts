@@ -13,14 +13,11 @@ import {
 
 const KEY = createContextKey("tool-server tally");
 
-/**
- * The most database spans of one request. Further operations are only counted.
- */
+/** The most database spans of one request; more are only counted. */
 const MOST_DATABASE_SPANS = 64;
 
 /** The counts of one request, or of one task. */
 export class Tally {
-  /** Operations on the database. */
   databaseOperations = 0;
   isOver = false;
   /** The route of the request, where it leads somewhere. */
@@ -36,10 +33,7 @@ export class Tally {
     return new LinkedContext(context, KEY, this);
   }
 
-  /**
-   * Does the work, and adds its number of database operations to the active
-   * span.
-   */
+  /** Does the work, and adds its operations to the active span. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);

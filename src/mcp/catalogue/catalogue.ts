@@ -125,10 +125,7 @@ export function compileCatalogue(
   return whole;
 }
 
-/**
- * The most sets of scopes whose printed lists are kept; others are printed
- * again when needed.
- */
+/** The most sets of scopes whose printed lists are kept. */
 const MOST_NARROWED = 64;
 
 /** Compiles everything that catalogues are selected from. */

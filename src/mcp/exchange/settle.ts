@@ -19,10 +19,7 @@ import { aboutOf } from "./report.ts";
 import { handedOver } from "./task_words.ts";
 import { hasTasks, printTask } from "./tasks_extension.ts";
 
-/**
- * Ends a call with the first of its answers. What comes later is dropped.
- * Never throws.
- */
+/** Ends a call with its first answer; a later one is dropped. Never throws. */
 export function settle(call: Call, answer: Answer): void {
   if (call.ending) return;
   let ending: Ending;

@@ -14,7 +14,6 @@ import {
   type RequestState,
 } from "./request_state.ts";
 
-/** A question of `inputRequests`. */
 export interface InputRequest {
   method: string;
   params: JsonObject;
@@ -28,7 +27,6 @@ export class Suspended extends Error {
   }
 }
 
-/** The questions and answers of one request, over all of its rounds. */
 export class Inquiry {
   /** Questions asked in this round that have no answer yet, by key. */
   readonly open = new Map<string, InputRequest>();

@@ -12,7 +12,6 @@ import { RunMemory, type RunSurroundings } from "./run_memory.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
 import { type StepFunction, StepTries } from "./step_tries.ts";
 
-/** One run of durable work. */
 export class DurableRun implements Durable {
   readonly #around: RunSurroundings;
   readonly #order: StepOrder;

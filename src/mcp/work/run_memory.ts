@@ -11,7 +11,6 @@ import { MOST_CHARACTERS } from "./kept_value.ts";
 import { Left, type RestSurroundings, RunRest } from "./run_rest.ts";
 import { named, type StepCall } from "./step_order.ts";
 
-/** The surroundings of a run. */
 export interface RunSurroundings extends RestSurroundings {
   hold: Hold;
   /** The steps of earlier runs. */
@@ -29,7 +28,6 @@ export class Expelled extends Error {
   override name = "Expelled";
 }
 
-/** The steps of one run. */
 export class RunMemory {
   readonly rest: RunRest;
   readonly #steps: ReadonlyMap<string, Step>;

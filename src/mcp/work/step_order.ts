@@ -36,7 +36,6 @@ export class DivergenceError extends Error {
   override name = "DivergenceError";
 }
 
-/** The order in which the steps of one run are asked for. */
 export class StepOrder {
   readonly #calls = new Map<string, StepCall>();
   /** Calls that have not ended. */

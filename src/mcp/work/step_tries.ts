@@ -18,10 +18,8 @@ const LONGEST_PAUSE_SECONDS = 300;
 /** The times that a process may die in a step that has read `once`. */
 const MOST_DEATHS = 10;
 
-/** The function of a step. */
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
-/** The steps of a run that are done in it. */
 export class StepTries {
   #hasKept = false;
 

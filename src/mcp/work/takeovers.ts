@@ -34,7 +34,6 @@ interface Taker
   goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined>;
 }
 
-/** The durable work that this process takes over. */
 export class Takeovers {
   readonly #bound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
   readonly #taker: Taker;

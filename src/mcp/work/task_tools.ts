@@ -29,7 +29,6 @@ const ACTS: Readonly<Record<string, Act>> = {
   [TASK_CANCEL]: cancel,
 };
 
-/** Calls one of the server's own tools. */
 export async function callTaskTool(call: Call, name: string): Promise<Answer> {
   const result = await resultOfAct(call, ACTS[name]);
   return { result: call.introduction.printer.result(result) };
