@@ -31,7 +31,7 @@ export type CheckRate = (c: Context) => Promise<void>;
 /** Gives back the charge for a request that has authenticated. */
 export type WaiveRate = (c: Context) => void;
 
-export interface RateLimit {
+interface RateLimit {
   /** Charges a request. @throws {HttpError} 429 with `Retry-After` */
   check: CheckRate;
   waive: WaiveRate;

@@ -11,7 +11,7 @@ import type { Passing } from "./passing.ts";
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
   /** Tells the states of the providers, with their names if there are several. */

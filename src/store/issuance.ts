@@ -52,7 +52,7 @@ interface Issuance {
 }
 
 /** A refresh token that stays as it is. */
-export interface KeptRefreshToken {
+interface KeptRefreshToken {
   refreshToken: string;
   record: TokenRecord;
 }

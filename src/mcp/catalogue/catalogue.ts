@@ -34,7 +34,7 @@ import {
 import { isTemplate } from "./uri_template.ts";
 
 /** Settings of a catalogue's lists and introduction. */
-export interface CatalogueOptions {
+interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
   /** The seconds after which calls are handed over; as of `serve`. */

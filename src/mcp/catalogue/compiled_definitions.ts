@@ -48,7 +48,7 @@ export interface CompiledTemplate {
 }
 
 /** Definitions, ready to be served. */
-export interface CompiledDefinitions {
+interface CompiledDefinitions {
   tools: readonly CompiledTool[];
   views: readonly CompiledView[];
   templates: readonly CompiledTemplate[];

@@ -22,7 +22,7 @@ export interface Introduction {
   skills: Pages;
 }
 
-export interface Entries {
+interface Entries {
   tools: readonly JsonObject[];
   /** The server's own tools, where they can be needed. */
   taskTools: readonly JsonObject[];

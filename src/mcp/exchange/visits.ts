@@ -38,7 +38,7 @@ export type Visit = { key: string; wait: Wait; address: string } | {
 };
 
 /** A question without its answer. */
-export type OpenVisit = Exclude<Visit, { answer: unknown }>;
+type OpenVisit = Exclude<Visit, { answer: unknown }>;
 
 /** The longest address: browsers and servers take no longer ones. */
 const URL_CHARACTERS = 8000;

@@ -76,7 +76,7 @@ export async function findSessionOnce(
 }
 
 /** @throws {RpcError} 400 when a request names no session */
-export function sessionIdOf(headers: Headers): string {
+function sessionIdOf(headers: Headers): string {
   const sessionId = headers.get("mcp-session-id");
   if (sessionId) return sessionId;
   throw badRequest("Mcp-Session-Id is missing: begin with initialize");

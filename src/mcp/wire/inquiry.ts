@@ -98,7 +98,7 @@ export class Inquiry {
  * The times that a question is asked again: clients give up after ten rounds
  * (TypeScript SDK 2.4).
  */
-export const MOST_REOPENED = 6;
+const MOST_REOPENED = 6;
 
 /** Means that an answer counts for any question. */
 const ANY = "*";

@@ -41,7 +41,7 @@ export interface RpcResponse {
   error?: RpcErrorObject;
 }
 
-export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 const NONE: JsonObject = Object.freeze({});
 
