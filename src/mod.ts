@@ -36,7 +36,7 @@ export type {
   ServerOptions,
 } from "./server/server_options.ts";
 export type { Definitions } from "./mcp/catalogue/compiled_definitions.ts";
-export type { ConnectionInfo } from "./http/connection_info.ts";
+export type { ConnectionInfo } from "./http/client_address.ts";
 export type {
   LogEvent,
   LogLevel,

@@ -116,7 +116,6 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/server/server_parts.ts"],
   [
     "src/server/error_answer.ts",
-    "src/server/own_routes.ts",
     "src/server/request_report.ts",
     "src/server/sign_in_routes.ts",
   ],

@@ -13,7 +13,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { makeInstruments, TRANSPORT } from "../../src/telemetry/instruments.ts";
-import { LinkedContext } from "../../src/telemetry/linked_context.ts";
+import { LinkedContext } from "../../src/telemetry/tally.ts";
 import { port } from "../peers/health.mjs";
 import { answer } from "./floor.ts";
 

@@ -6,7 +6,7 @@
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
-import type { ConnectionInfo } from "../../src/http/connection_info.ts";
+import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";

@@ -14,8 +14,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
-import type { StepContext, StepOptions } from "./durable.ts";
-import type { WaitOptions } from "./durable.ts";
+import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
 import type { MaybePromise, Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 

@@ -8,9 +8,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { HttpError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
 
-/**
- * The seconds for a whole body: 4 MiB in a minute is half a megabit per second.
- */
+/** The seconds for a whole body: 4 MiB need half a megabit per second. */
 export const BODY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
 

@@ -34,7 +34,6 @@ export class Buckets {
     return waitMilliseconds;
   }
 
-  /** Gives a token back. */
   giveBack(name: string): void {
     const fullAt = this.#buckets.get(name);
     if (fullAt === undefined) return;

@@ -1,5 +1,5 @@
 /**
- * The address of a client, behind proxies too. Anyone can write a header, so
+ * The connection of a client, and its address, behind proxies too. Anyone can write a header, so
  * only the part that a trusted proxy wrote counts.
  *
  * @module
@@ -11,6 +11,12 @@ import {
   type Network,
   parseAddress,
 } from "../net/address.ts";
+
+/** The connection of a request, as `Deno.serve` passes it to its handler. */
+export interface ConnectionInfo {
+  /** The peer of the connection; rate limits count by its host. */
+  remoteAddr?: { hostname?: string };
+}
 
 /**
  * Finds the address of a client: that of its connection, or, if that is a
@@ -36,9 +42,7 @@ export function clientAddress(
   return first !== undefined && isSame(first, second) ? first : address;
 }
 
-/**
- * Names a network by its address; for IPv6 by the /64 of a single household.
- */
+/** Names a network by its address; for IPv6 by the /64 of one household. */
 export function networkName({ bits, width }: Address): string {
   return width === 32
     ? `4:${bits.toString(16)}`

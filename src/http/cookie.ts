@@ -5,8 +5,9 @@
  */
 import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
-import { fingerprint } from "../crypto/crypto.ts";
+import { fingerprint, randomId } from "../crypto/crypto.ts";
 import { basePathOf } from "../net/base_path.ts";
+import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 
 /** The form of every value we set: 32 random bytes. */
 const VALUE = /^[\w-]{43}$/;
@@ -17,9 +18,7 @@ export interface Cookie {
   baseUrl: string;
 }
 
-/**
- * Reads a cookie's value; undefined if there is none that we could have set.
- */
+/** Reads a cookie's value; undefined if none has the form of ours. */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -70,4 +69,22 @@ function attributes(baseUrl: string) {
 function prefixFor(baseUrl: string): "host" | undefined {
   // On http, which means loopback, browsers refuse the __Host- prefix.
   return baseUrl.startsWith("https:") ? "host" : undefined;
+}
+
+/**
+ * The cookie that ties a sign-in to the browser it began in. It is a random
+ * name and identifies no person.
+ */
+const name = "browser";
+
+/** Reads the browser's cookie; undefined if it sends none. */
+export function browserOf(c: Context, baseUrl: string): string | undefined {
+  return readCookie(c, { name, baseUrl });
+}
+
+/** Reads or makes the browser's cookie, and sends it back in either case. */
+export function keepBrowser(c: Context, baseUrl: string): string {
+  const value = browserOf(c, baseUrl) ?? randomId();
+  keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);
+  return value;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address } from "../net/address.ts";
-import type { ConnectionInfo } from "./connection_info.ts";
+import type { ConnectionInfo } from "./client_address.ts";
 
 /** Hono's environment: values of the socket, and values that handlers add. */
 export interface Passing {

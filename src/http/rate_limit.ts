@@ -13,9 +13,7 @@ import { Buckets, type Rate } from "./buckets.ts";
 import { networkName } from "./client_address.ts";
 import { SharedBuckets } from "./shared_buckets.ts";
 
-/**
- * The burst of a network: a whole company may sign in at once from one address.
- */
+/** The burst of a network: a whole company may sign in from one address. */
 const BURST = 1000;
 /**
  * The rate that each network has for itself. Beyond it, networks share five
@@ -33,8 +31,7 @@ export type CheckRate = (c: Context) => Promise<void>;
 /** Gives back the charge for a request that has authenticated. */
 export type WaiveRate = (c: Context) => void;
 
-/** The limit of one endpoint. */
-export interface RateLimit {
+interface RateLimit {
   /** Charges a request. @throws {HttpError} 429 with `Retry-After` */
   check: CheckRate;
   waive: WaiveRate;

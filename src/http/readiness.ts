@@ -7,14 +7,11 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { Passing } from "./passing.ts";
 
-/**
- * The least time between two operations on the database, however many clients
- * probe.
- */
+/** The least time between two looks at the database, whoever probes. */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
   /** Tells the states of the providers, with their names if there are several. */

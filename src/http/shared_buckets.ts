@@ -21,7 +21,6 @@ const PART = 0.05;
 const ALONE_MILLISECONDS = 1000;
 const MOST_SHARES = 10_000;
 
-/** A process's share of a bucket. */
 interface Share {
   /** Taken from the database, and not given yet. */
   left: number;
@@ -60,10 +59,7 @@ export class SharedBuckets {
     this.#log = log;
   }
 
-  /**
-   * Takes one; gives the milliseconds to wait where there is none, else 0.
-   * Never rejects.
-   */
+  /** Takes one; gives the milliseconds to wait, else 0. Never rejects. */
   take(name: string, time: number): MaybePromise<number> {
     // A share taken for the last fill is of no use for this one.
     if (this.#own.isFull(name, time)) this.#shares.delete(name);

@@ -74,9 +74,7 @@ export class LineQueue {
     return !this.#writing && this.#rest.length > 0;
   }
 
-  /**
-   * Plans the next write: at once, soon, or when a disk may have room again.
-   */
+  /** Plans the next write: at once, soon, or when a disk may have room. */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;
     if (this.#hasFailed) {

@@ -80,7 +80,6 @@ export interface LogOutput {
 /** The least time between two reports of an output that fails. */
 const QUIET_MILLISECONDS = 60_000;
 
-/** The log of one server. */
 export class Log {
   readonly #least: number;
   readonly #audits: boolean;

@@ -149,9 +149,7 @@ export function seenText(text: string): string {
 let second = NaN;
 let secondText = "";
 
-/**
- * Prints ISO 8601 with milliseconds; the date is printed only once a second.
- */
+/** Prints ISO 8601 with milliseconds; the date is printed once a second. */
 function isoTime(milliseconds: number): string {
   const rest = milliseconds % 1000;
   if (milliseconds - rest !== second) {

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** The outcome of a request. */
 export type Outcome =
   | "ok"
   /** The tool reported a failure, or its arguments were wrong. */

@@ -6,15 +6,11 @@
  */
 import { randomId } from "../crypto/crypto.ts";
 
-/**
- * A prefix that differs between processes; the number makes each reference new.
- */
+/** A prefix of this process; the number makes each reference new. */
 const prefix = randomId(8);
 let count = 0;
 
-/**
- * Makes a reference: not secret, and a hundred times cheaper than a random one.
- */
+/** Makes a reference: not secret, and a hundred times cheaper than random. */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }

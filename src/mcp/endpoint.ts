@@ -6,7 +6,7 @@
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
  */
-import type { ConnectionInfo } from "../http/connection_info.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
 import { emptyResponse, encode } from "./exchange/encode.ts";

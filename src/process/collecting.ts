@@ -27,10 +27,7 @@ export function checkPropagators(config: Config): void {
   });
 }
 
-/**
- * Warns of settings that work, but that an operator who collects telemetry may
- * not want.
- */
+/** Warns of settings that an operator with telemetry may not want. */
 export function warnOfCollecting(
   { deployed }: Config,
   environment: Environment,

@@ -9,12 +9,10 @@ import { printDropped } from "../log/standard_output.ts";
 /** The characters of a line; longer ones are cut in pieces. */
 const LONGEST_LINE = 64 * 1024;
 
-/** Lines on standard output. */
 export const stdout = new LineQueue(
   (bytes) => Deno.stdout.write(bytes),
   printDropped,
 );
-/** Lines on standard error. */
 export const stderr = new LineQueue(
   (bytes) => Deno.stderr.write(bytes),
   printDropped,

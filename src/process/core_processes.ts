@@ -9,10 +9,7 @@ import { passOn, stderr, stdout } from "./core_output.ts";
 import { WITH_PARENT } from "./parent.ts";
 import { SAME_SIGNAL_MILLISECONDS, STOP_MILLISECONDS } from "./signals.ts";
 
-/**
- * Longer than a start takes: a process that ends sooner will probably do so
- * again.
- */
+/** Longer than a start takes: what ends sooner will do so again. */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
@@ -22,7 +19,6 @@ const LAST_LINES_MILLISECONDS = 500;
 /** The time for a process to end by itself, with a few seconds to spare. */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 
-/** The command, and the number of processes. */
 interface CoresOptions {
   command: readonly string[];
   processes: number;
@@ -51,10 +47,7 @@ export class Cores {
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
   readonly #over = Promise.withResolvers<number>();
-  /**
-   * False until the first connection: an earlier end is a mistake, in the
-   * settings for example.
-   */
+  /** False until the first connection: before it, an end is a mistake. */
   #hasListened = false;
   #stopSignal?: Deno.Signal;
   #stoppingSinceMilliseconds = 0;
@@ -67,10 +60,7 @@ export class Cores {
       LONGEST_PAUSE_MILLISECONDS;
   }
 
-  /**
-   * Runs until a signal, or until no process can be kept alive; gives the exit
-   * code.
-   */
+  /** Runs until a signal, or no process stays; gives the exit code. */
   async run(): Promise<number> {
     // The first process alone: it reports mistakes in the settings once, and
     // makes the database that the others find.

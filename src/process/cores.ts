@@ -25,7 +25,6 @@ function refuse(message: string): never {
   Deno.exit(1);
 }
 
-/** Reads a whole number from a variable. */
 function readNumber(variable: string, usual: number): number {
   const text = Deno.env.get(variable)?.trim() || String(usual);
   const number = Number(text);

@@ -13,9 +13,7 @@ export const WITH_PARENT = "--with-parent";
 
 const LOOK_MILLISECONDS = 500;
 
-/**
- * The parent of a process whose flag has no number, read as early as possible.
- */
+/** The parent of a process whose flag has no number, read early. */
 const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**

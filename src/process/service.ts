@@ -18,9 +18,7 @@ export interface Origin {
    * inherit the variable.
    */
   systemdPid?: string;
-  /**
-   * `DENO_USE_CGROUPS`: set in Deno's images, whose first process is `tini`.
-   */
+  /** `DENO_USE_CGROUPS`: set in Deno's images, where `tini` is the first. */
   image?: string;
   /** True if its output goes to a terminal. */
   terminal: boolean;

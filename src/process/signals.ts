@@ -17,22 +17,15 @@ import type { Socket } from "./socket.ts";
  */
 const LEAVE_MILLISECONDS = 2000;
 const DEPLOYED_LEAVE_MILLISECONDS = 500;
-/**
- * The time for calls to finish; a supervisor that waits for ten seconds does
- * not cut it off.
- */
+/** The time for calls to finish: less than the ten seconds of supervisors. */
 const FINISH_MILLISECONDS = 8000;
-/**
- * The same on Deno Deploy, which ends a process five seconds after the signal.
- */
+/** The same on Deno Deploy, which kills five seconds after the signal. */
 const DEPLOYED_FINISH_MILLISECONDS = 4000;
 /** The time for answers of stopped calls, and for closing the database. */
 const CLOSE_MILLISECONDS = 1500;
 const DEPLOYED_CLOSE_MILLISECONDS = 600;
 const LOOK_MILLISECONDS = 25;
-/**
- * A signal that comes again this soon is the same one, passed on by a parent.
- */
+/** A signal that comes again so soon is the same, passed on by a parent. */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 /** The longest time from a signal to the end, while the process can run. */
 export const STOP_MILLISECONDS = LEAVE_MILLISECONDS + FINISH_MILLISECONDS +

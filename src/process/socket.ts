@@ -36,9 +36,7 @@ export class Socket {
   readonly #handler: Handler;
   readonly #log: Logger;
   readonly #onLost: (error: unknown) => void;
-  /**
-   * Servers, including those that accept no more but still have connections.
-   */
+  /** Servers, and those that accept no more but have connections. */
   readonly #servers = new Set<Deno.HttpServer>();
   #isLeaving = false;
   #isClosing = false;

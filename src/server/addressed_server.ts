@@ -20,7 +20,6 @@ import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import type { App } from "./app.ts";
 import type { ServerParts } from "./server_parts.ts";
 
-/** A server at one public address. */
 export class AddressedServer {
   readonly gate: Gate;
   /** The pages on which people answer; undefined: no one signs in here. */
@@ -80,7 +79,6 @@ export class AddressedServer {
   }
 }
 
-/** The servers at all addresses that were called. */
 export class AddressedServers {
   /** Their address, or one of them; undefined as long as none is known. */
   #home?: string;

@@ -9,25 +9,25 @@ import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
 import { callback } from "../auth/server/client_callback.ts";
 import type { SignIn } from "../auth/server/sign_in.ts";
+import { isStranger } from "../caller.ts";
 import { discoveryRoutes } from "../discovery/routes.ts";
-import { HttpError } from "../errors.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
 import { clientAddress } from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import type { Passing } from "../http/passing.ts";
 import { readiness } from "../http/readiness.ts";
 import { newReference } from "../log/reference.ts";
-import { isError } from "../thrown.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { landing } from "../pages/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../store/probe.ts";
+import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
-import { addOwnRoutes } from "./own_routes.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
+import type { RoutesContext } from "./server_options.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { watchedSignIn } from "./sign_in_routes.ts";
 
-/** The parts of a server at one public address. */
 interface AppParts extends ServerParts {
   /** The public address, without a trailing slash. */
   baseUrl: string;
@@ -42,10 +42,7 @@ export interface App extends Pick<SignIn, "upstream"> {
   close(): Promise<void>;
 }
 
-/**
- * The paths of health checks, which may be sent to any host name: their answers
- * reveal nothing.
- */
+/** Health checks, which may be sent to any host name: they reveal nothing. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
@@ -185,4 +182,40 @@ function methodsAt(app: Hono<Passing>, path: string): string[] {
     // Middleware is for all methods, and for paths that are nowhere.
     return handlers.some(([[, route]]) => route.method === method);
   });
+}
+
+/**
+ * Adds the author's routes last, so that none takes the place of the server's.
+ *
+ * @throws {Error} for one that would
+ */
+function addOwnRoutes(
+  app: Hono<Passing>,
+  { plan: { options, lifecycle }, engine: { checkOrigin }, waits, gate }:
+    AppParts,
+): void {
+  if (!options.routes) return;
+  const context: RoutesContext = {
+    ...lifecycle.provide(options),
+    async authenticate(request) {
+      checkOrigin(request);
+      const found = await gate.authenticate(request.headers);
+      // Strangers may try tools, but a route that authenticates wants a known
+      // caller.
+      if (!isStranger(found.caller)) return found;
+      throw new ChallengeError("Sign in first");
+    },
+    answer: (token, data) => waits.tell(token, data),
+  };
+  const own = new Hono();
+  options.routes(own, context);
+  const taken = new Set(
+    app.routes.filter(({ path }) => path !== "/*")
+      .map(({ method, path }) => method + path),
+  );
+  for (const { method, path } of own.routes) {
+    if (!taken.has(method + path) && !/^\/mcp\/?$/.test(path)) continue;
+    throw new Error(`routes: ${method} ${path} is the server's own`);
+  }
+  app.route("/", own);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { durableOf } from "../authoring/durable.ts";
-import type { ConnectionInfo } from "../http/connection_info.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import type { DurableRunner } from "../mcp/work/durable_runner.ts";
 import type { AuthConfig } from "../settings/auth.ts";
@@ -20,7 +20,6 @@ import {
   type ServerParts,
 } from "./server_parts.ts";
 
-/** Puts a planned server together. */
 export function assemble(plan: Plan, given: GivenParts): Assembled {
   if (given.provider) checkSingleProvider(plan.config.auth);
   const parts = openParts(plan, given, () => {

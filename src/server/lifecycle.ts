@@ -40,7 +40,6 @@ export class Lifecycle {
     this.#hasStarted = services.length === 0 && !isCollected();
   }
 
-  /** True if everything has started. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }

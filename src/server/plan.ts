@@ -27,16 +27,12 @@ import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
 
-/** A server's options and settings, checked. */
 export interface Plan {
   options: ServerOptions;
   config: Config;
   log: Log;
   scopes: Scopes;
-  /**
-   * Warns, at the first start only, of settings and scopes that are probably
-   * slips.
-   */
+  /** Warns, at the first start only, of what is probably a slip. */
   tellDoubts(): void;
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
@@ -111,7 +107,6 @@ export function planServer(
   };
 }
 
-/** Opens the log of a server. */
 function openLog(
   what: Config["log"],
   captured: boolean,

@@ -15,9 +15,7 @@ import { basePathOf } from "../net/base_path.ts";
 import { methodName } from "../net/method.ts";
 import { telemetry } from "../telemetry/current.ts";
 
-/**
- * Routes that machines ask for all day; only their failures are worth a line.
- */
+/** Routes that machines ask for all day; only failures are worth a line. */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
 /** Logs requests. A path is told as its route: the rest may hold secrets. */
@@ -50,7 +48,6 @@ function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
   return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
 }
 
-/** Tells the outcome of a request outside `/mcp`. */
 function outcomeOf(
   c: Context<Passing>,
 ): { outcome: string; refusal?: string } {

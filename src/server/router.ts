@@ -5,7 +5,7 @@
  * @module
  */
 import { HttpError } from "../errors.ts";
-import type { ConnectionInfo } from "../http/connection_info.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import { logFailure } from "../log/failures.ts";
 import type { Logger } from "../log/log.ts";
@@ -15,12 +15,9 @@ import { isHost } from "../net/host.ts";
 import { telemetry } from "../telemetry/current.ts";
 import type { AddressedServer, AddressedServers } from "./addressed_server.ts";
 
-/** The router of one server. */
 export class Router {
   readonly #basePath: string;
-  /**
-   * The last host name that was valid: clients call by one name all day long.
-   */
+  /** The last valid host name: clients call by one name all day long. */
   #goodHost?: string | null;
 
   /** @param notice is called for each request, once its address is known */

@@ -22,7 +22,7 @@ import { type ListedProvider, renameFor } from "../settings/providers.ts";
 import type { ServerParts } from "./server_parts.ts";
 
 /** The sign-in, and what is behind it. */
-export interface WatchedSignIn {
+interface WatchedSignIn {
   signedIn: SignIn;
   /** The development provider, if people sign in there. */
   dev?: DevProvider;

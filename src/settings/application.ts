@@ -19,15 +19,11 @@ export interface ProviderApplication {
   groupsClaim?: string;
 }
 
-/** The sign-in provider. */
 export type ProviderConfig =
   | { provider: "dev" }
   | ProviderApplication & {
     provider: "github" | "google" | "microsoft" | "gitlab";
-    /**
-     * The issuer of a tenant or a self-hosted instance in place of the public
-     * one.
-     */
+    /** The issuer of a tenant, or of an instance of one's own. */
     issuer?: string;
   }
   | ProviderApplication & { provider: "oidc"; issuer: string }

@@ -36,7 +36,6 @@ const STRATEGIES = ["none", "oauth", "bearer", "api_key", "jwt"] as const;
 
 const CHOICE = listOf("strategies", oneOf(STRATEGIES).parse);
 
-/** The settings of who may call. */
 export const AUTH = settingsOf({
   AUTH_STRATEGY: {
     words: "`none` (everyone), `oauth` (people sign in), `bearer` or " +
@@ -163,10 +162,7 @@ function complainOfTelltales(settings: Settings): void {
   });
 }
 
-/**
- * Requires `BASE_URL`. Without it, clients elsewhere would be sent to the
- * loopback address.
- */
+/** Requires `BASE_URL`: clients elsewhere would be sent to loopback. */
 function requireBaseUrl(
   settings: Settings,
   { deployed, loopback }: Exposure,

@@ -51,9 +51,7 @@ export interface Config {
   openaiChallenge?: string;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
-  /**
-   * Settings of authors that have their default because they may not be read.
-   */
+  /** Settings of authors that may not be read, and have their default. */
   unread: readonly string[];
   /** Names that are misspelt or were changed, a sentence each. */
   notes: readonly string[];
@@ -73,11 +71,7 @@ export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
   scopes?: readonly string[];
 }
 
-/**
- * Parses an environment.
- *
- * @throws {ConfigError} with every complaint at once
- */
+/** Parses an environment. @throws {ConfigError} with every complaint at once */
 export function parseConfig(
   environment: Environment,
   {

@@ -22,7 +22,6 @@ const SECRET = {
   secret: true,
 } as const;
 
-/** The settings of static credentials. */
 export const CREDENTIALS = settingsOf({
   BEARER_TOKEN: {
     ...SECRET,
@@ -63,7 +62,6 @@ export function parseBearerTokens(
   return { tokens };
 }
 
-/** Parses the keys of `api_key`. */
 export function parseApiKeys(
   settings: Settings,
 ): { keys: readonly string[]; header: string } {

@@ -27,7 +27,6 @@ const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
 const ISSUERS = listOf("https URLs without ?", ISSUER_URL.parse);
 
-/** The settings of accepted tokens. */
 export const JWT = settingsOf({
   JWT_ISSUER: {
     words: "The authorization servers whose tokens are taken: their issuers, " +
@@ -71,10 +70,7 @@ export const JWT = settingsOf({
   },
 });
 
-/**
- * Parses the issuers of accepted tokens; complains of missing and wrong
- * settings.
- */
+/** Parses the issuers of accepted tokens; complains of what is wrong. */
 export function parseJwt(settings: Settings): JwtConfig {
   const issuers = settings.require(JWT.JWT_ISSUER);
   const audiences = settings.require(JWT.JWT_AUDIENCE);

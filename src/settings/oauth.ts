@@ -18,7 +18,6 @@ import { type ListedProviders, parseProviders } from "./providers.ts";
 import type { Exposure } from "./server.ts";
 import type { Settings } from "./setting.ts";
 
-/** `AUTH_STRATEGY=oauth`: our own authorization server in front of providers. */
 export interface OAuthConfig extends PeopleConfig {
   /** The providers that people sign in at, as they are listed. */
   providers: ListedProviders;
@@ -28,10 +27,7 @@ export interface OAuthConfig extends PeopleConfig {
   lifetimes: Lifetimes;
   /** Identity providers whose assertions let clients in without a page. */
   assertionIssuers: readonly TrustedIssuer[];
-  /**
-   * The scopes that people may be granted; undefined: everyone may be granted
-   * everything.
-   */
+  /** The scopes that people may be granted; undefined: everything. */
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
@@ -48,7 +44,6 @@ export function subjectIds(
   ];
 }
 
-/** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
   exposure: Exposure,

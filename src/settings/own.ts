@@ -10,13 +10,11 @@ import type { NamedSetting } from "./setting.ts";
 import { ShapeError } from "./shapes.ts";
 import { SETTINGS } from "./table.ts";
 
-/** A declared setting. */
 export interface OwnSetting extends NamedSetting {
   /** True if it must be set. */
   isRequired: boolean;
 }
 
-/** Makes the row of a declared setting. */
 export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
   const secret = isSecret(schema) ||
     SETTINGS.some((setting) => setting.name === name && setting.secret);

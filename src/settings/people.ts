@@ -73,7 +73,6 @@ const NO_GROUPS_BLOCKED =
   "Name each person: who leaves a group must not be let in by that. " +
   "OAUTH_PERMISSIONS says which groups may do what";
 
-/** The settings of people, parsed. */
 export interface PeopleConfig {
   /** The people who may sign in; empty: everyone. */
   allowedUsers: readonly ListEntry[];
@@ -81,9 +80,7 @@ export interface PeopleConfig {
   admins: readonly ListEntry[];
   /** The people and clients who may nothing. */
   blocked: readonly ListEntry[];
-  /**
-   * The number of days for which a connection's latest calls are kept; 0: none.
-   */
+  /** The days for which a connection's latest calls are kept; 0: none. */
   ledgerDays: number;
 }
 

@@ -27,7 +27,6 @@ const REGISTER = "Register an application at the provider, with the callback " +
 /** A name in a list of several: a part of settings, and of an address. */
 const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
-/** The settings of the provider. */
 export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +

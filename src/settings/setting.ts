@@ -19,9 +19,7 @@ export interface Setting {
   unset?: string;
   /** A text of the shape. */
   example?: string;
-  /**
-   * Advice for a wrong value; without it, the default or the example is named.
-   */
+  /** Advice for a wrong value; absent: the default or the example. */
   fix?: string;
   /** True if no one may see the text. */
   secret?: boolean;
@@ -29,7 +27,6 @@ export interface Setting {
   formerly?: string;
 }
 
-/** A setting with the name of its variable. */
 export type NamedSetting = Setting & { name: string };
 
 type Named<R> = { readonly [N in keyof R]: R[N] & { name: string } };
@@ -47,9 +44,7 @@ type ValueOf<S extends Setting> =
   | (S["shape"] extends Shape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
-/**
- * The text that means the same as leaving a variable unset, if there is one.
- */
+/** The text that means the same as an unset variable, if there is one. */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
   const isText = Object(value) !== value || Array.isArray(value);
@@ -65,9 +60,7 @@ export function defaultText(setting: Setting): string | undefined {
 /** The variables as found: unset and empty mean the same. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The options of {@linkcode Settings}: what else the process knows and may do.
- */
+/** The options of {@linkcode Settings}: what the process knows and may do. */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];
   /** True if the process has no permission to read the variable. */

@@ -19,7 +19,6 @@ export function refuse(): never {
   throw new ShapeError();
 }
 
-/** Any text. */
 export function text(wants: string): Shape<string> {
   return { wants, parse: (text) => text };
 }
@@ -49,7 +48,6 @@ export function wholeNumber(
   return { wants: `${what} from ${min} to ${max}`, parse };
 }
 
-/** `true` or `false`. */
 export const TRUE_OR_FALSE: Shape<boolean> = {
   wants: "true or false",
   parse: (text) =>
@@ -61,10 +59,7 @@ export function lowerCase<T>({ wants, parse }: Shape<T>): Shape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
-/**
- * Items between commas or spaces, at least one: no items would often mean
- * everyone.
- */
+/** Items between commas or spaces: none would often mean everyone. */
 export function listOf<T = string>(
   what: string,
   parse = (item: string) => item as T,

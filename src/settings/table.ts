@@ -37,7 +37,6 @@ const PLATFORM = [
   "OTEL_EXPORTER_OTLP_TIMEOUT",
 ];
 
-/** Every variable that is ever read. */
 export const VARIABLES: readonly string[] = [
   ...SETTINGS.flatMap(({ name, formerly }) =>
     formerly === undefined ? [name] : [name, formerly]

@@ -46,10 +46,7 @@ interface LiveAccessToken {
   issuedAt?: number;
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
-  /**
-   * Opens the grant's provider tokens, if it has any; only on demand, because
-   * it costs some cryptography.
-   */
+  /** Opens the grant's provider tokens, if any; costs some cryptography. */
   dataKey?(): Promise<Uint8Array>;
 }
 
@@ -114,10 +111,7 @@ export function accessTokenStore(database: Database) {
       return await blocks.has(head, grant) ? undefined : grant;
     },
 
-    /**
-     * Finds a live token of an active grant whose person and client are not
-     * blocked.
-     */
+    /** Finds a live token of a grant that is active and not blocked. */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
       if (!credential || !IN_USE.includes(credential.kind)) return undefined;

@@ -24,9 +24,7 @@ import { deriveKey } from "../auth/rules/data_key.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import type { UpstreamTokens } from "../auth/rules/upstream_tokens.ts";
 
-/**
- * The time for which a person stays signed in to the account page, in seconds.
- */
+/** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
 /** The session of a signed-in person. */
@@ -41,16 +39,10 @@ type SessionTokens = Pick<
   "accessToken" | "tokenType" | "expiresAt"
 >;
 
-/**
- * The time for which a new access token waits for the page that shows it, in
- * seconds.
- */
+/** The seconds for which a new token waits for the page that shows it. */
 const MADE_TOKEN_SECONDS = 5 * 60;
 
-/**
- * The sessions that one commit ends: each has two keys, and a commit takes a
- * thousand mutations.
- */
+/** The sessions that one commit ends; each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;
 
 /** An access token, sealed with the cookie that its page is loaded with. */
@@ -63,9 +55,7 @@ const tokensKeyOf = (id: string) => deriveKey(id, "provider tokens");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
-/**
- * Opens the account sessions of a database. The id is the value of a cookie.
- */
+/** Opens the account sessions; an id is the value of a cookie. */
 export function accountSessionStore(database: Database) {
   const blocks = knownBlocks(database);
 

@@ -34,9 +34,7 @@ export interface Attempt {
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/**
- * The most entries: of clients that failed, that connected, and of strangers.
- */
+/** The most entries: of failed clients, of connected ones, of strangers. */
 const MOST_FAILURES = 30;
 const MOST_SUCCESSES = 15;
 const MOST_STRANGERS = 15;
@@ -64,10 +62,7 @@ export function addAttempt(
   return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
 }
 
-/**
- * Arranges attempts: failures of real clients first, then connections, then
- * strangers.
- */
+/** Arranges attempts: failures of real clients, connections, strangers. */
 function arrange(attempts: readonly Attempt[]): Attempt[] {
   const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
   const strangers = newestFirst.filter(({ isStranger }) => isStranger);
@@ -81,9 +76,7 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   ];
 }
 
-/**
- * Cuts a list: the oldest entry of the most frequent cause is dropped first.
- */
+/** Cuts a list: the oldest entry of the most frequent cause goes first. */
 function fairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
@@ -124,10 +117,7 @@ export function attemptStore(database: Database, log: Logger) {
       attempts.note({ ...attempt, at: database.now(), count: 1 });
     },
 
-    /**
-     * Lists the last attempts: failures first, strangers last, each newest
-     * first.
-     */
+    /** Lists attempts: failures first, strangers last, each newest first. */
     async list(): Promise<readonly Attempt[]> {
       await attempts.flush();
       return await attempts.read();

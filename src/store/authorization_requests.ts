@@ -68,10 +68,7 @@ export type AuthorizationRequestStore = ReturnType<
   typeof authorizationRequestStore
 >;
 
-/**
- * Opens the authorization requests of a database. `browser` is the value of its
- * cookie.
- */
+/** Opens the authorization requests; `browser` is the value of its cookie. */
 export function authorizationRequestStore(database: Database) {
   /** Changes a request; undefined if another request was faster. */
   function change(

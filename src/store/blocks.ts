@@ -106,7 +106,6 @@ export function knownBlocks(database: Database) {
 
 export type BlockStore = ReturnType<typeof blockStore>;
 
-/** Opens the blocks of a database. */
 export function blockStore(database: Database) {
   const read = (name: string) =>
     database.getMany<[BlockHead, Block]>([blockHeadKey(), blockKey(name)]);

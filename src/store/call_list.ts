@@ -6,10 +6,7 @@
  */
 import { isFailure, type Outcome } from "../log/outcome.ts";
 
-/**
- * Calls of one tool within an hour that ended the same way. Never their
- * arguments.
- */
+/** Calls of one tool within an hour that ended alike, without arguments. */
 export interface NotedCall {
   /** The time at which the last of them began, in epoch seconds. */
   at: number;

@@ -35,7 +35,6 @@ interface Following {
 
 export type ChangeStore = ReturnType<typeof changeStore>;
 
-/** Opens the change notifications of a database. */
 export function changeStore(
   database: Database,
   onFailure: (error: unknown) => void,
@@ -45,10 +44,7 @@ export function changeStore(
   let ending: Promise<unknown> = Promise.resolve();
   let last: Promise<unknown> = Promise.resolve();
 
-  /**
-   * Appends one change at a time, so that writers of one process do not race
-   * for a number.
-   */
+  /** Appends one change at a time: writers would race for a number. */
   function append(change: Change): Promise<void> {
     const appended = last.then(() => appendOne(change));
     last = appended.catch(() => {});

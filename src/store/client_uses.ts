@@ -18,13 +18,9 @@ interface ClientUse extends Expiring {
 
 export type ClientUseStore = ReturnType<typeof clientUseStore>;
 
-/** Opens the last uses in a database. */
 export function clientUseStore(database: Database) {
   return {
-    /**
-     * Records in the background that a client is used now, at most once a
-     * minute.
-     */
+    /** Records a client's use in the background, at most once a minute. */
     touch(clientId: string): void {
       database.background(async () => {
         const key = clientUseKey(clientId);
@@ -40,10 +36,7 @@ export function clientUseStore(database: Database) {
       });
     },
 
-    /**
-     * Finds the time at which a client was last used; undefined: longer ago
-     * than it is kept.
-     */
+    /** Finds the last use of a client; undefined: it is no longer kept. */
     async find(clientId: string): Promise<number | undefined> {
       return (await database.find<ClientUse>(clientUseKey(clientId)))?.value
         .usedAt;

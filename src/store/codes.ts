@@ -33,7 +33,7 @@ import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 const answerKey = (code: string) => deriveKey(code, "tokens");
 
-export interface CodeRecord extends Expiring {
+interface CodeRecord extends Expiring {
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
@@ -84,7 +84,6 @@ export async function issueCode(
   };
 }
 
-/** Opens the authorization codes of a database. */
 export function codeStore(
   database: Database,
   lifetimes: Lifetimes,

@@ -18,7 +18,6 @@ import {
 import type { Marked } from "./record.ts";
 import { Transaction, type Write } from "./transaction.ts";
 
-/** The commits of a process. */
 export class Commits {
   constructor(
     private readonly kv: Deno.Kv,

@@ -6,8 +6,7 @@
  *
  * @module
  */
-import type { ConnectionOf } from "../auth/rules/connection.ts";
-import { isSignInOf } from "../auth/rules/connection.ts";
+import { type ConnectionOf, isSignInOf } from "../auth/rules/connection.ts";
 import { type Grant, pauseGrant, resumeGrant } from "../auth/rules/grant.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
@@ -43,7 +42,6 @@ export interface Connection {
 
 export type ConnectionStore = ReturnType<typeof connectionStore>;
 
-/** Opens the connections of a database. */
 export function connectionStore(
   database: Database,
   grants: Pick<GrantStore, "listOpen">,

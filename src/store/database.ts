@@ -12,11 +12,10 @@ import { Commits } from "./commits.ts";
 import { Fence } from "./fence.ts";
 import { givenUpKey, lookKey } from "./keys.ts";
 import { Operations } from "./operations.ts";
-import { type Poll, Polls } from "./polls.ts";
+import { type Poll, type PollOptions, Polls, waitFor } from "./polls.ts";
 import { Reader } from "./reader.ts";
 import type { Expiring, Found } from "./record.ts";
 import type { Transaction, Write } from "./transaction.ts";
-import { type Wait, waitFor } from "./wait.ts";
 
 export { isFound } from "./record.ts";
 export type { Entry, Expiring, Found, KeyRange } from "./record.ts";
@@ -27,10 +26,7 @@ export type { Entry, Expiring, Found, KeyRange } from "./record.ts";
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/**
- * The time after an outage within which every process has written down what it
- * gave up.
- */
+/** The time after an outage in which every process notes what it gave up. */
 const UNSETTLED_MILLISECONDS = 5000;
 
 /** The options of a {@linkcode Database}. */
@@ -151,7 +147,7 @@ export class Database extends Reader {
     key: Deno.KvKey,
     isWanted: (value: T | undefined) => boolean,
     signal: AbortSignal,
-    options?: Wait,
+    options?: PollOptions,
   ): Promise<T | undefined> {
     return waitFor<T>(this, key, isWanted, signal, options);
   }
@@ -161,10 +157,7 @@ export class Database extends Reader {
     return this.#polls.start(key, poll);
   }
 
-  /**
-   * Reports the values under a key that this handle is notified of, until
-   * stopped.
-   */
+  /** Reports the values under a key that this handle hears of. */
   watch<T>(
     key: Deno.KvKey,
     onValue: (value: T | undefined) => void,
@@ -189,10 +182,7 @@ export class Database extends Reader {
     return this.#closing.signal;
   }
 
-  /**
-   * Resolves when nothing is being read or written, so that the database may be
-   * closed.
-   */
+  /** Resolves when nothing is under way, so that it may be closed. */
   async idle(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#background);

@@ -38,15 +38,11 @@ interface DocumentRecord extends Expiring {
   freshUntil: number;
 }
 
-/**
- * The most documents in memory; at 16 KiB each, they take as much as one large
- * body.
- */
+/** The most documents in memory; of 16 KiB each, as much as a large body. */
 const MOST_UNUSED = 250;
 
 /** The time for which a failure is the answer without another fetch. */
 const FAILURE_SECONDS = 10;
-/** The most failures in memory. */
 const MOST_FAILURES = 1000;
 
 /** A document; or the failure, and the older document if there is one. */

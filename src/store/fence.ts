@@ -13,10 +13,7 @@ import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Operations } from "./operations.ts";
 import type { Expiring } from "./record.ts";
 
-/**
- * The time for which a fence stays closed: longer than any commit is on its
- * way.
- */
+/** The time for which a fence stays closed: longer than a commit may take. */
 const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
@@ -31,7 +28,6 @@ export interface CommitTry {
   mark: string;
 }
 
-/** The fence on which the commits of a process rest. */
 export class Fence {
   /** The beginning of all marks of this process, before the time of each. */
   readonly #process = `${randomId(12)}.`;

@@ -125,10 +125,7 @@ export function grantStore(database: Database) {
     }
   }
 
-  /**
-   * Takes the people of ended grants out of the lists of people, unless they
-   * have others.
-   */
+  /** Takes people of ended grants out of the lists, unless they have others. */
   async function unlist(
     ended: readonly Pick<Grant, "subject" | "kind">[],
   ): Promise<void> {
@@ -173,10 +170,7 @@ export function grantStore(database: Database) {
       return undefined;
     },
 
-    /**
-     * Records in the background that a grant is used now, at most once a
-     * minute.
-     */
+    /** Records a use in the background, at most once a minute. */
     touch(grantId: string): void {
       database.background(async () => {
         const found = await database.find<Grant>(grantKey(grantId));

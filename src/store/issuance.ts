@@ -16,10 +16,7 @@ import { accessTokenKey, refreshTokenKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
 export interface AccessRecord extends Expiring {
-  /**
-   * The grant's data key, sealed with the token; absent if the grant has no
-   * provider.
-   */
+  /** The grant's data key, sealed with the token; absent: no provider. */
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
@@ -55,7 +52,7 @@ interface Issuance {
 }
 
 /** A refresh token that stays as it is. */
-export interface KeptRefreshToken {
+interface KeptRefreshToken {
   refreshToken: string;
   record: TokenRecord;
 }

@@ -23,7 +23,6 @@ interface Elsewhere {
   connections: number;
 }
 
-/** Finds the address of the last start. */
 export async function findLastStart(
   database: Database,
 ): Promise<string | undefined> {

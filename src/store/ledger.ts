@@ -25,10 +25,7 @@ const WRITE_MILLISECONDS = 5000;
 /** The most grants whose calls may wait; calls of others are not recorded. */
 const MOST_GRANTS = 10_000;
 
-/**
- * The most grants in a commit: it may have 100 checks, and each grant takes
- * two.
- */
+/** The most grants in a commit of 100 checks: each grant takes two. */
 const GRANTS_PER_COMMIT = 40;
 
 /** The number of tries when other processes write at the same time. */
@@ -186,10 +183,7 @@ export function ledgerStore(
   };
 }
 
-/**
- * Computes the end of a ledger: that of its grant, unless it continues with the
- * next one.
- */
+/** Computes the end of a ledger: its grant's, unless the next continues it. */
 function endOf(grant: Grant, kept: number): number {
   return isPassing(grant) ? kept : Math.min(kept, grant.expiresAt);
 }

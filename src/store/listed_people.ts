@@ -30,7 +30,6 @@ interface Listing extends Expiring {
   days: number;
 }
 
-/** Lists the rows of a listing. */
 function rowsOf(
   subject: string,
   { name, terms, days }: Omit<Listing, "expiresAt">,

@@ -41,10 +41,7 @@ function escape(bytes: Uint8Array): string {
   return binary(bytes).replaceAll("\x00", "\x00\xff");
 }
 
-/**
- * Prints a number in IEEE 754, with bits flipped so that the strings have the
- * numbers' order.
- */
+/** Prints a number in IEEE 754, its bits flipped to keep the order. */
 function packNumber(number: number): string {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, number);

@@ -26,9 +26,7 @@ const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
 /** The time after which a check that hangs is followed by another. */
 const LONGEST_LOOK_MILLISECONDS = 30_000;
-/**
- * The time after which a late answer means that the database may have stalled.
- */
+/** The time after which a late answer tells of a stall. */
 const SLOW_MILLISECONDS = 2500;
 
 /** The number of tries of an operation that failed at once. */
@@ -57,7 +55,6 @@ export class DeadlineError extends Error {
   }
 }
 
-/** The state of an operation. */
 interface State {
   /** True when no one waits for it any more. */
   isOver: boolean;
@@ -72,9 +69,7 @@ export class Operations {
   #queue: (() => void)[] = [];
   #awaited = 0;
   #idle?: PromiseWithResolvers<void>;
-  /**
-   * The reason why nothing is begun; set while the database does not answer.
-   */
+  /** The reason why nothing is begun, while nothing is answered. */
   #failure?: DeadlineError;
   #lookedMilliseconds = -Infinity;
   #isLooking = false;
@@ -199,10 +194,7 @@ export class Operations {
     }
   }
 
-  /**
-   * Checks if the database is back, once at a time; the read may hang until
-   * then.
-   */
+  /** Checks if the database is back, once at a time; it may hang. */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
     const pause = this.#isLooking
@@ -226,10 +218,7 @@ export class Operations {
   }
 }
 
-/**
- * True if Deno KV complains of the arguments: that is our fault, not the
- * database's.
- */
+/** True if Deno KV complains of the arguments, which is our fault. */
 function isMisuse(error: unknown): boolean {
   return error instanceof TypeError &&
       /too (large|many|long)|non-negative|cannot be empty/i

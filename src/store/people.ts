@@ -31,7 +31,6 @@ export interface Person {
   grants: Grant[];
 }
 
-/** Some people. */
 interface PeoplePage {
   people: Person[];
   /** The place where the next page begins; undefined: these are all. */
@@ -61,7 +60,6 @@ interface PeopleQuery {
 
 export type PeopleStore = ReturnType<typeof peopleStore>;
 
-/** People in a database. */
 export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,

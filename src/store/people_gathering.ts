@@ -19,7 +19,6 @@ const GRANTS_PER_PIECE = 50;
 const PIECES_AT_ONCE = 10;
 const PIECE_PAUSE_MILLISECONDS = 20;
 
-/** The progress in listing the people of version 0.2. */
 interface Gathered {
   /** The last grant that was looked at. */
   after?: string;
@@ -28,7 +27,6 @@ interface Gathered {
   isDone: boolean;
 }
 
-/** Opens the progress in listing old people. */
 export function peopleGathering(database: Database) {
   const stopping = new AbortController();
   let isGathering = false;

@@ -36,9 +36,7 @@ export async function persist<T>(
   }
 }
 
-/**
- * Runs a cleanup whose failure does no harm: expiry would do the same later.
- */
+/** Runs a cleanup whose failure does no harm: expiry would do it later. */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();

@@ -5,6 +5,7 @@
  * @module
  */
 import { detached } from "../telemetry/current.ts";
+import { StorageError } from "../errors.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
@@ -22,12 +23,15 @@ type Read = (
   keys: readonly Deno.KvKey[],
 ) => Promise<readonly { value: unknown }[]>;
 
-/** The callbacks of a wait. */
-export interface Poll<T> {
-  onValue(value: T | undefined): void;
+/** The options of a wait. */
+export interface PollOptions {
   /** Called when a read failed; there will be another. */
   onFailure?(error: unknown): void;
   slowestMilliseconds?: number;
+}
+
+export interface Poll<T> extends PollOptions {
+  onValue(value: T | undefined): void;
 }
 
 interface PolledKey extends Poll<unknown> {
@@ -154,5 +158,54 @@ export class Polls {
         now - startedMilliseconds,
         slowestMilliseconds,
       );
+  }
+}
+
+/** The methods of a database that a wait needs. */
+interface Waitable {
+  poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void>;
+  watch<T>(
+    key: Deno.KvKey,
+    onValue: (value: T | undefined) => void,
+  ): () => Promise<void>;
+}
+
+/**
+ * Waits for a value under a key that `isWanted` accepts: by a watch, which sees
+ * this process's writes at once, and another's on a remote database, but never
+ * another's on a shared SQLite file, and so by polls too. A database that does
+ * not answer for a while does not end the wait.
+ *
+ * @see https://github.com/denoland/deno/issues/21640
+ * @throws the signal's reason when it fires first
+ */
+export async function waitFor<T>(
+  database: Waitable,
+  key: Deno.KvKey,
+  isWanted: (value: T | undefined) => boolean,
+  signal: AbortSignal,
+  { slowestMilliseconds, onFailure }: PollOptions = {},
+): Promise<T | undefined> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const onAbort = () => reject(signal.reason);
+  const onValue = (value: T | undefined) => {
+    if (isWanted(value)) resolve(value);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  const stopWatching = database.watch<T>(key, onValue);
+  const stopPolling = database.poll<T>(key, {
+    onValue,
+    onFailure(error) {
+      if (error instanceof StorageError) onFailure?.(error);
+      else reject(error);
+    },
+    slowestMilliseconds,
+  });
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    await Promise.all([stopPolling(), stopWatching()]);
   }
 }

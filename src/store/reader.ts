@@ -21,7 +21,6 @@ import { KEYS_PER_READ } from "./transaction.ts";
 /** A list of more records takes another round trip. */
 const RECORDS_PER_READ = 500;
 
-/** A database that is read. */
 export class Reader {
   constructor(
     protected readonly kv: Deno.Kv,
@@ -35,32 +34,20 @@ export class Reader {
     return now(this.clock);
   }
 
-  /**
-   * Reads a key.
-   *
-   * @throws {StorageError}
-   */
+  /** Reads a key. @throws {StorageError} */
   async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
     return this.entry<T>(
       await this.operations.repeat(() => this.kv.get(key)),
     );
   }
 
-  /**
-   * Finds the live record under a key.
-   *
-   * @throws {StorageError}
-   */
+  /** Finds the live record under a key. @throws {StorageError} */
   async find<T>(key: Deno.KvKey): Promise<Found<T> | undefined> {
     const entry = await this.get<T>(key);
     return isFound(entry) ? entry : undefined;
   }
 
-  /**
-   * Reads several keys concurrently.
-   *
-   * @throws {StorageError}
-   */
+  /** Reads several keys concurrently. @throws {StorageError} */
   async getMany<T extends readonly unknown[]>(
     keys: readonly Deno.KvKey[],
   ): Promise<{ [K in keyof T]: Entry<T[K]> }> {

@@ -12,10 +12,7 @@ const FRESH_MILLISECONDS = 1000;
 /** The time at which a read began, by both clocks. */
 interface ReadTime {
   milliseconds: number;
-  /**
-   * The time by a clock that goes on steadily even if the other one is set
-   * back.
-   */
+  /** The time by a clock that goes on if the other one is set back. */
   steadyMilliseconds: number;
 }
 
@@ -75,10 +72,7 @@ export function recent<T>(
       performance.now() - steadyMilliseconds < FRESH_MILLISECONDS;
   }
 
-  /**
-   * Drops the oldest, which come first: a name that is cached again was deleted
-   * before.
-   */
+  /** Drops the oldest, which come first: a name is cached anew each time. */
   function dropOldest(): void {
     for (const [name, entry] of kept) {
       if (kept.size <= capacity && isFresh(entry)) return;

@@ -26,10 +26,7 @@ export interface Marked {
   mark?: string;
 }
 
-/**
- * The result of a read under a key. Its version counts even without a live
- * value.
- */
+/** A read under a key, whose version counts even without a live value. */
 export interface Entry<T> {
   key: Deno.KvKey;
   value: T | undefined;

@@ -46,10 +46,7 @@ export function replyStore(database: Database) {
     }
   }
 
-  /**
-   * Removes an answered question in the background: it accepts no second answer
-   * anyway.
-   */
+  /** Removes an answered question in the background. */
   function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
     tidy(() =>
       database.commit((transaction) =>

@@ -11,7 +11,6 @@ import { secretStore } from "./secrets.ts";
 
 export type StateStore = ReturnType<typeof stateStore>;
 
-/** Opens the request states of a database. */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
   const nonces = onceStore<Expiring & { nonce: string }>(

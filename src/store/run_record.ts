@@ -44,7 +44,6 @@ export interface NewRun {
   countedAs?: { name: string; isMany: boolean };
 }
 
-/** A stored run. */
 export interface RunRecord extends Expiring, NewRun {
   beginning: TextRef;
   createdMilliseconds: number;

@@ -8,7 +8,6 @@ import { secretKey } from "./keys.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
 
-/** Opens the shared secrets of a database. */
 export function secretStore(database: Database) {
   const known = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -29,10 +28,7 @@ export function secretStore(database: Database) {
   }
 
   return {
-    /**
-     * Finds 32 random bytes for a purpose: made once, the same in every
-     * process.
-     */
+    /** Finds 32 random bytes for a purpose, the same in every process. */
     find(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
       let found = known.get(purpose);
       if (!found) {

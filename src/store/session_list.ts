@@ -53,7 +53,6 @@ export function tellEnd(
   telemetry?.tellSession({ revision, outcome, milliseconds });
 }
 
-/** Opens the lists of sessions in a database. */
 export function sessionLists(database: Database) {
   /**
    * The list entries of a binding's sessions, some at a time, each with the

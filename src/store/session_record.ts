@@ -22,10 +22,7 @@ export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
-  /**
-   * The binding of its caller:
-   * {@linkcode import("../caller.ts").Caller.binding}.
-   */
+  /** The {@linkcode import("../caller.ts").Caller.binding} of its caller. */
   binding: string;
   /** The grant that used it last; the session ends with it. */
   grantId?: string;
@@ -42,7 +39,6 @@ export interface Session extends Expiring {
   logLevel?: LoggingLevel;
 }
 
-/** The list entry of a person's session. */
 export interface SessionOfPerson extends Expiring {
   grantId?: string;
 }

@@ -36,14 +36,11 @@ const SLIDE_SECONDS = 24 * 60 * 60;
  */
 const MOST_SESSIONS = 1000;
 const MOST_OF_NETWORK = 10_000;
-/**
- * A process counts the sessions of one list each time it has opened this many.
- */
+/** The sessions that a process opens between two counts of a list. */
 const UNCOUNTED_SESSIONS = 200;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
 
-/** Sessions in a database. */
 export function sessionStore(
   database: Database,
   {
@@ -66,10 +63,7 @@ export function sessionStore(
     return found.value;
   }
 
-  /**
-   * Moves the end of a session that is used; if this fails, a later use does
-   * it.
-   */
+  /** Moves the end of a session in use; where this fails, a later use does. */
   async function slide(id: string, found: Found<Session>): Promise<void> {
     const session = {
       ...found.value,
@@ -107,10 +101,7 @@ export function sessionStore(
       return id;
     },
 
-    /**
-     * Finds a live session, at most a second stale; its end is extended once a
-     * day.
-     */
+    /** Finds a live session, at most a second stale; extends it daily. */
     find: sessions.find,
 
     /** Makes the next `find` read again. */

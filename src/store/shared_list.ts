@@ -24,7 +24,6 @@ interface ListOptions<T> {
   add(known: readonly T[], added: readonly T[]): T[];
 }
 
-/** Opens a list of a database. */
 export function sharedList<T>(
   database: Database,
   log: Logger,

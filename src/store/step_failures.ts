@@ -54,7 +54,6 @@ function shortened(name: string): string {
   return name.replaceAll(/\d+/g, "#").slice(0, NAME_CHARACTERS).toWellFormed();
 }
 
-/** Opens the counts of a database. */
 export function stepFailureStore(database: Database, log: Logger) {
   const failures = sharedList<StepFailure>(database, log, {
     key: stepFailuresKey(),

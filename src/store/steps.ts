@@ -17,7 +17,7 @@ const RESULT_CHARACTERS = 28_000;
 const STEPS_PER_COMMIT = 10;
 
 /** The state of a step: at work, between two tries, or over. */
-export type StepState = "begun" | "waiting" | "kept" | "failed";
+type StepState = "begun" | "waiting" | "kept" | "failed";
 
 /** A step for its run. */
 export interface Step {
@@ -65,7 +65,6 @@ export function endsStep(
 
 export type StepStore = ReturnType<typeof stepStore>;
 
-/** Opens the steps of a database. */
 export function stepStore(database: Database) {
   return {
     /**

@@ -32,7 +32,6 @@ import { setWake } from "./wakes.ts";
 /** The owner of a task, and the grant that uses it. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** The work of a new task. */
 interface NewTask {
   tool?: string;
   /** The scopes its tool needs. */
@@ -41,7 +40,6 @@ interface NewTask {
   list?: string;
 }
 
-/** Opens the beginnings of tasks in a database. */
 export function taskBeginnings(database: Database) {
   /** Stores a task, and what its commit rests on; undefined if that failed. */
   async function save(

@@ -21,7 +21,6 @@ import { deleteText, saveText } from "./texts.ts";
 import type { Transaction } from "./transaction.ts";
 import { waitStore } from "./waits.ts";
 
-/** The end of a task. */
 export type TaskEnd =
   & (
     | { status: "completed" | "failed"; outcome: JsonObject }
@@ -51,7 +50,6 @@ interface WorkRecords {
   expiresAt: number;
 }
 
-/** Opens the ends of tasks in a database. */
 export function taskEnds(database: Database) {
   /**
    * Ends a task, once; false when it had ended already.

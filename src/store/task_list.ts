@@ -55,7 +55,6 @@ export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
   return key[2] as string;
 }
 
-/** Opens the lists of tasks of a database. */
 export function taskLists(database: Database) {
   /** Reads which grant of a person used a task last. */
   async function readUse(

@@ -21,17 +21,13 @@ import {
   type TextRef,
 } from "./texts.ts";
 
-/**
- * The most characters of a question in its task's record; several questions may
- * be open.
- */
+/** The most characters of a question in a record, which may have several. */
 const QUESTION_CHARACTERS = 1000;
 
 interface AnswerRecord extends Expiring {
   ref: TextRef;
 }
 
-/** The surroundings of a question. */
 interface Asking {
   signal: AbortSignal;
   /**
@@ -42,7 +38,6 @@ interface Asking {
   keep?(answer: string): Promise<void>;
 }
 
-/** Questions of tasks in a database. */
 export function taskQuestions(database: Database) {
   async function removeAnswer(key: Deno.KvKey): Promise<void> {
     const found = await database.find<AnswerRecord>(key);

@@ -118,9 +118,7 @@ export async function readTask(
   };
 }
 
-/**
- * Computes the time of an update, which is always later than the one before.
- */
+/** Computes the time of an update, always later than the one before. */
 export function nextUpdate(
   { clock }: Database,
   { updatedMilliseconds }: TaskRecord,

@@ -9,15 +9,10 @@ import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/**
- * The place of a text: in the record that refers to it, or in parts of its own.
- */
+/** The place of a text: in the record that refers to it, or in parts. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
-/**
- * The most characters of a part: each takes up to two bytes, and the record
- * needs some room.
- */
+/** The most characters of a part, of two bytes each at most. */
 const PART_CHARACTERS = 28_000;
 /** The most parts in a commit, which holds 800 KiB. */
 const PARTS_PER_COMMIT = 12;

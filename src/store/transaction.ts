@@ -33,10 +33,7 @@ type Send = (operation: Deno.AtomicOperation, sending: Sending) => void;
 /** Adds a part to a transaction. */
 export type Write = (transaction: Transaction) => unknown;
 
-/**
- * Commits its own change together with the given one; false: nothing was
- * committed.
- */
+/** Commits its own change with the given one; false: nothing was written. */
 export type CommitWith = (also: Write) => Promise<boolean>;
 
 /** A check that nothing is under a key. */

@@ -33,7 +33,6 @@ export interface FoundTokens extends Found<UpstreamRecord> {
 
 export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
 
-/** Opens the provider's tokens in a database. */
 export function upstreamTokenStore(database: Database) {
   return {
     /**
@@ -90,10 +89,7 @@ export function upstreamTokenStore(database: Database) {
       );
     },
 
-    /**
-     * Waits until the holder of the lease has finished, or the lease has
-     * expired.
-     */
+    /** Waits until the holder of the lease is done, or its lease is over. */
     async waitForRefresh(grantId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<UpstreamRecord>(
         upstreamKey(grantId),

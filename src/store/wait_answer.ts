@@ -51,7 +51,6 @@ export async function findWait(
   return await isLive(database, found.value) ? found : undefined;
 }
 
-/** Opens the answers of waits in a database. */
 export function waitAnswers(
   database: Database,
   { sealed, opened, view }: WaitSeals,

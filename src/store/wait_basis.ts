@@ -11,7 +11,6 @@ import { grantKey, taskRunKey } from "./keys.ts";
 import { userOfRun } from "./run_record.ts";
 import type { Waiting } from "./wait_record.ts";
 
-/** A call or a task that waits. */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 
 /** True unless the task of a wait, or the grant of its call, has ended. */
@@ -54,7 +53,6 @@ export async function basisOf(
   throw new HttpError(409, "The task has ended");
 }
 
-/** Finds a grant that has not ended. */
 async function findGrant(
   database: Database,
   id: string | undefined,

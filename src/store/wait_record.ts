@@ -116,7 +116,6 @@ export function dropWait(
   return state === "used" ? transaction : transaction.end(at);
 }
 
-/** The sealed parts of a record. */
 type Member = "payload" | "answer";
 
 /** The members that a seal is bound to. */
@@ -133,7 +132,6 @@ function contextOf(
 
 export type WaitSeals = ReturnType<typeof waitSeals>;
 
-/** Seals the texts of waits, and opens them. */
 export function waitSeals(database: Database) {
   const secrets = secretStore(database);
 

@@ -40,7 +40,6 @@ const SLOWEST_MILLISECONDS = 2000;
 
 export type WaitStore = ReturnType<typeof waitStore>;
 
-/** Opens the waits of a database. */
 export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealed, view } = seals;

@@ -9,15 +9,12 @@ import type { Database, Expiring } from "./database.ts";
 import { dueWakesRange, partsOfWake, wakeKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** A wake that is due. */
 export interface Wake {
   taskId: string;
   dueSeconds: number;
   key: Deno.KvKey;
   versionstamp: string;
 }
-
-export type WakeStore = ReturnType<typeof wakeStore>;
 
 /** Adds a wake to a transaction. */
 export function setWake(
@@ -30,7 +27,6 @@ export function setWake(
   transaction.set<Expiring>(wakeKey(dueSeconds, taskId), { expiresAt });
 }
 
-/** Opens the wakes of a database. */
 export function wakeStore(database: Database) {
   return {
     /**

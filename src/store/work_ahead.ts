@@ -13,17 +13,12 @@ import { wakeStore } from "./wakes.ts";
 const LAST_SECONDS = Number.MAX_SAFE_INTEGER - 1;
 
 /** Durable work that goes on. Times are epoch seconds. */
-export interface WorkAhead {
+export interface WorkAhead
+  extends Pick<RunRecord, "tool" | "isParked" | "deaths" | "missingSince"> {
   taskId: string;
-  tool: string;
   createdAt: number;
   /** The time at which a process looks at it. */
   dueSeconds: number;
-  isParked: boolean;
-  /** The processes that died in a row without having kept a step. */
-  deaths: number;
-  /** The time since which no process that looked knows its tool. */
-  missingSince?: number;
 }
 
 /**

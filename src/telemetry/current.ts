@@ -7,10 +7,7 @@
  */
 import type { Telemetry } from "./telemetry.ts";
 
-/**
- * The key under which OpenTelemetry's API finds the registrations of Deno or an
- * SDK.
- */
+/** The key of OpenTelemetry's API for what Deno or an SDK registers. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /** The telemetry; undefined if it is not collected. */
@@ -21,20 +18,14 @@ export function isCollected(): boolean {
   return REGISTERED in globalThis;
 }
 
-/**
- * Starts telemetry, if it is collected. Must be awaited before the first
- * request.
- */
+/** Starts telemetry, if it is collected; to be awaited before any request. */
 export async function startTelemetry(): Promise<void> {
   if (telemetry || !isCollected()) return;
   const { Telemetry } = await import("./telemetry.ts");
   telemetry ??= new Telemetry();
 }
 
-/**
- * Begins work that outlives a request, such as a timer, outside the request's
- * trace.
- */
+/** Begins work that outlives a request, such as a timer, outside its trace. */
 export function detached<T>(begin: () => T): T {
   return telemetry ? telemetry.detached(begin) : begin();
 }

@@ -41,7 +41,6 @@ export const TRANSPORT = {
   "network.transport": "tcp",
 } as const;
 
-/** The tracer and the histograms. */
 export interface Instruments {
   tracer: Tracer;
   /** The time from an HTTP request to the head of its answer. */

@@ -14,7 +14,6 @@ import {
 } from "@opentelemetry/api";
 import { errorNameOf } from "../thrown.ts";
 
-/** The settings of one observation. */
 interface Observation<T> {
   span?: { name: string; kind: SpanKind; attributes?: Attributes };
   /** Attributes of both the span and the metric. */

@@ -19,9 +19,7 @@ import {
 import { type Instruments, TRANSPORT } from "./instruments.ts";
 import { Tally } from "./tally.ts";
 
-/**
- * The facts about a message before it is served; none is in its client's words.
- */
+/** The facts about a message; none is in its client's words. */
 export interface MessageFacts {
   /** `_OTHER` for an unknown method. */
   method: string;
@@ -79,10 +77,7 @@ export class Operation {
     this.#context = trace.setSpan(this.#tally.in(parent), this.#span);
   }
 
-  /**
-   * Runs a part of the operation: spans and log lines are placed under its
-   * span.
-   */
+  /** Runs a part of the operation: spans and lines are placed under it. */
   run<T>(work: () => T): T {
     return context.active() === this.#context
       ? work()

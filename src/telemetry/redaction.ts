@@ -45,10 +45,7 @@ export function redactAttribute(
     : value;
 }
 
-/**
- * The user, query and fragment of each URL in a text, as far as they can be
- * found.
- */
+/** The user, query and fragment of each URL in a text that can be found. */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 

@@ -10,18 +10,14 @@ import {
   createContextKey,
   trace,
 } from "@opentelemetry/api";
-import { LinkedContext } from "./linked_context.ts";
 
 const KEY = createContextKey("tool-server tally");
 
-/**
- * The most database spans of one request. Further operations are only counted.
- */
+/** The most database spans of one request; more are only counted. */
 const MOST_DATABASE_SPANS = 64;
 
 /** The counts of one request, or of one task. */
 export class Tally {
-  /** Operations on the database. */
   databaseOperations = 0;
   isOver = false;
   /** The route of the request, where it leads somewhere. */
@@ -37,10 +33,7 @@ export class Tally {
     return new LinkedContext(context, KEY, this);
   }
 
-  /**
-   * Does the work, and adds its number of database operations to the active
-   * span.
-   */
+  /** Does the work, and adds its operations to the active span. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);
@@ -56,5 +49,29 @@ export class Tally {
   /** Counts an operation on the database; true if it gets a span. */
   countDatabaseOperation(): boolean {
     return ++this.databaseOperations <= MOST_DATABASE_SPANS && !this.isOver;
+  }
+}
+
+/**
+ * A context with one value more than its parent, or one less. Deno's own copies
+ * all values for each one that is set, which every call would pay for.
+ */
+export class LinkedContext implements Context {
+  constructor(
+    private readonly parent: Context,
+    private readonly key: symbol,
+    private readonly value: unknown,
+  ) {}
+
+  getValue(key: symbol): unknown {
+    return key === this.key ? this.value : this.parent.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new LinkedContext(this, key, value);
+  }
+
+  deleteValue(key: symbol): Context {
+    return new LinkedContext(this, key, undefined);
   }
 }

@@ -29,7 +29,6 @@ interface DatabaseFacts {
   verb: string;
   /** The first part of its keys, which no stranger can choose. */
   kind: string | undefined;
-  /** The number of keys. */
   keys: number;
 }
 
@@ -44,7 +43,6 @@ interface SignInStep {
   startedMilliseconds: number;
 }
 
-/** A session that has ended. */
 export interface EndedSession {
   revision: string;
   outcome: string;
@@ -53,10 +51,7 @@ export interface EndedSession {
 
 /** The telemetry of a process. */
 export class Telemetry {
-  /**
-   * True if Deno reads `baggage` with each request, which depends on its
-   * settings.
-   */
+  /** True if Deno reads `baggage`, which depends on its settings. */
   readonly readsBaggage: boolean;
   readonly #instruments: Instruments = makeInstruments();
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { StorageError } from "../../src/errors.ts";
-import type { Poll } from "../../src/store/polls.ts";
-import { waitFor } from "../../src/store/wait.ts";
+import { type Poll, waitFor } from "../../src/store/polls.ts";
 import { test } from "../kit/databases.ts";
 import { countedSignal } from "../kit/counted_signal.ts";
 import { kvWith } from "../kit/kv.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createContextKey, ROOT_CONTEXT } from "@opentelemetry/api";
-import { LinkedContext } from "../../src/telemetry/linked_context.ts";
+import { LinkedContext } from "../../src/telemetry/tally.ts";
 
 Deno.test("LinkedContext has its parent's values, and changes none of them", () => {
   const [one, two] = [createContextKey("one"), createContextKey("two")];

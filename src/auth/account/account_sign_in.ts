@@ -22,8 +22,13 @@ import {
   providerUnavailable,
   signInInterrupted,
 } from "../provider/unavailable.ts";
-import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
-import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
+import {
+  browserOf,
+  dropCookie,
+  keepBrowser,
+  keepCookie,
+  readCookie,
+} from "../../http/cookie.ts";
 import { checkSameSite } from "../doors/origin.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { AccountServices } from "./account_services.ts";

@@ -31,7 +31,7 @@ import type { Approval } from "../../store/approvals.ts";
 import type { Connection } from "../../store/connections.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
-import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
+import { browserOf, keepBrowser } from "../../http/cookie.ts";
 import { redirect } from "../../http/redirect.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";

@@ -11,9 +11,7 @@ import { VIEWS_EXTENSION } from "./view_resource.ts";
 /** The name of the tasks extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/**
- * Gives the capabilities by generation: 2025 has no way to push, and no tasks.
- */
+/** Gives the capabilities by generation: 2025 has no push, and no tasks. */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
   { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },

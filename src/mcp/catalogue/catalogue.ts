@@ -34,7 +34,7 @@ import {
 import { isTemplate } from "./uri_template.ts";
 
 /** Settings of a catalogue's lists and introduction. */
-export interface CatalogueOptions {
+interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
   /** The seconds after which calls are handed over; as of `serve`. */
@@ -125,10 +125,7 @@ export function compileCatalogue(
   return whole;
 }
 
-/**
- * The most sets of scopes whose printed lists are kept; others are printed
- * again when needed.
- */
+/** The most sets of scopes whose printed lists are kept. */
 const MOST_NARROWED = 64;
 
 /** Compiles everything that catalogues are selected from. */

@@ -48,15 +48,12 @@ export interface CompiledTemplate {
 }
 
 /** Definitions, ready to be served. */
-export interface CompiledDefinitions {
+interface CompiledDefinitions {
   tools: readonly CompiledTool[];
   views: readonly CompiledView[];
   templates: readonly CompiledTemplate[];
   skills: readonly CompiledSkill[];
-  /**
-   * The entries of lists by definition; prompts and plain resources are their
-   * own.
-   */
+  /** The entries of lists; prompts and plain resources are their own. */
   listed: ReadonlyMap<Described, JsonObject>;
 }
 
@@ -220,10 +217,7 @@ class Compilation {
   }
 }
 
-/**
- * Reads the name of a skill from its front matter; undefined if that is
- * unreadable.
- */
+/** Reads the name of a skill; undefined if its front matter is unreadable. */
 function nameOf({ frontmatter }: Skill): unknown {
   try {
     return frontmatter().name;
@@ -232,10 +226,7 @@ function nameOf({ frontmatter }: Skill): unknown {
   }
 }
 
-/**
- * Checks a name by MCP 2026-07-28, Tools, Tool Names; prompts follow the same
- * rule.
- */
+/** Checks the name of a tool (MCP 2026-07-28, Tool Names) or a prompt. */
 function checkName(name: string): void {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
     throw new Error(

@@ -32,10 +32,7 @@ export interface CompiledTool extends ProvidedTool {
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
-  /**
-   * True if the output is an object: 2025 clients know no other structured
-   * results.
-   */
+  /** True if the output is an object: 2025 clients know no other. */
   hasObjectOutput: boolean;
   compiledView?: CompiledView;
   /** The time after which a call is handed over; 0: never. */

@@ -64,16 +64,13 @@ export function withSecuritySchemes(
   };
 }
 
-/**
- * Removes an output schema that is not an object's, which 2025 clients refuse.
- */
+/** Removes an output schema that is no object's: 2025 clients refuse it. */
 export function withObjectOutput(listed: ListedTool): JsonObject {
   if (listed.outputSchema?.type === "object") return listed;
   const { outputSchema: _, ...rest } = listed;
   return rest;
 }
 
-/** Makes a prompt's entry in `prompts/list`. */
 export function listPrompt(prompt: Prompt): JsonObject {
   const { properties = {}, required = [] } = prompt.args
     ? toJsonSchema(prompt.args, "input")
@@ -92,7 +89,6 @@ export function listPrompt(prompt: Prompt): JsonObject {
   };
 }
 
-/** Makes a resource's entry in `resources/list`. */
 export function listResource(resource: Resource): JsonObject {
   const { uri, mimeType, annotations, size } = resource;
   return {

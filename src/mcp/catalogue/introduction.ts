@@ -9,7 +9,6 @@ import { type Pages, printPages } from "../wire/pagination.ts";
 import type { CacheHint, Printer } from "../wire/printer.ts";
 import { skillsPerPage } from "./skill_manifest.ts";
 
-/** The description of the catalogue for one generation, printed beforehand. */
 export interface Introduction {
   printer: Printer;
   capabilities: JsonObject;
@@ -23,8 +22,7 @@ export interface Introduction {
   skills: Pages;
 }
 
-/** The entries of all lists. */
-export interface Entries {
+interface Entries {
   tools: readonly JsonObject[];
   /** The server's own tools, where they can be needed. */
   taskTools: readonly JsonObject[];
@@ -34,7 +32,6 @@ export interface Entries {
   skills: readonly JsonObject[];
 }
 
-/** Prints the lists for one generation. */
 export function printLists(
   entries: Entries,
   { printer, capabilities }: Pick<Introduction, "printer" | "capabilities">,

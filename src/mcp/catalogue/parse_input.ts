@@ -23,10 +23,7 @@ type Issue = z.core.$ZodIssue;
 /** Thrown to stop a parse. A symbol, because creating an error is not free. */
 const TOO_MANY = Symbol("too much is wrong");
 
-/**
- * Parses as `parseBy` does, but gives up on a hopeless value after its first
- * faults.
- */
+/** Parses as `parseBy` does, but gives up after a value's first faults. */
 export function parseInput(
   schema: z.ZodType,
   value: unknown,
@@ -66,16 +63,10 @@ function collectFaults(
   }
 }
 
-/**
- * A piece: its name (undefined if it is the whole value), its schema, and its
- * value.
- */
+/** A piece: its name (undefined: the whole value), its schema, its value. */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
-/**
- * Yields the pieces of a value by its schema; only the value itself if its
- * pieces are unknown.
- */
+/** Yields the pieces of a value by its schema; itself if none are known. */
 function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {

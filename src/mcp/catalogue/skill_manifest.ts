@@ -19,9 +19,7 @@ export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 const FILES = 512;
 const BYTES = 16 * 1024 * 1024;
 
-/**
- * The largest page of the list, in bytes; some clients read it in one piece.
- */
+/** The largest page of the list, in bytes; some clients read it whole. */
 const PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
@@ -92,9 +90,7 @@ export function compileSkill(
   };
 }
 
-/**
- * Computes the number of skills on a page, so that clients can read every page.
- */
+/** Computes the number of skills on a page that every client can read. */
 export function skillsPerPage(entries: readonly JsonObject[]): number {
   const largest = Math.max(
     1,
@@ -208,10 +204,7 @@ function splitPath(uri: string): [parent: string, name: string] {
   return [uri.slice(0, slash), uri.slice(slash + 1)];
 }
 
-/**
- * Media types of the files that skills usually have; for others the client sees
- * only the name.
- */
+/** Media types of usual files; of others the client sees only the name. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   css: "text/css",

@@ -12,10 +12,7 @@ export const URI_CHARACTERS = 8192;
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /**
-   * Gives the variables of a URI, percent-decoded; undefined when it does not
-   * match.
-   */
+  /** Gives the variables of a URI, percent-decoded; undefined: no match. */
   match(uri: string): Record<string, string> | undefined;
 }
 

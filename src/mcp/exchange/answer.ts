@@ -8,7 +8,6 @@ import type { Outcome } from "../../log/outcome.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { JsonAnswer } from "./encode.ts";
 
-/** An answer of a method to its request. */
 export type Answer =
   | Result
   /** Anything that was thrown. */

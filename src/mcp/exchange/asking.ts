@@ -183,10 +183,7 @@ export class Asking {
     return await authored.cut(error);
   }
 
-  /**
-   * Checks that the client declared a capability (MCP 2026-07-28, Base
-   * Protocol).
-   */
+  /** Checks a client's declared capability (MCP 2026-07-28, Base Protocol). */
   #requireCapability(
     name: string,
     isEnough: (capability: JsonObject) => boolean,

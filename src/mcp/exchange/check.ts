@@ -56,10 +56,7 @@ function scopesFor(
   }
 }
 
-/**
- * Lists the scopes of a reference: proposals may be as private as the thing
- * they are for.
- */
+/** Lists the scopes of a reference: its proposals may be private too. */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
   ref: unknown,
@@ -71,10 +68,7 @@ function scopesOfReference(
   return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
-/**
- * Lists the scopes of a filter: hearing of a change needs the same scopes as
- * reading.
- */
+/** Lists the scopes of a filter: hearing of a change needs those of reading. */
 function scopesOfFilter(
   catalogue: Catalogue,
   filter: unknown,

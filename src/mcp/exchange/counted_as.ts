@@ -14,7 +14,6 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import { clientAddress, networkName } from "../../http/client_address.ts";
 import { isLoopback } from "../../net/loopback.ts";
 
-/** A caller as limits count them. */
 export interface CountedAs {
   /** A name of at most 64 characters. */
   name: string;
@@ -25,10 +24,7 @@ export interface CountedAs {
   isMany: boolean;
 }
 
-/**
- * The number of people that may share a credential or a network without
- * reaching its limits.
- */
+/** The people that may share a credential or a network within its limits. */
 export const MANY = 10;
 
 /**

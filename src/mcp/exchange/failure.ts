@@ -30,7 +30,7 @@ export interface Failure
 }
 
 /** The request, or the task, that has failed. */
-export interface Failing {
+interface Failing {
   log: Logger;
   /** Names the failure in the log, and to the client. */
   reference: string;

@@ -26,10 +26,7 @@ const ROOM_BYTES = 64 * 1024;
 /** The unread bytes beyond which a stream is cut. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/**
- * The time after which a stream is cut if its reader takes nothing and the
- * sender waits.
- */
+/** The time after which a sender no longer waits for a stalled reader. */
 const STALL_MILLISECONDS = 30_000;
 
 /** A response that may still become either a JSON object or a stream. */
@@ -127,10 +124,7 @@ export class PendingResponse {
     this.#expectReader();
   }
 
-  /**
-   * Hands over the next chunk if it is wanted, and closes the stream after the
-   * last.
-   */
+  /** Hands over a chunk that is wanted, and closes after the last. */
   #flow(): void {
     const chunk = this.#isWanted ? this.#queue.shift() : undefined;
     if (chunk) {

@@ -17,10 +17,7 @@ import type { CountedAs } from "./counted_as.ts";
 
 const BEAT_MILLISECONDS = 200;
 
-/**
- * The time after which each call is checked again, in milliseconds: has its
- * permission ended?
- */
+/** The time after which the permission of each call is checked again. */
 const LIVE_MILLISECONDS = 1000;
 
 /** The most calls that one caller may have running in one process. */

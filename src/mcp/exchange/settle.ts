@@ -8,21 +8,17 @@
 import { printAddress } from "../../net/address.ts";
 import { clientAddress } from "../../http/client_address.ts";
 import { newReference } from "../../log/reference.ts";
-import type { Operation } from "../../telemetry/telemetry.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
-import type { Engine } from "./engine.ts";
+import type { Admitted, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
 import { handedOver } from "./task_words.ts";
 import { hasTasks, printTask } from "./tasks_extension.ts";
 
-/**
- * Ends a call with the first of its answers. What comes later is dropped.
- * Never throws.
- */
+/** Ends a call with its first answer; a later one is dropped. Never throws. */
 export function settle(call: Call, answer: Answer): void {
   if (call.ending) return;
   let ending: Ending;
@@ -86,15 +82,11 @@ function errorEnding(
 }
 
 /** An HTTP request whose message has not become a call, or never will. */
-export interface Uncalled {
-  readonly request: Request;
-  /** The address of its connection. */
-  readonly peer?: string;
+export interface Uncalled
+  extends Pick<Admitted, "request" | "peer" | "operation"> {
   /** True if HTTP has its status already: in a batch. */
   readonly inBand?: boolean;
   id?: RequestId;
-  /** The telemetry of the message. */
-  operation?: Operation;
 }
 
 /** Ends what was refused before it became a call. Never throws. */

@@ -8,7 +8,7 @@ import { CallerBound } from "./caller_bound.ts";
 import type { Running } from "./running.ts";
 
 /** The most streams that one process keeps open; a stream costs a few KiB. */
-export const SUBSCRIPTIONS = 10_000;
+const SUBSCRIPTIONS = 10_000;
 
 /** The most streams of one caller in one process. */
 export const SUBSCRIPTIONS_PER_CALLER = 100;

@@ -44,7 +44,7 @@ export async function suspend(
 export const LINKS = "tool-server/links";
 
 /** Tells a model of links. Short: models copy it letter by letter. */
-export function linkText(links: readonly Link[], again: string): string {
+function linkText(links: readonly Link[], again: string): string {
   const some = links.map(({ message, address }) => `${message}\n${address}`);
   return [
     links.length === 1

@@ -54,11 +54,7 @@ function pollSeconds({ updatedMilliseconds }: Task, now: number): number {
   return POLLS.find(([least]) => quiet >= least)?.[1] ?? 1;
 }
 
-/**
- * Prints a task.
- *
- * @param now epoch milliseconds
- */
+/** Prints a task. @param now epoch milliseconds */
 export function printTask(task: Task, now: number): JsonObject {
   const { taskId, status, statusMessage, inputRequests, outcome } = task;
   return {

@@ -12,7 +12,6 @@ import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../auth/rules/subject.ts";
 import { canonicalJson } from "../wire/request_state.ts";
 
-/** The pages of a server on which people answer. */
 export interface WaitPages {
   waits: WaitStore;
   baseUrl: string;
@@ -39,7 +38,7 @@ export type Visit = { key: string; wait: Wait; address: string } | {
 };
 
 /** A question without its answer. */
-export type OpenVisit = Exclude<Visit, { answer: unknown }>;
+type OpenVisit = Exclude<Visit, { answer: unknown }>;
 
 /** The longest address: browsers and servers take no longer ones. */
 const URL_CHARACTERS = 8000;
@@ -56,7 +55,6 @@ export function hasPage(
     idOfSubject(subject, providerIds) !== undefined;
 }
 
-/** Gives the address of a wait's page. */
 export function addressOf(
   { baseUrl }: Pick<WaitPages, "baseUrl">,
   id: string,
@@ -178,10 +176,7 @@ export class Visits {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }
 
-  /**
-   * Puts back what was taken, for the run that begins again after another
-   * question.
-   */
+  /** Puts back what was taken, for the run that begins again. */
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }

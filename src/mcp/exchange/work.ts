@@ -13,10 +13,7 @@ import type { RequestId } from "../wire/messages.ts";
 import type { AuthoredRun } from "./authored_run.ts";
 import type { Link, Visits } from "./visits.ts";
 
-/**
- * The work that a context belongs to: a request, or a task that goes on after
- * it.
- */
+/** The work of a context: a request, or a task that goes on after it. */
 export interface Work {
   /** True if the client belongs to the generation without sessions. */
   readonly stateless: boolean;
@@ -37,7 +34,6 @@ export interface Work {
   wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
   /** Tells why there is no `upstream`; absent: its caller has none. */
   readonly lacksUpstream?: string;
-  /** The steps of durable work. */
   readonly durable?: Durable;
   /**
    * Asks on a page once, and keeps the answer. Only of durable work, whose

@@ -23,7 +23,6 @@ import {
   STATELESS_REVISION,
 } from "../wire/revisions.ts";
 
-/** A session, its id, and the request that named it. */
 export interface InSession extends Admitted {
   sessionId: string;
   session: Session;
@@ -77,7 +76,7 @@ export async function findSessionOnce(
 }
 
 /** @throws {RpcError} 400 when a request names no session */
-export function sessionIdOf(headers: Headers): string {
+function sessionIdOf(headers: Headers): string {
   const sessionId = headers.get("mcp-session-id");
   if (sessionId) return sessionId;
   throw badRequest("Mcp-Session-Id is missing: begin with initialize");
@@ -110,10 +109,7 @@ export async function takeNotification(
   await cancellations.save(sessionId, requestId);
 }
 
-/**
- * Takes an answer to one of our questions. One that is no longer waited for is
- * dropped.
- */
+/** Takes an answer to our question; one that no one waits for is dropped. */
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,

@@ -22,7 +22,6 @@ import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import type { InSession } from "./session.ts";
 
-/** A request of a session. */
 export class SessionCall extends Call {
   readonly stateless = false;
   override readonly sessionId: string;

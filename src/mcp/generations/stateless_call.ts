@@ -48,7 +48,6 @@ const ASKING: ReadonlySet<string> = new Set([
  */
 const SLOW_MILLISECONDS = 1000;
 
-/** A request on its own. */
 export class StatelessCall extends Call {
   readonly stateless = true;
   declare readonly engine: TaskEngine;

@@ -31,13 +31,6 @@ export async function complete(call: Call): Promise<Answer> {
   return { result: printer.result({ completion }) };
 }
 
-/** The answer's `completion` member. */
-export interface Completion {
-  values: readonly string[];
-  total: number;
-  hasMore: boolean;
-}
-
 /**
  * Finds proposals for the argument that a request names; none for an argument
  * that does not exist.
@@ -49,7 +42,7 @@ export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context: given }: JsonObject,
   context: CompleteContext,
-): Promise<Completion> {
+): Promise<ReturnType<typeof cut>> {
   if (
     !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
@@ -104,6 +97,7 @@ function knownArguments(context: unknown): Record<string, string> {
   );
 }
 
+/** Makes the answer's `completion` member. */
 function cut(proposed: readonly string[]) {
   return {
     values: proposed.slice(0, MOST),

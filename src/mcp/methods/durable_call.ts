@@ -24,7 +24,7 @@ import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** The parts of a server by which work is taken over. */
-export type Resuming =
+type Resuming =
   & Pick<
     Engine,
     | "catalogue"

@@ -71,9 +71,7 @@ export function parseFilter(
   return filter;
 }
 
-/**
- * Makes the notification of a change; undefined if the filter leaves it out.
- */
+/** Makes the notification of a change; undefined if it is filtered out. */
 export function notificationOf(
   change: Change,
   filter: SubscriptionFilter,

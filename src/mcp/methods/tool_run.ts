@@ -66,7 +66,6 @@ function run(
   );
 }
 
-/** Makes the result of what a tool gave, by its output schema. */
 function toolResult(
   { name, output: schema, hasObjectOutput }: CompiledTool,
   output: unknown,

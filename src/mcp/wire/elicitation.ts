@@ -15,9 +15,7 @@ import { issueText } from "./tool_result.ts";
 /** The most times that one form is shown to a person. */
 export const FORM_ATTEMPTS = 3;
 
-/**
- * A form whose values do not match its schema; the message names the fields.
- */
+/** A form whose values do not match its schema; the message tells which. */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(

@@ -14,7 +14,6 @@ import {
   type RequestState,
 } from "./request_state.ts";
 
-/** A question of `inputRequests`. */
 export interface InputRequest {
   method: string;
   params: JsonObject;
@@ -28,7 +27,6 @@ export class Suspended extends Error {
   }
 }
 
-/** The questions and answers of one request, over all of its rounds. */
 export class Inquiry {
   /** Questions asked in this round that have no answer yet, by key. */
   readonly open = new Map<string, InputRequest>();
@@ -100,7 +98,7 @@ export class Inquiry {
  * The times that a question is asked again: clients give up after ten rounds
  * (TypeScript SDK 2.4).
  */
-export const MOST_REOPENED = 6;
+const MOST_REOPENED = 6;
 
 /** Means that an answer counts for any question. */
 const ANY = "*";

@@ -41,8 +41,7 @@ export interface RpcResponse {
   error?: RpcErrorObject;
 }
 
-/** Any message of JSON-RPC. */
-export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 const NONE: JsonObject = Object.freeze({});
 
@@ -185,10 +184,7 @@ export function printResult(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${printId(id)},"result":${result}}`;
 }
 
-/**
- * Prints the JSON text of an error response; without an `id` if none could be
- * read.
- */
+/** Prints an error response; without an `id` if none could be read. */
 export function printError(
   id: RequestId | undefined,
   { code, message, data }: RpcErrorObject,
@@ -196,12 +192,10 @@ export function printError(
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }
 
-/** Prints the JSON text of a notification. */
 export function printNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** Prints an id as JSON text. */
 export function printId(id: RequestId): string {
   return typeof id === "number" ? String(id) : JSON.stringify(id);
 }

@@ -8,7 +8,6 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import { invalidParams } from "./messages.ts";
 import type { JsonObject } from "../../json.ts";
 
-/** A printed list. */
 export interface Pages {
   /**
    * Gives the page that a cursor names; the first page without a cursor, or

@@ -64,9 +64,7 @@ export function metaOf(params: JsonObject): JsonObject {
   return isObject(params._meta) ? params._meta : EMPTY;
 }
 
-/**
- * Reads the progress token; undefined if the client did not ask for progress.
- */
+/** Reads the progress token; undefined if no progress is asked for. */
 export function progressTokenOf(meta: JsonObject): RequestId | undefined {
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }

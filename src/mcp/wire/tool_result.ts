@@ -35,9 +35,7 @@ export function resultOf(answer: unknown): CallToolResult {
   );
 }
 
-/**
- * True if the value is a content block by its type; the client checks the rest.
- */
+/** True if it is a content block by its type; the client checks the rest. */
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.has(value.type);
 }

@@ -9,11 +9,9 @@ import type { StepOptions } from "../../authoring/durable.ts";
 import type { Step } from "../../store/steps.ts";
 import { parseKept, thrownAgain } from "./kept_value.ts";
 import { RunMemory, type RunSurroundings } from "./run_memory.ts";
-import { checkName, MOST_STEPS, tooMany } from "./step_faults.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
 import { type StepFunction, StepTries } from "./step_tries.ts";
 
-/** One run of durable work. */
 export class DurableRun implements Durable {
   readonly #around: RunSurroundings;
   readonly #order: StepOrder;
@@ -124,9 +122,7 @@ export class DurableRun implements Durable {
     if (this.#memory.rest.isOver) return new Promise(() => {});
     let call: StepCall;
     try {
-      checkName(name);
-      call = this.#order.call(`${kind}:${name}`, where);
-      if (call.number > MOST_STEPS) throw tooMany(call);
+      call = this.#order.call(kind, name, where);
     } catch (error) {
       return this.#around.cut(error);
     }

@@ -42,7 +42,6 @@ const TURN_MILLISECONDS = 20_000;
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
-/** The durable work of this process. */
 export class DurableRunner {
   /** The runs that this process works on, and their ends here. */
   readonly #here = new Map<RunAtWork, Promise<void>>();
@@ -140,10 +139,7 @@ export class DurableRunner {
     }
   }
 
-  /**
-   * Resolves when a run has ended here, or has left this process; at once if it
-   * is not here.
-   */
+  /** Resolves when a run has ended or left here; at once if it is not here. */
   async left(taskId: string): Promise<void> {
     for (const [{ hold }, done] of this.#here) {
       if (hold.taskId === taskId) await done;

@@ -17,7 +17,6 @@ import {
 import { persist, tidy } from "../../store/persist.ts";
 import { MANY } from "../exchange/counted_as.ts";
 
-/** The work that waits. */
 interface WaitingWork {
   waits: WaitStore;
   taskId: string;

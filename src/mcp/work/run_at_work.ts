@@ -23,7 +23,6 @@ import { TaskAtWork } from "./task_at_work.ts";
 import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
 import { type Beginning, WorkOfTask } from "./work_of_task.ts";
 
-/** A tool's durable work. */
 export interface DurableWork {
   tool: string;
   scopes: readonly string[];
@@ -41,7 +40,6 @@ export interface Resumed {
   request?: Beginning;
 }
 
-/** The stores of durable work in one process. */
 export interface RunStores {
   database: Database;
   tasks: TaskStore;
@@ -54,7 +52,6 @@ export interface RunStores {
   stopping: AbortSignal;
 }
 
-/** A run that this process works on. */
 export class RunAtWork {
   readonly run: DurableRun;
   readonly task: TaskAtWork;

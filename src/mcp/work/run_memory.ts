@@ -9,10 +9,8 @@ import type { Hold } from "../../store/run_record.ts";
 import type { Step } from "../../store/steps.ts";
 import { MOST_CHARACTERS } from "./kept_value.ts";
 import { Left, type RestSurroundings, RunRest } from "./run_rest.ts";
-import { tooLong } from "./step_faults.ts";
-import type { StepCall } from "./step_order.ts";
+import { named, type StepCall } from "./step_order.ts";
 
-/** The surroundings of a run. */
 export interface RunSurroundings extends RestSurroundings {
   hold: Hold;
   /** The steps of earlier runs. */
@@ -30,7 +28,6 @@ export class Expelled extends Error {
   override name = "Expelled";
 }
 
-/** The steps of one run. */
 export class RunMemory {
   readonly rest: RunRest;
   readonly #steps: ReadonlyMap<string, Step>;
@@ -73,8 +70,11 @@ export class RunMemory {
   }
 
   /** @throws {RangeError} when the results of the task have no room for one more */
-  checkRoom(call: StepCall, text = ""): void {
+  checkRoom({ id }: StepCall, text = ""): void {
     if (this.#characters + text.length <= MOST_CHARACTERS) return;
-    throw tooLong(call);
+    throw new RangeError(
+      `The result of ${named(id)} cannot be kept: those of one task have at ` +
+        `most ${MOST_CHARACTERS} characters together`,
+    );
   }
 }

@@ -18,7 +18,6 @@ export class Left extends Error {
   override name = "Left";
 }
 
-/** The surroundings of a run that may leave its process. */
 export interface RestSurroundings {
   signal: AbortSignal;
   /** Epoch seconds. */
@@ -39,7 +38,6 @@ interface Waiting {
   question?: string;
 }
 
-/** The waits of one run, and what is at work beside them. */
 export class RunRest {
   readonly #waiting = new Set<Waiting>();
   /** Functions of steps, and what is being stored. */

@@ -60,10 +60,7 @@ export class StatusMessage {
   }
 }
 
-/**
- * A progress notification as a message: `3 of 9: indexing`, or as much of it as
- * there is.
- */
+/** Prints progress as `3 of 9: indexing`, or as much of it as there is. */
 export function messageOf(
   { message, progress, total }: JsonObject,
 ): string | undefined {

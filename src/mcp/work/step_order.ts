@@ -14,6 +14,11 @@ import type { Step } from "../../store/steps.ts";
  */
 const PATIENCE_MILLISECONDS = 5000;
 
+/** The most steps, sleeps and questions of one task. */
+export const MOST_STEPS = 1000;
+/** The most characters of an ID. */
+const ID_CHARACTERS = 200;
+
 /** A step, sleep or question as its author's code asks for it. */
 export interface StepCall {
   id: string;
@@ -31,7 +36,6 @@ export class DivergenceError extends Error {
   override name = "DivergenceError";
 }
 
-/** The order in which the steps of one run are asked for. */
 export class StepOrder {
   readonly #calls = new Map<string, StepCall>();
   /** Calls that have not ended. */
@@ -63,9 +67,16 @@ export class StepOrder {
   /**
    * Notes that a step is asked for.
    *
-   * @throws {TypeError} when its ID was there before
+   * @throws {TypeError} when its ID is none, or was there before
+   * @throws {RangeError} when it is one more than a task may have
    */
-  call(id: string, where: Error): StepCall {
+  call(
+    kind: "step" | "sleep" | "ask",
+    name: string,
+    where: Error,
+  ): StepCall {
+    checkName(name);
+    const id = `${kind}:${name}`;
     const before = this.#calls.get(id);
     if (before) {
       throw new TypeError(
@@ -82,6 +93,11 @@ export class StepOrder {
     while (this.#missing && this.#calls.has(this.#missing.id)) this.#next++;
     this.#called.resolve();
     this.#called = Promise.withResolvers();
+    if (number > MOST_STEPS) {
+      throw new RangeError(
+        `${titled(id)} is one too many: a task has at most ${MOST_STEPS}`,
+      );
+    }
     return call;
   }
 
@@ -163,6 +179,12 @@ export function named(id: string): string {
   return `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOf(id)}"`;
 }
 
+/** Names a step at the beginning of a sentence. */
+export function titled(id: string): string {
+  const name = named(id);
+  return name[0].toUpperCase() + name.slice(1);
+}
+
 /** Gives the name that the author chose, without its kind. */
 export function nameOf(id: string): string {
   return id.slice(id.indexOf(":") + 1);
@@ -173,6 +195,16 @@ const KINDS: Readonly<Record<string, string>> = {
   sleep: "the sleep",
   ask: "the question",
 };
+
+/** @throws {TypeError} unless an author's code gives a step an ID */
+function checkName(name: unknown): void {
+  if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
+    return;
+  }
+  throw new TypeError(
+    `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
+  );
+}
 
 /** Gives the line of the author's code, if the stack tells one. */
 function placeOf({ stack = "" }: Error): string {

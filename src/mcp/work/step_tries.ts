@@ -7,21 +7,19 @@
 import type { StepContext } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
 import type { Step } from "../../store/steps.ts";
 import { parseKept, printKept, printThrown } from "./kept_value.ts";
 import type { RunMemory } from "./run_memory.ts";
-import { hasDied, mayHaveHappened } from "./step_faults.ts";
-import { named, type StepCall } from "./step_order.ts";
+import { named, type StepCall, titled } from "./step_order.ts";
 
 /** The longest pause between two tries. */
 const LONGEST_PAUSE_SECONDS = 300;
 /** The times that a process may die in a step that has read `once`. */
 const MOST_DEATHS = 10;
 
-/** The function of a step. */
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
-/** The steps of a run that are done in it. */
 export class StepTries {
   #hasKept = false;
 
@@ -80,13 +78,22 @@ export class StepTries {
     const { state, attempts = 0, usesOnce = false } = known ?? {};
     const isRepeatable = retries > 0 || usesOnce;
     if (state === "begun" && !isRepeatable) {
-      return await cut(mayHaveHappened(call));
+      return await cut(
+        fault(
+          call,
+          "may have happened: its process has stopped in it, and it is not " +
+            "repeated",
+        ),
+      );
     }
     if (state === "waiting") await rest.waitUntil(known!.until!);
     else if (isRepeatable && !this.#hasKept) {
       const died = attempts + hold.run.deaths;
       const most = retries > 0 ? retries : MOST_DEATHS;
-      return died > most ? await cut(hasDied(call, died)) : died;
+      if (died <= most) return died;
+      return await cut(
+        fault(call, `was tried ${died} times, and its process died in it`),
+      );
     }
     return attempts;
   }
@@ -145,4 +152,9 @@ export class StepTries {
       }
     });
   }
+}
+
+/** Makes the error of a step that cannot be tried again. */
+function fault({ id }: StepCall, what: string): RpcError {
+  return new RpcError(RpcCode.internalError, `${titled(id)} ${what}`);
 }

@@ -5,15 +5,12 @@
  * @module
  */
 import { pause } from "../../clock.ts";
-import type { Logger } from "../../log/log.ts";
-import type { Database } from "../../store/database.ts";
 import type { Hold } from "../../store/run_record.ts";
-import type { StepStore } from "../../store/steps.ts";
-import type { TaskRunStore } from "../../store/task_runs.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
+import type { RunStores } from "./run_at_work.ts";
 
 /** The most runs that one round of a look takes. */
 const RUNS_PER_ROUND = 32;
@@ -31,18 +28,12 @@ const BUSY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
 
 /** The parts of a process that takes work over. */
-interface Taker {
-  database: Database;
-  runs: TaskRunStore;
-  steps: StepStore;
-  log: Logger;
-  /** Fires when the server stops. */
-  stopping: AbortSignal;
+interface Taker
+  extends Pick<RunStores, "database" | "runs" | "steps" | "log" | "stopping"> {
   /** Goes on with a run; undefined where it does not work on it. */
   goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined>;
 }
 
-/** The durable work that this process takes over. */
 export class Takeovers {
   readonly #bound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
   readonly #taker: Taker;

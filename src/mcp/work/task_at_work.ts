@@ -27,7 +27,6 @@ import type { Beginning, WorkOfTask } from "./work_of_task.ts";
 /** The time after which a task's permission is checked again. */
 const LIVE_MILLISECONDS = 1000;
 
-/** The surroundings of a task at work. */
 interface Around {
   tasks: TaskStore;
   log: Logger;
@@ -46,7 +45,6 @@ interface Turn {
   endingOf(error: unknown): SettledTask | undefined;
 }
 
-/** A task at work. */
 export class TaskAtWork {
   readonly #abort = new AbortController();
   readonly #around: Around;

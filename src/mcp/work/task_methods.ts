@@ -13,7 +13,6 @@ import { checkKnowsTasks, printTask } from "../exchange/tasks_extension.ts";
 import { invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 
-/** Answers `tasks/get`. */
 export async function getTask(call: Call): Promise<Answer> {
   const { introduction: { printer } } = call;
   return {
@@ -23,7 +22,6 @@ export async function getTask(call: Call): Promise<Answer> {
   };
 }
 
-/** Answers `tasks/update`. */
 export async function updateTask(call: Call): Promise<Answer> {
   const { engine, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);

@@ -12,16 +12,10 @@ import type { Beginning } from "./work_of_task.ts";
 /** The most tasks that one caller may have running in one process. */
 export const TASKS_PER_CALLER = 100;
 
-/**
- * The most tasks of a person or a list that are stored, in any state, for a
- * day.
- */
+/** The most stored tasks of a person or a list, in any state, for a day. */
 export const TASKS_KEPT = 1000;
 
-/**
- * The seconds after which to try again: stored tasks expire one by one, in the
- * order of their calls.
- */
+/** The seconds after which to try again: stored tasks expire one by one. */
 const KEPT_RETRY_SECONDS = 600;
 
 /** The tasks that are at work in this process, by their callers. */

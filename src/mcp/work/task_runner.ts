@@ -20,7 +20,6 @@ import { type Beginning, type Recalled, WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
 
-/** The tool that works in a task. */
 interface WorkingTool {
   name: string;
   scopes?: readonly string[];
@@ -47,7 +46,6 @@ export interface Begun extends Recalled {
   take(task: Task, work: Work): boolean;
 }
 
-/** The tasks that this process works on. */
 export class TaskRunner {
   /** Tasks that are being created or at work, and their ends. */
   #running = new Map<TaskAtWork, Promise<void>>();
@@ -152,9 +150,7 @@ export class TaskRunner {
     for (const atWork of this.#asking) atWork.fire(STOPPING);
   }
 
-  /**
-   * Ends every task of this process as failed, and waits until that is stored.
-   */
+  /** Ends every task of this process as failed, and waits for that. */
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();

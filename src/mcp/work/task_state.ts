@@ -14,9 +14,7 @@ import { answerFailure, type Failure } from "../exchange/failure.ts";
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;
 
-/**
- * The end of a task whose process stops; a task that has ended stays as it is.
- */
+/** The end of a task whose process stops; one that has ended stays so. */
 export const STOPPED: SettledTask = { outcome: "stopped", error: DIED };
 
 /** The end of a task that its client has already ended. */
@@ -31,7 +29,6 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** Makes the end of a task whose tool has given its result. */
 export function endingOf(result: CallToolResult): SettledTask {
   return { result, outcome: result.isError ? "tool_error" : "ok" };
 }
@@ -46,7 +43,6 @@ export function failedEnding(
   return answerFailure(thrown, failing, (failure) => failure);
 }
 
-/** Makes the state in which the client finds a task that has ended. */
 export function stateOf({ result, error }: SettledTask): TaskEnd {
   return result
     ? { status: "completed", outcome: result as JsonObject }

@@ -5,15 +5,14 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { isTerminal } from "../../store/task_record.ts";
+import { isTerminal, type Task } from "../../store/task_record.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../catalogue/task_tools.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { argumentsOf } from "../wire/messages.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
 import { useTask } from "./task_methods.ts";
-import { TaskRelay } from "./task_relay.ts";
-import { waitForTask } from "./task_wait.ts";
+import { TaskRelay, waitForTask } from "./task_wait.ts";
 import {
   resultOfTask,
   stillWorking,
@@ -23,28 +22,28 @@ import {
 /** The time that `task_status` waits, so that a model asks rarely. */
 const PATIENCE_MILLISECONDS = 25_000;
 
-type Act = (call: Call, taskId: string) => Promise<CallToolResult>;
+type Act = (call: Call, task: Task) => Promise<CallToolResult>;
 
 const ACTS: Readonly<Record<string, Act>> = {
   [TASK_STATUS]: tellStatus,
   [TASK_CANCEL]: cancel,
 };
 
-/** Calls one of the server's own tools. */
 export async function callTaskTool(call: Call, name: string): Promise<Answer> {
-  const { taskId } = argumentsOf(call.params);
-  const result = typeof taskId === "string"
-    ? await ACTS[name](call, taskId)
-    : errorResult("taskId must be a string: the ID of a task.");
+  const result = await resultOfAct(call, ACTS[name]);
   return { result: call.introduction.printer.result(result) };
 }
 
-async function tellStatus(
-  call: Call,
-  taskId: string,
-): Promise<CallToolResult> {
+async function resultOfAct(call: Call, act: Act): Promise<CallToolResult> {
+  const { taskId } = argumentsOf(call.params);
+  if (typeof taskId !== "string") {
+    return errorResult("taskId must be a string: the ID of a task.");
+  }
   const task = await useTask(call, taskId);
-  if (task === undefined) return unknownTask();
+  return task ? await act(call, task) : unknownTask();
+}
+
+async function tellStatus(call: Call, task: Task): Promise<CallToolResult> {
   const seen = await waitForTask(call, task, {
     untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
     relay: new TaskRelay(call, PATIENCE_MILLISECONDS),
@@ -56,12 +55,9 @@ async function tellStatus(
 }
 
 async function cancel(
-  call: Call,
-  taskId: string,
+  { engine: { tasks } }: Call,
+  { taskId }: Task,
 ): Promise<CallToolResult> {
-  const task = await useTask(call, taskId);
-  if (task === undefined) return unknownTask();
-  const { tasks } = call.engine;
   return await tasks.end(taskId, { status: "cancelled" })
     ? resultOf("The task is cancelled.")
     : resultOf(`The task had ended before: ${TASK_STATUS} gives its result.`);

@@ -43,10 +43,7 @@ export interface Beginning extends Work, Pick<Running, "countedAs"> {
   readonly authenticated: Authenticated;
   /** True if its client, who knows no tasks, is told the progress. */
   readonly awaitsTask?: boolean;
-  /**
-   * Records the end of the task in the log, and for the person in whose name it
-   * ran.
-   */
+  /** Records the end of the task in the log, and for its person. */
   endTask(taskId: string, outcome: Outcome): void;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import { canAsk } from "../../../src/mcp/work/task_relay.ts";
+import { canAsk } from "../../../src/mcp/work/task_wait.ts";
 import {
   handedOver,
   parseNotYet,

@@ -4,7 +4,7 @@ import { StorageError } from "../../../src/errors.ts";
 import { DurableRun } from "../../../src/mcp/work/durable_run.ts";
 import { Expelled } from "../../../src/mcp/work/run_memory.ts";
 import { Left } from "../../../src/mcp/work/run_rest.ts";
-import { MOST_STEPS } from "../../../src/mcp/work/step_faults.ts";
+import { MOST_STEPS } from "../../../src/mcp/work/step_order.ts";
 import { MOST_CHARACTERS } from "../../../src/mcp/work/kept_value.ts";
 import { DivergenceError } from "../../../src/mcp/work/step_order.ts";
 import type { Step } from "../../../src/store/steps.ts";
