@@ -143,7 +143,10 @@ export class Credentials {
     const response = await receiver.response(
       request.state,
       AbortSignal.any([signal, tooLate]),
-    );
+    ).catch((error) => {
+      if (!tooLate.aborted) throw error;
+      throw new Error("no one has done so within five minutes");
+    });
     const tokens: Tokens = await SignIn.finish(
       request,
       response,

@@ -101,7 +101,8 @@ export class Client extends Exchange {
 
   /**
    * Waits for the end of a task of 2026-07-28 and answers its questions. It
-   * asks for the task's state where a stream of it ends or is not to be had.
+   * asks for the task's state where a stream of it ends or is not to be had,
+   * and again for a minute where no server answers.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled
@@ -115,7 +116,7 @@ export class Client extends Exchange {
       const heard = await this.#hear(taskId, isAnswered, signal);
       if (heard) return heard;
       signal?.throwIfAborted();
-      const asked = await this.post("tasks/get", { taskId }, signal);
+      const asked = await this.#postToTask("tasks/get", { taskId }, signal);
       const state = await this.read(asked) as TaskState;
       const result = await this.#settle(state, asked, isAnswered, signal);
       if (result) return result;
@@ -130,7 +131,7 @@ export class Client extends Exchange {
     signal?: AbortSignal,
   ): Promise<Json | undefined> {
     const notifications = { taskIds: [taskId] };
-    const response = await this.post(
+    const response = await this.#postToTask(
       "subscriptions/listen",
       { notifications },
       signal,
@@ -172,8 +173,9 @@ export class Client extends Exchange {
         if (open.length === 0) return;
         for (const [key] of open) isAnswered.add(key);
         const inputResponses = await this.answerAll(Object.fromEntries(open));
+        const answers = { taskId, inputResponses };
         await this.read(
-          await this.post("tasks/update", { taskId, inputResponses }, signal),
+          await this.#postToTask("tasks/update", answers, signal),
         );
         return;
       }
@@ -183,6 +185,27 @@ export class Client extends Exchange {
         throw this.failure(state.error as Message["error"] & Json, response);
       case "cancelled":
         throw new DOMException("The task was cancelled", "AbortError");
+    }
+  }
+
+  /** Posts again while no server answers: one that restarts is back soon. */
+  async #postToTask(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    for (let left = 60;; left--) {
+      try {
+        const response = await this.post(method, params, signal);
+        if (![502, 503, 504].includes(response.status)) return response;
+        if (left === 0) return response;
+        await response.body?.cancel();
+      } catch (error) {
+        signal?.throwIfAborted();
+        const { cause = error } = error as Error;
+        if (left === 0 || !(cause instanceof TypeError)) throw error;
+      }
+      await Client.#pause(1000, signal);
     }
   }
 

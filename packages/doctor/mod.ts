@@ -15,7 +15,7 @@ import { parseTypedUrl } from "../../src/net/typed_url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
 
-const USAGE = "Try: deno task doctor http://127.0.0.1:3000 " +
+const USAGE = "deno task doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
 interface Arguments {
@@ -56,6 +56,10 @@ function addressHere(): string {
 if (import.meta.main) {
   let url: string;
   let options: Arguments;
+  if (["--help", "-h"].includes(Deno.args[0])) {
+    console.log(USAGE);
+    Deno.exit();
+  }
   try {
     options = parseArguments(Deno.args);
     const { url: given = addressHere() } = options;
@@ -67,7 +71,7 @@ if (import.meta.main) {
     }
     url = parsed.href;
   } catch (error) {
-    console.error(`${(error as Error).message}. ${USAGE}`);
+    console.error(`${(error as Error).message}. Try: ${USAGE}`);
     Deno.exit(2);
   }
   console.log(`Examining ${url}\n`);

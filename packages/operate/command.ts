@@ -5,13 +5,9 @@
  */
 import { MACHINE_ID } from "../../src/auth/rules/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
-import {
-  type CommandLine,
-  notUnderstood,
-  RefusalError,
-} from "./command_line.ts";
+import { type CommandLine, RefusalError } from "./command_line.ts";
 import type { Register } from "./register.ts";
-import { day, shown, table } from "./table.ts";
+import { day, endedWords, shown, table } from "./table.ts";
 
 /** The surroundings of a command. */
 export interface Operator {
@@ -46,14 +42,9 @@ export abstract class Command {
     name: string,
     end: () => Promise<number>,
   ): Promise<string> {
-    switch (this.line.verb) {
-      case "block":
-        return await this.#block(name, end);
-      case "unblock":
-        return await this.#unblock(name);
-      default:
-        throw notUnderstood(this.line.verb);
-    }
+    return this.line.verb === "block"
+      ? await this.#block(name, end)
+      : await this.#unblock(name);
   }
 
   async #block(name: string, end: () => Promise<number>): Promise<string> {
@@ -67,7 +58,7 @@ export abstract class Command {
     this.audit("Blocked", { name, reason: made.reason, ended });
     return this.print(
       { block: made, ended },
-      `${shown(name)} is blocked; ${ended} connections ended`,
+      `${shown(name)} is blocked; ${endedWords(ended)}`,
     );
   }
 

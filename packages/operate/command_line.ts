@@ -11,6 +11,7 @@ deno task people blocked
 deno task clients list
 deno task clients end|unblock CLIENT
 deno task clients block CLIENT [--reason TEXT]
+deno task clients blocked
 WHO is a subject (github:583231), or a whole name, short name or e-mail address
 that only one person has. --json prints JSON.`;
 

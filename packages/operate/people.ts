@@ -7,17 +7,21 @@ import type { Grant } from "../../src/auth/rules/grant.ts";
 import { folded, nameOf } from "../../src/auth/rules/person.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
 import { Command, isMachine } from "./command.ts";
-import { RefusalError, UsageError } from "./command_line.ts";
-import { day, shown, table } from "./table.ts";
+import { notUnderstood, RefusalError, UsageError } from "./command_line.ts";
+import { day, endedWords, shown, table } from "./table.ts";
 
 /** The people of a page. */
 const PAGE = 100;
+
+/** The verbs that are about one person. */
+const OF_ONE = ["show", "end", "block", "unblock", "export", "erase"];
 
 export class PeopleCommand extends Command {
   override async run(): Promise<string> {
     const { line: { verb }, operator: { register } } = this;
     if (verb === "list") return await this.#list();
     if (verb === "blocked") return await this.blocked(false);
+    if (!OF_ONE.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
     switch (verb) {
       case "show":
@@ -28,7 +32,7 @@ export class PeopleCommand extends Command {
       case "end": {
         const ended = await register.endPerson(subject);
         this.audit("Everything of a person ended", { subject, ended });
-        return this.print({ subject, ended }, `${ended} connections ended`);
+        return this.print({ subject, ended }, endedWords(ended));
       }
       case "erase": {
         const ended = await register.erase(subject);

@@ -15,6 +15,11 @@ export function shown(value: unknown): string {
   return visible(String(value)).replaceAll("\n", " ");
 }
 
+/** Prints how many connections were ended. */
+export function endedWords(count: number): string {
+  return `${count} ${count === 1 ? "connection" : "connections"} ended`;
+}
+
 /** Prints records by their members, a line each. */
 export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";

@@ -396,6 +396,33 @@ Deno.test("Access sends to its own server alone", async () => {
   }
 });
 
+Deno.test("Access says that no one signed in, after five minutes", async () => {
+  await using home = await Home.open();
+  const { timeout } = AbortSignal;
+  const late = new AbortController();
+  AbortSignal.timeout = (milliseconds) =>
+    milliseconds === 300_000 ? late.signal : timeout(milliseconds);
+  try {
+    const { url } = home.server;
+    const access = new Access({
+      url,
+      headers: {},
+      show: () => late.abort(new DOMException("timeout", "TimeoutError")),
+      signal: new AbortController().signal,
+    });
+    const headers = { accept: "application/json, text/event-stream" };
+    await assert.rejects(
+      access.fetch(new Request(url, { method: "POST", headers })),
+      {
+        message:
+          `Signing in at ${url} failed: no one has done so within five minutes`,
+      },
+    );
+  } finally {
+    AbortSignal.timeout = timeout;
+  }
+});
+
 Deno.test("call believes no server about another issuer", async () => {
   await using liar = listen((request) => {
     const { origin, pathname } = new URL(request.url);

@@ -325,6 +325,71 @@ Deno.test("Client waits a minute at most between two looks at a task", async () 
   assert.deepEqual(waits, [60_000]);
 });
 
+Deno.test("Client follows a task through a restart of its server", async () => {
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout =
+    ((run: () => void) => setTimeout(run, 0)) as typeof setTimeout;
+  const away = [
+    () => Promise.reject(new TypeError("refused")),
+    () => Promise.reject(new Error("words", { cause: new TypeError("cut") })),
+    ...[502, 503, 504].map((status) => () =>
+      Promise.resolve(new Response("", { status }))
+    ),
+  ];
+  const posted: string[] = [];
+  const states = ["input_required", "completed"];
+  const answers: Record<string, (id: unknown) => Response> = {
+    "subscriptions/listen": () => streamOf(""),
+    "tasks/get": (id) =>
+      answerTo(id, {
+        taskId: "t",
+        status: states.shift(),
+        inputRequests: { roots: { method: "roots/list" } },
+        result: { content: [] },
+      }),
+    "tasks/update": (id) => answerTo(id, {}),
+  };
+  let asked = 0;
+  try {
+    const client = new Client({
+      url: "http://127.0.0.1/mcp",
+      async fetch(request) {
+        const { id, method } = await request.json();
+        posted.push(method);
+        // Each method meets a server that is away twice before it is back.
+        const isAway = posted.filter((it) => it === method).length <= 2;
+        return await (isAway && away.shift()?.()) || answers[method](id);
+      },
+      onQuestion: () => ({ roots: [++asked] }),
+    });
+    const result = await client.follow({ taskId: "t" });
+    assert.deepEqual(result, { content: [] });
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.deepEqual([away.length, asked], [0, 1]);
+});
+
+Deno.test("Client gives up a task whose server does not come back", async () => {
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout =
+    ((run: () => void) => setTimeout(run, 0)) as typeof setTimeout;
+  let posted = 0;
+  try {
+    const client = new Client({
+      url: "http://127.0.0.1/mcp",
+      fetch() {
+        posted++;
+        throw new TypeError("refused");
+      },
+    });
+    await assert.rejects(client.follow({ taskId: "t" }), /refused/);
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.equal(posted, 61);
+});
+
 Deno.test("Client refuses the answer to another request", async () => {
   for (const revision of ["2025-11-25", "2026-07-28"] as const) {
     const client = clientOf({

@@ -58,6 +58,14 @@ Deno.test("doctor adds http:// on this machine", async () => {
   assert.match(text, /Examining http:\/\/localhost:1\//);
 });
 
+Deno.test("doctor tells how it is called", async () => {
+  for (const word of ["--help", "-h"]) {
+    const { code, text } = await runDoctor(word);
+    assert.equal(code, 0);
+    assert.match(text, /^deno task doctor http/);
+  }
+});
+
 Deno.test("doctor exits 2 for what it does not understand", async () => {
   for (
     const [args, said] of [

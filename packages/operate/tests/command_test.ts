@@ -55,12 +55,12 @@ test.onDatabases("people end, block and unblock count at once for everything of 
 
   assert.equal(
     await it.run("people end jo@example.com"),
-    "1 connections ended",
+    "1 connection ended",
   );
   assert.equal(await refresh(jo), 400);
   const again = await connect(server, "42", "jo@example.com");
   const blocked = await it.run("people block github:42 --reason left");
-  assert.match(blocked, /github:42 is blocked; 1 connections ended/);
+  assert.match(blocked, /github:42 is blocked; 1 connection ended/);
   assert.equal(await refresh(again), 400);
   await assert.rejects(connect(server, "42", "jo@example.com"));
   assert.match(await it.run("people blocked"), /github:42 .*ops +left/);
@@ -212,10 +212,14 @@ Deno.test("the command line says how to find someone whom it does not know", asy
       /No one is called jo: find them with "deno task people list"/
         .test(error.message),
   );
-  await assert.rejects(
-    it.run("people destroy github:42"),
-    (error) => !(error instanceof RefusalError),
-  );
+  for (const line of ["people destroy jo", "clients destroy"]) {
+    await assert.rejects(
+      it.run(line),
+      (error) =>
+        !(error instanceof RefusalError) && error instanceof UsageError &&
+        error.message === "Not understood: destroy",
+    );
+  }
 });
 
 Deno.test("the command line wants a database that is there", async () => {
