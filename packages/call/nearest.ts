@@ -31,7 +31,10 @@ export function nearest(name: string, names: readonly string[]): string[] {
     const isPart = wanted !== "" && known.includes(wanted);
     return { it, far: isPart ? 0 : distance(wanted, known) };
   });
-  const least = Math.min(...found.map(({ far }) => far));
+  const least = found.reduce(
+    (least, { far }) => Math.min(least, far),
+    Infinity,
+  );
   const most = Math.max(2, Math.floor(wanted.length / 3));
   if (least > most || least >= wanted.length) return [];
   return found.filter(({ far }) => far === least).slice(0, PROPOSED)

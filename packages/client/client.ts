@@ -88,12 +88,10 @@ export class Client extends Exchange {
     do {
       const params = cursor === undefined ? {} : { cursor };
       const page = await this.request(method, params, options);
-      const some = Array.isArray(page[member]) ? page[member] : [];
-      items.push(
-        ...some.filter((it) =>
-          typeof it === "object" && it && !Array.isArray(it)
-        ),
-      );
+      // One by one: a call takes no more arguments than fit onto the stack.
+      for (const it of Array.isArray(page[member]) ? page[member] : []) {
+        if (typeof it === "object" && it && !Array.isArray(it)) items.push(it);
+      }
       cursor = page.nextCursor;
     } while (++pages < mostPages && cursor !== undefined);
     return { items, pages, isCut: cursor !== undefined };

@@ -117,17 +117,30 @@ function linkCheck(
       const { text } = await site.send(`${site.base}/`, {
         headers: { accept: "text/html" },
       });
-      const link = [
-        ...text.matchAll(/<a\s[^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs),
-      ]
-        .find(([, href, label]) => words.test(href) || words.test(label));
-      if (link) return `the start page links to ${link[1]}`;
+      const link = findLink(text, words);
+      if (link !== undefined) return `the start page links to ${link}`;
       throw new Fault(
         "neither metadata nor the start page links to one",
         `Set ${option} in serve(), and name the page in the submission.`,
       );
     },
   };
+}
+
+/**
+ * Finds the address of the first link that has one of the words in it. Each part
+ * of the page is read once: it is a stranger's, and may be of nothing but
+ * beginnings of links.
+ */
+function findLink(html: string, words: RegExp): string | undefined {
+  let start = 0;
+  for (let end; (end = html.indexOf("</a>", start)) >= 0; start = end + 4) {
+    const [, tag, label] =
+      /<a(\s[^<>]*)>([^]*)$/.exec(html.slice(start, end)) ?? [];
+    const href = /\shref="([^"]*)"/.exec(tag)?.[1];
+    if (href === undefined) continue;
+    if (words.test(href) || words.test(label)) return href;
+  }
 }
 
 /** Reads a document; a server without sign-in has none, which gives `{}`. */

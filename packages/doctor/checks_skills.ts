@@ -6,7 +6,6 @@
  */
 import type { Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
-import type { Json } from "../client/mod.ts";
 import type { Site } from "./site.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
@@ -40,8 +39,11 @@ export async function checkSkills(
     }
     checkSize(`${uri}`, new TextEncoder().encode(text).length, MANUAL_BYTES);
     // The files of a skill without a list are not known in advance.
-    const files = Array.isArray(resources) ? resources as Json[] : [];
-    const bytes = files.reduce((sum, { size }) => sum + Number(size), 0);
+    const files: unknown[] = Array.isArray(resources) ? resources : [];
+    const bytes = files.reduce<number>(
+      (sum, file) => sum + Number(Object(file).size),
+      0,
+    );
     checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);
   }
   return `${skills.length} within what ChatGPT takes`;

@@ -8,13 +8,24 @@ import type { Json } from "../client/mod.ts";
 import { type Store, type StoreCheck, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 
-/** The checked members of a tool. */
+/** The checked members of a tool; those of another type count as absent. */
 interface ListedTool {
   name: string;
-  title?: string;
-  description?: string;
+  title: string;
+  description: string;
   inputSchema?: Json;
-  annotations?: Json;
+  annotations: Json;
+}
+
+function listedTool(tool: Json): ListedTool {
+  const text = (value: unknown) => typeof value === "string" ? value : "";
+  return {
+    name: String(tool.name),
+    title: text(tool.title),
+    description: text(tool.description),
+    inputSchema: tool.inputSchema as Json | undefined,
+    annotations: Object(tool.annotations),
+  };
 }
 
 /** The most characters of a description; Claude Code cuts longer ones. */
@@ -45,7 +56,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   eachTool(
     "Titles",
     STORES,
-    ({ title, annotations }) => !title && !annotations?.title,
+    ({ title, annotations }) => !title && !annotations.title,
     "without a title",
     "Set title: people see it, not the name.",
   ),
@@ -59,7 +70,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   eachTool(
     "Hints",
     ["claude"],
-    ({ annotations = {} }) =>
+    ({ annotations }) =>
       annotations.readOnlyHint !== true && annotations.destructiveHint !== true,
     "with neither readOnlyHint: true nor destructiveHint: true",
     "Set annotations, and keep reading and writing in tools of their own.",
@@ -67,7 +78,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   eachTool(
     "Hints",
     ["chatgpt"],
-    ({ annotations = {} }) =>
+    ({ annotations }) =>
       HINTS.some((hint) => typeof annotations[hint] !== "boolean"),
     `without all of ${HINTS.join(", ")}`,
     "Set each of them to true or false in annotations.",
@@ -75,14 +86,14 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   eachTool(
     "Descriptions",
     STORES,
-    ({ description }) => !description?.trim(),
+    ({ description }) => !description.trim(),
     "without a description",
     "Say in a sentence or two what it does and when to use it.",
   ),
   eachTool(
     "Length of descriptions",
     ["claude"],
-    ({ description = "" }) => description.length > DESCRIPTION_LENGTH,
+    ({ description }) => description.length > DESCRIPTION_LENGTH,
     `with more than ${DESCRIPTION_LENGTH} characters of description`,
     "Shorten it: Claude Code cuts the rest.",
     "warning",
@@ -109,7 +120,7 @@ function eachTool(
     name,
     stores,
     async run(_site, meet) {
-      const tools = (await meet()).tools as unknown as readonly ListedTool[];
+      const tools = (await meet()).tools.map(listedTool);
       if (tools.length === 0) throw new Skipped("there are no tools");
       const wrong = tools.filter(isWrong).map((tool) => tool.name);
       if (wrong.length === 0) return "every tool has them right";

@@ -45,7 +45,7 @@ export async function checkViews(
         "Leave ui.domain out; ChatGPT reads openai/widgetDomain.",
       );
     }
-    const foreign = /<(?:script|img)[^>]+src="https?:/i.exec(
+    const foreign = /<(?:script|img)[^<>]+src="https?:/i.exec(
       String(content.text ?? ""),
     );
     if (foreign) {

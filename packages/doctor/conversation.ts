@@ -52,11 +52,12 @@ export async function introduce(
 
   const { items: tools, pages } = await list("tools/list", "tools");
   const about = result._meta as Json | undefined;
+  const { instructions } = result;
   const info = result.serverInfo ??
     about?.["io.modelcontextprotocol/serverInfo"];
   return {
     serverInfo: (info ?? {}) as Json,
-    instructions: result.instructions as string | undefined,
+    instructions: typeof instructions === "string" ? instructions : undefined,
     extensions: Object(Object(result.capabilities).extensions),
     tools,
     isOnePage: pages === 1,

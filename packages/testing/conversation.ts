@@ -6,7 +6,7 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/capabilities.ts";
-import { parseNotYet } from "../../src/mcp/exchange/task_words.ts";
+import { parseNotYet, unknownTask } from "../../src/mcp/exchange/task_words.ts";
 import {
   TASK_CANCEL,
   TASK_STATUS,
@@ -117,15 +117,17 @@ export class Conversation {
    */
   async resultOf(answer: JsonObject): Promise<JsonObject> {
     const taskId = taskNamedIn(answer);
-    if (taskId === undefined) return answer;
-    this.#isHandedOver = true;
+    const mayBeTask = this.target.catalogue.taskTools.has(TASK_STATUS);
+    if (taskId === undefined || !mayBeTask) return answer;
     const call = (name: string, options = this.options) =>
       this.run("tools/call", { name, arguments: { taskId } }, options);
+    this.#isHandedOver = true;
     try {
-      do {
-        answer = await call(TASK_STATUS);
-      } while (taskNamedIn(answer) !== undefined);
-      return answer;
+      let told = await call(TASK_STATUS);
+      // A tool that repeats what another server said names a task of that one.
+      if (isUnknown(told)) return answer;
+      while (taskNamedIn(told) === taskId) told = await call(TASK_STATUS);
+      return told;
     } catch (error) {
       // No one will answer a question that the task may still wait for.
       await call(TASK_CANCEL, {});
@@ -197,4 +199,8 @@ function isServerError(error: unknown): error is ServerError {
 
 function taskNamedIn(answer: JsonObject): string | undefined {
   return parseNotYet(answer as unknown as CallToolResult);
+}
+
+function isUnknown({ content }: JsonObject): boolean {
+  return JSON.stringify(content) === JSON.stringify(unknownTask().content);
 }

@@ -95,3 +95,8 @@ Deno.test("serverAddress() refuses what is no address", () => {
     });
   }
 });
+
+Deno.test("nearest() looks through as many names as a server lists", () => {
+  const names = [...Array(400_000).fill("unlike"), "greet"];
+  assert.deepEqual(nearest("gret", names), ["greet"]);
+});

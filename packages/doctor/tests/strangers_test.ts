@@ -261,13 +261,61 @@ Deno.test("printReport() lets no word of a server end a line or control the term
 });
 
 Deno.test("examine() goes on where a list holds no objects, or very many", async () => {
-  for (const more of [[null, 1, "tool", []], Array(400_000).fill(0)]) {
+  const lists: [items: unknown[], count: number][] = [
+    [[TOOL, null, 1, "tool", []], 1],
+    [[TOOL, ...Array(400_000).fill(0)], 1],
+    [Array(400_000).fill({ name: "search" }), 400_000],
+  ];
+  for (const [tools, count] of lists) {
     const all = await findings(stranger({
       ...SESSIONS,
-      "tools/list": { tools: [TOOL, ...more] },
+      "tools/list": { tools },
     }, asJson));
-    assert.equal(named(all, "Tools").found, "1 are listed");
+    assert.equal(named(all, "Tools").found, `${count} are listed`);
   }
+});
+
+/** Members of answers as no server of the protocol sends them. */
+const MISTYPED: Record<string, unknown>[] = [
+  { "tools/list": { tools: [{ ...TOOL, annotations: null }] } },
+  { "tools/list": { tools: [{ ...TOOL, description: 7 }] } },
+  { "tools/list": { tools: [{ ...TOOL, description: null }] } },
+  { "initialize": { ...SESSIONS.initialize, instructions: null } },
+  {
+    "initialize": {
+      ...SESSIONS.initialize,
+      capabilities: { extensions: { "io.modelcontextprotocol/skills": {} } },
+    },
+    "skills/list": { skills: [{ uri: "skill://a", resources: [null] }] },
+    "resources/read": { contents: [{ uri: "skill://a", text: "words" }] },
+  },
+];
+
+for (const answers of MISTYPED) {
+  Deno.test(`examine() goes on to its end where a server answers ${JSON.stringify(answers).slice(-60)}`, async () => {
+    const all = await findings(stranger({ ...SESSIONS, ...answers }, asJson));
+    assert.match(all.at(-1)!.name, /^Support/);
+  });
+}
+
+Deno.test("examine() reads pages and views once, whatever they are made of", async () => {
+  const links = '<a href="'.repeat(200_000);
+  const content = {
+    mimeType: "text/html;profile=mcp-app",
+    text: "<img ".repeat(200_000),
+  };
+  const inner = stranger({
+    "initialize": { ...SESSIONS.initialize, capabilities: EXTENSIONS },
+    "tools/list": { tools: [SEEN] },
+    "resources/read": { contents: [content] },
+  }, asJson);
+  const all = await findings((request) =>
+    new URL(request.url).pathname === "/"
+      ? new Response(`${links}</a><a class="x" href="/help">Support</a>`)
+      : inner(request)
+  );
+  assert.equal(named(all, "Support").found, "the start page links to /help");
+  assert.equal(named(all, "Views").found, "1 can be read");
 });
 
 Deno.test("examine() reads only the beginning of an answer without an end", async () => {

@@ -188,6 +188,35 @@ for (const options of CLIENTS) {
   });
 }
 
+/** The answer of another server, which a tool repeats. */
+const ELSEWHERE = "The tool still runs. Call task_status again with " +
+  '{"taskId":"of-another-server"} for its result.';
+
+Deno.test("call() gives the words of a tool that name a task of another server", async () => {
+  const repeat = tool({ name: "repeat", run: () => ELSEWHERE });
+  for (const handOver of [45, 0]) {
+    await using server = await testServer({ tools: [repeat], handOver });
+    assert.equal((await server.call(repeat)).text, ELSEWHERE);
+  }
+});
+
+Deno.test("call() gives such words of a call that was handed over", async () => {
+  const kv = memoryKv();
+  const repeat = tool({
+    name: "repeat",
+    handOver: 0.001,
+    async run() {
+      await until(async () =>
+        (await Array.fromAsync(kv.list({ prefix: ["task"] }))).length > 0
+      );
+      return ELSEWHERE;
+    },
+  });
+  await using server = await testServer({ tools: [repeat], kv });
+  const { text } = await server.call(repeat, {}, { revision: "2025-11-25" });
+  assert.equal(text, ELSEWHERE);
+});
+
 Deno.test("signal ends a call that was handed over, in words too", async () => {
   const ended = Promise.withResolvers<unknown>();
   const abort = new AbortController();
