@@ -22,7 +22,7 @@ import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces } from "./places.ts";
 
 /** Makes the endpoints of those forms. */
@@ -37,7 +37,7 @@ export function connectionChanges(
     endGrants,
     clock,
     log,
-  }: AccountServices & { places: AccountPlaces },
+  }: LimitedServices & { places: AccountPlaces },
 ) {
   /**
    * Reads what a form is about: all sign-ins of the connection that a grant

@@ -8,7 +8,7 @@ import { resourceOf } from "../rules/resource.ts";
 import { ConnectionsSection } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/wait_page.tsx";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
 import {
   clientInWords,
@@ -19,7 +19,7 @@ import {
 import { waitsInWords } from "./waits.ts";
 
 /** Makes the part. */
-export function connectionsPart(services: AccountServices): AccountPart {
+export function connectionsPart(services: LimitedServices): AccountPart {
   const { baseUrl, lifetimes } = services;
   return {
     name: "",

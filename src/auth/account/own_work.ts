@@ -24,7 +24,7 @@ import type { Wait } from "../../store/waits.ts";
 import { bindingOf } from "../rules/grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import type { AccountPart, Visit } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./own_grants.ts";
 import type { AccountPlaces } from "./places.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
@@ -34,7 +34,7 @@ const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
 function ownWork(
-  { baseUrl, permissions, grants, tasks }: AccountServices,
+  { baseUrl, permissions, grants, tasks }: LimitedServices,
 ) {
   const resource = resourceOf(baseUrl);
 
@@ -95,7 +95,7 @@ function ownWork(
 }
 
 /** Makes the part. */
-export function workPart(services: AccountServices): AccountPart {
+export function workPart(services: LimitedServices): AccountPart {
   const own = ownWork(services);
   const { steps, taskRuns, waits } = services;
 
@@ -179,7 +179,7 @@ function messageOf(params: JsonObject | undefined): string {
 
 /** Makes the endpoint of the form by which a person cancels a task. */
 export function workCancellation(
-  services: AccountServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
 ): (c: Context) => Promise<Response> {
   const { places, signedIn, tasks, log } = services;
   const own = ownWork(services);

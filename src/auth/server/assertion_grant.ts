@@ -26,7 +26,7 @@ import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Redeems assertions, for scopes that the identity provider and the rules of
@@ -48,7 +48,7 @@ export function assertionGrant(
     accessTokens,
     lifetimes,
     clock,
-  }: Services & { verifyAssertion: VerifyAssertion },
+  }: AuthServices & { verifyAssertion: VerifyAssertion },
 ) {
   return async function redeem(
     { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,

@@ -35,7 +35,7 @@ import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import { redirect } from "../../http/redirect.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** Starts a sign-in. */
 export function authorizeEndpoint(

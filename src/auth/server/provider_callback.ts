@@ -33,7 +33,7 @@ import {
 } from "./own_request.ts";
 import { redirect } from "../../http/redirect.ts";
 import { upstreamSecrets } from "../grants/provider_url.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
 /** A sign-in that ends without a code, and what the log is told of it. */

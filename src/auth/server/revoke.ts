@@ -13,7 +13,7 @@ import { unwrapDataKey } from "../rules/data_key.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** A known token. */
 interface Revocable {

@@ -13,7 +13,7 @@ import {
   type AuthorizationServer,
   authorizationServer,
 } from "./authorization_server.ts";
-import type { AuthorizationServerOptions } from "./services.ts";
+import type { AuthorizationServerOptions } from "../services.ts";
 import {
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
