@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { runCommand } from "../packages/operate/run_command.ts";
+import { runCommand } from "../packages/operate/command.ts";
 import { openRegister } from "../packages/operate/register.ts";
 import { Log } from "../src/log/log.ts";
 import { openPersonalGrant } from "../src/auth/rules/new_grant.ts";

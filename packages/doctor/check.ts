@@ -6,7 +6,6 @@
 import type { Introduction } from "./conversation.ts";
 import type { Site } from "./site.ts";
 
-/** A check. */
 export interface Check {
   /** The name of the thing and, in brackets, the clients it matters to. */
   name: string;
@@ -21,7 +20,6 @@ export interface Check {
 
 export type Store = "claude" | "chatgpt";
 
-/** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
 export interface StoreCheck {

@@ -15,7 +15,7 @@ import { isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
 import { RefusalError, USAGE, UsageError } from "./command_line.ts";
 import { openRegister } from "./register.ts";
-import { runCommand } from "./run_command.ts";
+import { runCommand } from "./command.ts";
 
 /** Gives the path of a server's database. @throws {RefusalError} */
 async function databasePath(): Promise<string> {

@@ -44,8 +44,6 @@ import { signedInPeople } from "./signed_in.ts";
 import { clientDirectory } from "./clients/client_directory.ts";
 import { grantsEnd } from "./grants/end_grant.ts";
 import { personData } from "./grants/person_data.ts";
-import { bindingOf } from "./rules/grant.ts";
-import { resourceOf } from "./rules/resource.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
@@ -81,7 +79,6 @@ export type LimitedServices = AuthServices & {
   waiveRate: WaiveRate;
 };
 
-/** Opens the stores of an authorization server. */
 function openStores(
   { database, log, config: { lifetimes } }: AuthorizationServerOptions,
 ) {
@@ -149,14 +146,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       endGrants,
       // Some may have been kept before, even if none is now.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
-      bindingsOf: (subject) =>
-        Promise.resolve([
-          bindingOf({
-            issuer: baseUrl,
-            resource: resourceOf(baseUrl),
-            subject,
-          }),
-        ]),
+      findBaseUrl: () => Promise.resolve(baseUrl),
     }),
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({ ...shared, providers }),

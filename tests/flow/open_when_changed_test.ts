@@ -5,7 +5,7 @@
  * second however slow the machine is.
  */
 import assert from "node:assert/strict";
-import { runCommand } from "../../packages/operate/run_command.ts";
+import { runCommand } from "../../packages/operate/command.ts";
 import { openRegister } from "../../packages/operate/register.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { tool } from "../../src/authoring/tool.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { runCommand } from "../../packages/operate/run_command.ts";
+import { runCommand } from "../../packages/operate/command.ts";
 import { openRegister } from "../../packages/operate/register.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../../tests/kit/sign_in.ts";
 import { RefusalError, UsageError } from "../command_line.ts";
 import { openRegister } from "../register.ts";
-import { runCommand } from "../run_command.ts";
+import { runCommand } from "../command.ts";
 
 /** A command line on a database, with what it told the log. */
 function operator(kv: Deno.Kv) {

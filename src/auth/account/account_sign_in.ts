@@ -14,9 +14,8 @@ import { deriveKey } from "../rules/data_key.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
-import { UpstreamError } from "../provider/provider.ts";
+import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import type { SignInProvider } from "../provider/sign_in_providers.ts";
-import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,

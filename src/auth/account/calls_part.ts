@@ -40,7 +40,6 @@ export function callsHref(
   return `${base}/account/calls?${query}`;
 }
 
-/** Makes the part. */
 export function callsPart(services: CallServices): AccountPart {
   return {
     name: "calls",

@@ -25,20 +25,12 @@ import type { Found } from "../../store/database.ts";
 import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces } from "./places.ts";
 
-/** Makes the endpoints of those forms. */
 export function connectionChanges(
-  {
-    places,
-    signedIn,
-    accountSessions,
-    approvals,
-    connections,
-    grants,
-    endGrants,
-    clock,
-    log,
-  }: LimitedServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
 ) {
+  const { places, signedIn, accountSessions, approvals } = services;
+  const { connections, grants, endGrants, clock, log } = services;
+
   /**
    * Reads what a form is about: all sign-ins of the connection that a grant
    * belongs to, or a grant that is in none.

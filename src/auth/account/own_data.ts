@@ -17,7 +17,6 @@ import type { AccountPart } from "./account_page.ts";
 import type { LimitedServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
 
-/** Makes the part. */
 export function dataPart(
   { config: { ledgerDays } }: LimitedServices,
 ): AccountPart {
@@ -39,7 +38,6 @@ export function dataPart(
 /** The downloads of one person: each reads all that they ever had. */
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
-/** Makes the endpoints of the forms. */
 export function ownDataEndpoints(
   { baseUrl, signedIn, personData, clock, log }: LimitedServices,
 ) {

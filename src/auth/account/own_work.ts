@@ -21,8 +21,7 @@ import type { ListedTask } from "../../store/task_list.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
-import { bindingOf } from "../rules/grant.ts";
-import { resourceOf } from "../rules/resource.ts";
+import { bindingAt } from "../rules/grant.ts";
 import type { AccountPart, Visit } from "./account_page.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./own_grants.ts";
@@ -36,12 +35,6 @@ const MOST_TASKS = 100;
 function ownWork(
   { baseUrl, permissions, grants, tasks }: LimitedServices,
 ) {
-  const resource = resourceOf(baseUrl);
-
-  function bindingOfPerson({ subject }: AccountSession): string {
-    return bindingOf({ issuer: baseUrl, resource, subject });
-  }
-
   /** True if the person may still be granted what a task's tool needed. */
   function isWithinReach(
     session: AccountSession,
@@ -58,7 +51,10 @@ function ownWork(
       session: AccountSession,
       taskId: string,
     ): Promise<Task | undefined> {
-      const task = await tasks.find(taskId, bindingOfPerson(session));
+      const task = await tasks.find(
+        taskId,
+        bindingAt(baseUrl, session.subject),
+      );
       return task && isWithinReach(session, task) ? task : undefined;
     },
 
@@ -66,7 +62,7 @@ function ownWork(
     async list(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
-      const binding = bindingOfPerson(session);
+      const binding = bindingAt(baseUrl, session.subject);
       const listed = await tasks.newest(binding, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
@@ -94,7 +90,6 @@ function ownWork(
   };
 }
 
-/** Makes the part. */
 export function workPart(services: LimitedServices): AccountPart {
   const own = ownWork(services);
   const { steps, taskRuns, waits } = services;

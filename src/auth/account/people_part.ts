@@ -30,7 +30,6 @@ const CONNECTIONS = 20;
 /** The most sessions counted of each. */
 const SESSIONS = 200;
 
-/** Makes the part. */
 export function peoplePart(services: LimitedServices): AccountPart {
   return {
     name: "people",

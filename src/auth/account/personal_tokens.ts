@@ -48,7 +48,6 @@ function opensAnything(
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-/** Makes the part. */
 export function tokensPart(services: LimitedServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {

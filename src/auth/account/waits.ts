@@ -64,7 +64,6 @@ export async function waitsInWords(
   }));
 }
 
-/** Makes the page, and the endpoint of its form. */
 export function waitEndpoints(services: LimitedServices) {
   const { baseUrl, serverTitle, about, signedIn, waits } = services;
   const base = basePathOf(baseUrl);

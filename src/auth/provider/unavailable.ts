@@ -7,6 +7,7 @@ import type { Identity } from "../../caller.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
 import { persist } from "../../store/persist.ts";
 import {
+  misbehaved,
   type Provider,
   UpstreamError,
   type UpstreamTokens,
@@ -44,7 +45,7 @@ export async function identifyAgain(
   return await askProvider(provider, async () => {
     const identity = await provider.identify?.(tokens);
     if (identity === undefined || identity.subject === subject) return identity;
-    throw new UpstreamError("misbehaved", "It named someone else");
+    throw misbehaved("It named someone else");
   }, died);
 }
 

@@ -36,20 +36,11 @@ import type { AuthServices } from "../services.ts";
  * @throws {OAuthError}
  */
 export function assertionGrant(
-  {
-    baseUrl,
-    providers,
-    subjectIds,
-    scopes: known,
-    confirmation,
-    mayHold,
-    verifyAssertion,
-    assertions,
-    accessTokens,
-    lifetimes,
-    clock,
-  }: AuthServices & { verifyAssertion: VerifyAssertion },
+  services: AuthServices & { verifyAssertion: VerifyAssertion },
 ) {
+  const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
+  const { verifyAssertion, confirmation, mayHold, clock } = services;
+  const { assertions, accessTokens } = services;
   return async function redeem(
     { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
     client: Client,

@@ -16,11 +16,11 @@ import { subjectOf } from "../rules/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import {
   type Provider,
+  refusalOf,
   UpstreamError,
   type UpstreamResponse,
 } from "../provider/provider.ts";
 import type { SignInProvider } from "../provider/sign_in_providers.ts";
-import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,

@@ -25,13 +25,11 @@ export interface SignInOptions
   auth: AuthConfig;
 }
 
-/** The sign-in of a server. */
 export interface SignIn extends Partial<AuthorizationServer> {
   /** The routes; without an authorization server they say that there is none. */
   app: Hono<Passing>;
 }
 
-/** Makes the routes. */
 export function signIn({ auth, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;

@@ -43,20 +43,10 @@ export interface ReturnedPerson {
  * @throws {import("../../errors.ts").HttpError} 503 when the database is away
  * for too long
  */
-export function signInCompletion(
-  {
-    baseUrl,
-    approvals,
-    connections,
-    database,
-    endGrants,
-    requests,
-    scopes: known,
-    clock,
-    log,
-    ...services
-  }: AuthServices,
-) {
+export function signInCompletion(services: AuthServices) {
+  const { baseUrl, approvals, connections, requests, database } = services;
+  const { scopes: known, lifetimes, endGrants, clock, log } = services;
+
   /**
    * Makes the write that records an approval. It is not stored before the
    * person has signed in: anyone can press a button, and it is kept for months.
@@ -86,7 +76,6 @@ export function signInCompletion(
       record;
     const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
     const { redirectUri, scopes: offered } = request;
-    const { lifetimes } = services;
     const time = now(clock);
     const had = scopesAt(open, { redirectUri, lifetimes, now: time })
       .filter((scope) => known.supported.includes(scope));
