@@ -4,20 +4,15 @@
  * @module
  */
 import { randomId } from "../src/crypto/crypto.ts";
-import { bindingOf, useGrant } from "../src/auth/rules/grant.ts";
-import { openGrant } from "../src/auth/rules/new_grant.ts";
-import {
-  APPROVAL_TTL_SECONDS,
-  LIFETIMES,
-} from "../src/auth/rules/lifetimes.ts";
+import { bindingOf } from "../src/auth/rules/grant.ts";
+import { APPROVAL_TTL_SECONDS } from "../src/auth/rules/lifetimes.ts";
 import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";
-import { issueTokens } from "../src/store/issuance.ts";
 import { approvalKey, ledgerKey, upstreamKey } from "../src/store/keys.ts";
 import { sessionStore } from "../src/store/sessions.ts";
 import { copyRecords } from "./copies.ts";
-import { saveGrant } from "./login.ts";
+import { openSignIn, saveGrant } from "./login.ts";
 
 const client = {
   revision: "2025-11-25",
@@ -118,15 +113,11 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
   using kv = await Deno.openKv(kvPath);
   const database = new Database(kv);
   const now = database.now();
-  const baseUrl = "https://tools.example.com";
-  const opened = openGrant({
+  const { grant, dataKey, write } = await openSignIn({
     clientId: CLIENT_ID,
     redirectUri: "http://127.0.0.1:49152/callback",
     scopes: ["openid", "offline_access"],
-    resource: `${baseUrl}/mcp`,
-    codeChallenge: "",
-  }, {
-    issuer: baseUrl,
+    issuer: "https://tools.example.com",
     provider: "id.example.com",
     identity: {
       subject: "00u1a2b3c4",
@@ -135,22 +126,9 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
       emailVerified: true,
     },
     clientName: "Bench",
-    lifetimes: LIFETIMES,
     now,
-  });
-  const grant = useGrant(opened, {
-    refreshable: true,
-    now,
-    lifetimes: LIFETIMES,
   });
   const { id: grantId, scopes } = grant;
-  const dataKey = crypto.getRandomValues(new Uint8Array(32));
-  const { write } = await issueTokens(grant, {
-    dataKey,
-    scopes,
-    now,
-    lifetimes: LIFETIMES,
-  });
   const sealed = await seal(dataKey, UPSTREAM_TOKENS, grantId);
   await database.commit((transaction) => {
     write(transaction);

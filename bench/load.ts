@@ -18,8 +18,7 @@ export interface Load {
   broken: number;
 }
 
-/** The strength of a load. */
-export interface LoadOptions {
+interface LoadOptions {
   seconds: number;
   /** Open connections, each with one request at a time. */
   connections?: number;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { AuthorizationRequest } from "../src/auth/rules/authorization_request.ts";
 import { useGrant } from "../src/auth/rules/grant.ts";
 import { LIFETIMES } from "../src/auth/rules/lifetimes.ts";
 import { openGrant } from "../src/auth/rules/new_grant.ts";
@@ -15,7 +16,7 @@ import { now } from "../src/clock.ts";
 export type Login = "none" | "bearer" | "oauth";
 
 /** A server's settings, and the credentials that fit them. */
-export interface Prepared {
+interface Prepared {
   environment: Record<string, string>;
   /** The value of the `Authorization` header. */
   authorization?: string;
@@ -62,31 +63,34 @@ export async function saveGrant(
   baseUrl: string,
   clientId = CLIENT_ID,
 ): Promise<IssuedTokens> {
-  const opened = openGrant({
+  const { tokens, write } = await openSignIn({
     clientId,
     redirectUri: "http://127.0.0.1/callback",
     scopes: [],
-    resource: `${baseUrl}/mcp`,
-    codeChallenge: "",
-  }, {
     issuer: baseUrl,
     provider: "dev",
     identity: { subject: "bench" },
     clientName: "bench",
-    lifetimes: LIFETIMES,
-    now: now(),
-  });
-  const grant = useGrant(opened, {
-    refreshable: true,
-    now: now(),
-    lifetimes: LIFETIMES,
-  });
-  const { tokens, write } = await issueTokens(grant, {
-    lifetimes: LIFETIMES,
-    dataKey: crypto.getRandomValues(new Uint8Array(32)),
-    scopes: grant.scopes,
     now: now(),
   });
   await new Database(kv).commit(write);
   return tokens;
+}
+
+/** Makes the grant of a person who has signed in, its key and its tokens. */
+export async function openSignIn(
+  { clientId, redirectUri, scopes, now, ...signIn }:
+    & Pick<AuthorizationRequest, "clientId" | "redirectUri" | "scopes">
+    & Omit<Parameters<typeof openGrant>[1], "scopes" | "lifetimes">,
+) {
+  const lifetimes = LIFETIMES;
+  const resource = `${signIn.issuer}/mcp`;
+  const opened = openGrant(
+    { clientId, redirectUri, scopes, resource, codeChallenge: "" },
+    { ...signIn, lifetimes, now },
+  );
+  const grant = useGrant(opened, { refreshable: true, now, lifetimes });
+  const dataKey = crypto.getRandomValues(new Uint8Array(32));
+  const issued = await issueTokens(grant, { dataKey, scopes, now, lifetimes });
+  return { grant, dataKey, ...issued };
 }

@@ -15,7 +15,6 @@ import type { Row } from "./row.ts";
 
 const NAMES = 100_000;
 
-/** A kind of flood. */
 interface Flood {
   title: string;
   server: string;

@@ -18,7 +18,7 @@ export interface Row {
   report(samples: ReadonlyMap<Server, readonly Sample[]>): string;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   /** The seconds that one load lasts. */
   seconds: number;
   /** The number of sessions, and of grants, in a big database. */

@@ -9,15 +9,13 @@ import { challengeOf, refused } from "./challenge.ts";
 import { Credentials, type CredentialsOptions } from "./credentials.ts";
 import { Exit, Failure } from "./failure.ts";
 
-/** The options of the way to a server. */
-export interface AccessOptions extends CredentialsOptions {
+interface AccessOptions extends CredentialsOptions {
   /** A personal token, in place of signing in. */
   token?: string;
   /** Headers of every request, which may hold a key. */
   headers: Readonly<Record<string, string>>;
 }
 
-/** The way to one server. */
 export class Access {
   readonly #options: AccessOptions;
   readonly #credentials: Credentials;

@@ -17,8 +17,7 @@ import { listOf, partsOf } from "./display.ts";
 import { Exit, usageFailure } from "./failure.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
-import { Notices } from "./notices.ts";
-import { Output } from "./output.ts";
+import { Notices, Output } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
 import type { Terminal } from "./terminal.ts";
@@ -31,7 +30,6 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-/** A command on its way. */
 export class Command {
   readonly #line: CommandLine;
   readonly #terminal: Terminal;

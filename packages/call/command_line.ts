@@ -10,7 +10,6 @@ import type { Revision } from "../client/mod.ts";
 import { usageFailure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
 
-/** The words of `--help`. */
 export const HELP = `Calls the tools of an MCP server.
 
   call NAME key=value …     call a tool; key:=json gives JSON
@@ -162,12 +161,6 @@ function oneOf<T extends string>(
   throw usageFailure(`${name}: got "${value}", wants ${known.join(" or ")}`);
 }
 
-/** A server, and the token that the environment has for it. */
-export interface ServerAddress {
-  url: string;
-  token?: string;
-}
-
 /**
  * Finds the server to call. A token of the environment is for the server of
  * the environment alone.
@@ -177,7 +170,7 @@ export interface ServerAddress {
 export function serverAddress(
   given: string | undefined,
   env: (name: string) => string | undefined,
-): ServerAddress {
+): { url: string; token?: string } {
   if (given !== undefined) return { url: parseUrl("--url", given) };
   const token = env("TOOL_SERVER_TOKEN") || undefined;
   const base = env("BASE_URL");

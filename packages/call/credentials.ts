@@ -34,7 +34,6 @@ const SOON_MILLISECONDS = 30_000;
 
 const NOTHING = Promise.resolve(undefined);
 
-/** The credentials of a person at one server. */
 export class Credentials {
   readonly #options: CredentialsOptions;
   #kept?: Promise<KeptSignIn | undefined>;

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** Makes the `AGENTS.md`. */
 export function agentsFile(name: string): string {
   const file = (path: string, text: string) =>
     `\`\`\`${path.split(".").at(-1)}\n${commentOf(path)}\n${text}\`\`\`\n`;

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** `Dockerfile` */
 export const DOCKERFILE = `# docker build --tag tools .
 # docker run --read-only --cap-drop ALL --volume tools:/app/data --publish 3000:3000 tools
 ARG DENO=2.9.6
@@ -33,7 +32,6 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["/bin/deno", "ev
 CMD ["run", "--quiet", "--cached-only", "--no-lock", "-P", "--no-prompt", "dist/main.js"]
 `;
 
-/** `.dockerignore` */
 export const DOCKERIGNORE = `.env
 .git
 data

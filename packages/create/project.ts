@@ -15,7 +15,7 @@ import { envExample, grantedVariables } from "./settings.ts";
 export const PACKAGE = "@tool-server/tool-server";
 
 /** The choices for a new project. */
-export interface ProjectOptions {
+interface ProjectOptions {
   /** The name for programs: `my-tools`. */
   name: string;
   /** A copy of the package to use in place of the published one. */

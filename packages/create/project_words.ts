@@ -5,7 +5,6 @@
  */
 import { titleOf } from "./names.ts";
 
-/** Makes the `README.md`. */
 export function readmeFile(name: string): string {
   return `# ${titleOf(name)}
 

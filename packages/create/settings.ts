@@ -12,7 +12,7 @@ import { sentence } from "../../src/settings/complaint.ts";
 import { isGiven, TABLE, VARIABLES } from "../../src/settings/table.ts";
 
 /** The schemas of declared settings, by the name of their variable. */
-export type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
+type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
 const OWN = "Your own settings";
 

@@ -8,17 +8,7 @@ import type { Loose } from "./host_view.ts";
 import type { Client, SignIn, TaskState } from "../client/mod.ts";
 
 /** Requests of the page's server. */
-export interface DevClient {
-  /**
-   * Sends a request and gives its result. @throws {Error} with the server's
-   * message
-   */
-  request(method: string, params: Loose): Promise<Loose>;
-  /** Goes to sign in; where the server has no sign-in, takes a token. */
-  signIn(token?: string): Promise<void>;
-  /** Comes back from the sign-in, if that is where the page was opened from. */
-  comeBack(): Promise<void>;
-}
+export type DevClient = ReturnType<typeof devClient>;
 
 /** The parts of the client, and the tools and callbacks of the page. */
 interface Surroundings {
@@ -38,7 +28,7 @@ interface Surroundings {
 export function devClient(
   page: Loose,
   { Client, SignIn, tools, onRefused, onTask }: Surroundings,
-): DevClient {
+) {
   const { sessionStorage: kept, location } = page;
   const here = location.origin + location.pathname;
   const url = new URL("mcp", here).href;
@@ -78,9 +68,12 @@ export function devClient(
   });
 
   return {
-    request: (method, params) => client.request(method, params),
+    /** Gives the result of a request. @throws {Error} in the server's words */
+    request: (method: string, params: Loose): Promise<Loose> =>
+      client.request(method, params),
 
-    async signIn(token) {
+    /** Goes to sign in; where the server has no sign-in, takes a token. */
+    async signIn(token?: string): Promise<void> {
       if (token !== undefined) return kept.setItem("token", token);
       const request = await SignIn.begin({
         url,
@@ -92,7 +85,8 @@ export function devClient(
       location.assign(request.url);
     },
 
-    async comeBack() {
+    /** Comes back from the sign-in, if that is where the page was opened from. */
+    async comeBack(): Promise<void> {
       const answer = new URLSearchParams(location.search);
       const asked = JSON.parse(kept.getItem("signing-in") ?? "null");
       if (!asked || answer.get("state") !== asked.state) return;

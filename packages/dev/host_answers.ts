@@ -9,18 +9,6 @@ import type { MessageLog } from "./message_log.ts";
 import type { Remembered } from "./page_memory.ts";
 import type { Palette } from "./palette.ts";
 
-/** Answers requests; it throws what the host refuses. */
-export interface HostAnswers {
-  answer(method: string, params: Loose): Promise<unknown>;
-  /** The text of a message or a result. */
-  textOf(said: Loose): string;
-  /** The context of a view of a tool, as the page is set. */
-  contextOf(
-    tool: Loose,
-    set: Pick<Remembered, "theme" | "width">,
-  ): Record<string, unknown>;
-}
-
 /** Makes the answers. The source text of this function runs in the page. */
 export function hostAnswers(
   page: Loose,
@@ -31,13 +19,14 @@ export function hostAnswers(
     /** Changes the display mode, and gives the one that it is now. */
     setMode(mode: string): string;
   },
-): HostAnswers {
+) {
   const { document } = page;
 
   function say(who: string, words: string): void {
     document.getElementById("said").append(make("li", words, who));
   }
 
+  /** Answers a request. @throws {Error} what the host refuses */
   async function answer(method: string, params: Loose): Promise<unknown> {
     switch (method) {
       case "tools/call": {
@@ -81,11 +70,13 @@ export function hostAnswers(
     }
   }
 
+  /** Gives the text of a message or a result. */
   function textOf({ content = [], structuredContent }: Loose): string {
     return content.map(({ text }: Loose) => text).join("\n") ||
       JSON.stringify(structuredContent);
   }
 
+  /** Gives the context of a view of a tool, as the page is set. */
   function contextOf(
     tool: Loose,
     { theme, width }: Pick<Remembered, "theme" | "width">,

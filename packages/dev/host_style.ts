@@ -10,7 +10,6 @@ function variables(theme: "light" | "dark"): string {
     .map(([name, value]) => `${name}: ${value};`).join(" ");
 }
 
-/** The additions. */
 export const HOST_STYLE = `
 body { padding-top: 1.5rem; }
 .page.full { max-width: 90rem; }

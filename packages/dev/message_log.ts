@@ -8,18 +8,10 @@
 import type { HostDuties, Loose } from "./host_view.ts";
 
 /** The list, and the maker of elements. */
-export interface MessageLog {
-  make(name: string, text?: string, className?: string): Loose;
-  /** Adds an entry on top. */
-  note(who: string, what: string, detail?: unknown): void;
-  /** Shows a problem of the view above it, until another view is shown. */
-  complain(words: string): void;
-  /** Makes the watcher of the messages of one view, which are added. */
-  watchOne(): HostDuties["watch"];
-}
+export type MessageLog = ReturnType<typeof messageLog>;
 
 /** Makes the list. The source text of this function runs in the page. */
-export function messageLog(document: Loose): MessageLog {
+export function messageLog(document: Loose) {
   const at = (id: string): Loose => document.getElementById(id);
 
   function make(name: string, text = "", className = ""): Loose {
@@ -29,6 +21,7 @@ export function messageLog(document: Loose): MessageLog {
     return element;
   }
 
+  /** Adds an entry on top. */
   function note(who: string, what: string, detail?: unknown): void {
     const item = make("li", "", who);
     const head = make(detail === undefined ? "p" : "summary", what);
@@ -50,6 +43,7 @@ export function messageLog(document: Loose): MessageLog {
     at("problem").append(make("p", words));
   }
 
+  /** Makes the watcher of the messages of one view, which are added. */
   function watchOne(): HostDuties["watch"] {
     const asked = new Map<string, string>();
     return (from, { id, method, params, result, error }) => {

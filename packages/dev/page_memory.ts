@@ -6,7 +6,6 @@
  */
 import type { Loose } from "./host_view.ts";
 
-/** The state. */
 export interface Remembered {
   tool?: string;
   theme: "light" | "dark";
@@ -17,14 +16,8 @@ export interface Remembered {
   shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
 }
 
-/** The state, and its change. */
-interface PageMemory {
-  remembered: Remembered;
-  remember(more: Partial<Remembered>): void;
-}
-
 /** Opens the memory. The source text of this function runs in the page. */
-export function pageMemory(page: Loose): PageMemory {
+export function pageMemory(page: Loose) {
   const { sessionStorage: kept } = page;
   const remembered: Remembered = {
     theme: page.matchMedia("(prefers-color-scheme: dark)").matches

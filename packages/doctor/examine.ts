@@ -10,8 +10,7 @@ import { REACH_CHECKS } from "./checks_reach.ts";
 import { REGISTRATION_CHECKS } from "./checks_registration.ts";
 import { meeting, STORE_CHECKS } from "./checks_store.ts";
 import { Fault, type Finding, Skipped } from "./finding.ts";
-import { type Receiver, signIn } from "./sign_in.ts";
-import { Site } from "./site.ts";
+import { type Receiver, signIn, Site } from "./site.ts";
 
 export interface ExamineOptions {
   fetch?: typeof fetch;

@@ -5,7 +5,6 @@
  */
 import { visible } from "../../src/log/log_line.ts";
 
-/** The result of one check. */
 export interface Finding {
   /**
    * The name of the check and the clients it matters to: "CORS (Inspector)".

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { type Store, STORES } from "./check.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
-import type { Receiver } from "./sign_in.ts";
+import type { Receiver } from "./site.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
 import { serverAddress } from "../call/command_line.ts";

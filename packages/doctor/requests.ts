@@ -10,9 +10,8 @@ import {
   type Json,
   type Revision,
 } from "../client/mod.ts";
-import { type Answer, parseObject, readBody } from "./answer.ts";
+import { type Answer, parseObject, readBody, unreachable } from "./answer.ts";
 import { Fault } from "./finding.ts";
-import { unreachable } from "./obstacle.ts";
 
 /** Another origin, which is the Inspector's in a browser. */
 export const OTHER_ORIGIN = "http://localhost:6274";

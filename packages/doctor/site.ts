@@ -1,10 +1,11 @@
 /**
- * The server under examination, and what it tells of its sign-in.
+ * The server under examination, and its sign-in: what it tells of that, and the
+ * way through it. No browser is opened: the address is shown to the person.
  *
  * @module
  * @see RFC 9728, RFC 8414
  */
-import type { Json } from "../client/mod.ts";
+import { type Json, SignIn } from "../client/mod.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
 
@@ -102,5 +103,42 @@ export class Site extends Requests {
         "warning",
       );
     });
+  }
+}
+
+/** The receiver of the authorization response. */
+export interface Receiver {
+  /** An address on this machine. */
+  readonly redirectUri: string;
+  /** Shows the address of the sign-in to the person. */
+  show(address: string): void;
+  /** Waits for the authorization response that has this `state`. */
+  response(state: string): Promise<URLSearchParams>;
+}
+
+/**
+ * Gets an access token for the server's `resource`.
+ *
+ * @throws {Fault} when the person or the server refuses
+ */
+export async function signIn(site: Site, receiver: Receiver): Promise<string> {
+  const { fetch, mcp: url } = site;
+  try {
+    const request = await SignIn.begin({
+      url,
+      metadataUrl: await site.resourceMetadataUrl(),
+      redirectUri: receiver.redirectUri,
+      clientName: "Doctor",
+      fetch,
+    });
+    receiver.show(request.url);
+    const response = await receiver.response(request.state);
+    return (await SignIn.finish(request, response, fetch)).accessToken;
+  } catch (error) {
+    if (error instanceof Fault || error instanceof Skipped) throw error;
+    throw new Fault(
+      `signing in fails: ${(error as Error).message}`,
+      "Sign in and approve, or give a token: --token.",
+    );
   }
 }

@@ -7,8 +7,6 @@
 import { endOfAll, grantsEnd } from "../../src/auth/grants/end_grant.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { personData } from "../../src/auth/grants/person_data.ts";
-import { bindingOf } from "../../src/auth/rules/grant.ts";
-import { resourceOf } from "../../src/auth/rules/resource.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { connectionStore } from "../../src/store/connections.ts";
@@ -58,12 +56,7 @@ export function openRegister(database: Database, log: Logger) {
     accessTokens: accessTokenStore(database),
     ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),
     endGrants,
-    async bindingsOf(subject) {
-      const issuer = await findLastStart(database);
-      return issuer === undefined
-        ? []
-        : [bindingOf({ issuer, resource: resourceOf(issuer), subject })];
-    },
+    findBaseUrl: () => findLastStart(database),
   });
 
   return {

@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { displayName } from "./display_name.ts";
-import { AccountForm } from "./form.tsx";
+import { AccountForm, type FormPage } from "./form.tsx";
 import { CardPage, Layout, type PageProps } from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
@@ -36,7 +36,6 @@ export interface PartLink {
   isForOperators?: boolean;
 }
 
-/** The contents of the frame. */
 export interface AccountProps extends PageProps {
   /** The heading of the part. */
   title: string;
@@ -133,10 +132,8 @@ function PartList(
 
 /** The account page for a person who has not signed in. `forms: "any"`. */
 export function SignInPage(
-  { options, back, isErased, ...page }: PageProps & {
+  { options, back, isErased, ...page }: PageProps & Pick<FormPage, "back"> & {
     options: readonly ProviderOption[];
-    /** The place to come back to; absent: the first part. */
-    back?: string;
     /** True when everything of the person was erased just now. */
     isErased?: boolean;
   },

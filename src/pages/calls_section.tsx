@@ -10,6 +10,7 @@ import { visible } from "../log/log_line.ts";
 import type { NotedCall } from "../store/call_list.ts";
 import { ClientName } from "./client_name.tsx";
 import { displayName } from "./display_name.ts";
+import type { FormPage } from "./form.tsx";
 import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
@@ -20,7 +21,6 @@ export interface CallInWords extends Omit<NotedCall, "firstAt"> {
   client: string;
 }
 
-/** The filter of the list. */
 export interface CallFilter {
   /** The beginning of words of a person. */
   person?: string;
@@ -29,10 +29,7 @@ export interface CallFilter {
   outcome?: "failed" | "fine";
 }
 
-/** The contents of the section. */
-export interface CallsProps {
-  /** Path of the public address; empty at a root. */
-  base?: string;
+export interface CallsProps extends Pick<FormPage, "base"> {
   /** The calls that the filter lets through, failures first. */
   calls: readonly CallInWords[];
   filter: CallFilter;
@@ -48,7 +45,6 @@ const MOST_ROWS = 100;
 
 const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];
 
-/** Calls, failures first. */
 export function CallsSection(
   { base = "", calls, filter, isForOperators, isCut, now }: CallsProps,
 ) {

@@ -41,7 +41,6 @@ interface ConnectedClient extends AskingClient {
   callsHref?: string;
 }
 
-/** The contents of the section. */
 export interface ConnectionsProps extends FormPage {
   providerName: string;
   clients: readonly ConnectedClient[];
@@ -54,7 +53,6 @@ export interface ConnectionsProps extends FormPage {
   now: number;
 }
 
-/** The clients connected in a person's name. */
 export function ConnectionsSection(
   { providerName, clients, lifetimes, waiting, most, now, ...form }:
     ConnectionsProps,

@@ -17,7 +17,6 @@ import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { ScopeChoice, type ScopeInWords } from "./scope_boxes.tsx";
 import { TICK_SCRIPT } from "./scripts.ts";
 
-/** The contents of the page. */
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
   host: string;

@@ -7,7 +7,6 @@
 import { AccountForm, type FormPage } from "./form.tsx";
 import { Fact } from "./layout.tsx";
 
-/** The contents of the section. */
 interface DataProps extends FormPage {
   providerName: string;
   /** True if the person signed in a moment ago, and may erase. */

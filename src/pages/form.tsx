@@ -6,11 +6,10 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import type { PageProps } from "./layout.tsx";
 
 /** The page of the account that a form is on. */
-export interface FormPage {
-  /** Path of the public address; empty at a root. */
-  base?: string;
+export interface FormPage extends Pick<PageProps, "base"> {
   /** The CSRF token of this rendering. */
   csrf: string;
   /** The place to come back to; absent: the first part. */

@@ -24,7 +24,6 @@ import { page } from "./respond.ts";
 import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
-/** A tool on the page. */
 interface ToolInWords {
   name: string;
   title?: string;
@@ -32,7 +31,6 @@ interface ToolInWords {
   scopes?: readonly string[];
 }
 
-/** The contents of the page. */
 interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;

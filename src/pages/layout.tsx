@@ -29,7 +29,6 @@ export interface PageProps {
   about?: About;
 }
 
-/** A whole document. */
 interface LayoutProps extends PageProps {
   /** The document's title, before the server's name. */
   title: string;

@@ -55,7 +55,6 @@ export interface OperatorPeopleProps {
   gathering?: number;
 }
 
-/** People and their connections. */
 export function OperatorPeople(
   {
     people,

@@ -20,7 +20,7 @@ import { Moment, Upcoming } from "./moment.tsx";
 import { CodeLines, Table } from "./table.tsx";
 
 /** A client that acts for itself, and its live access tokens. */
-export interface OperatorMachine extends UsedClient {
+interface OperatorMachine extends UsedClient {
   tokens: number;
   /** Set when there are more than were counted. */
   isMore: boolean;

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { HiddenFields } from "./form.tsx";
+import { type FormPage, HiddenFields } from "./form.tsx";
 import { CardPage, type PageProps } from "./layout.tsx";
 
 /** A provider that a person may choose. */
@@ -19,7 +19,7 @@ export interface ProviderOption {
 }
 
 /** The buttons; the one that was used last, or the only one, stands out. */
-export function ProviderButtons(
+function ProviderButtons(
   { options }: { options: readonly ProviderOption[] },
 ) {
   return (
@@ -38,13 +38,8 @@ export function ProviderButtons(
   );
 }
 
-/** The form by which a person signs in to the account page. */
 export function SignInForm(
-  { base = "", back, options }: {
-    /** Path of the public address; empty at a root. */
-    base?: string;
-    /** The place to come back to; absent: the first part. */
-    back?: string;
+  { base = "", back, options }: Pick<FormPage, "base" | "back"> & {
     options: readonly ProviderOption[];
   },
 ) {
@@ -56,7 +51,6 @@ export function SignInForm(
   );
 }
 
-/** The choice among several providers. */
 interface ChooserProps extends PageProps {
   options: readonly ProviderOption[];
   /** Hidden fields of the form: the handle, and what was approved. */

@@ -168,7 +168,10 @@ export function tryAgain(
   return path.startsWith("/account")
     ? {
       move: "Wait a minute, then try again.",
-      button: { label: "Back to your account", href: base + accountPart(path) },
+      button: {
+        label: "Back to your account",
+        href: base + (FORM_PARTS[path] ?? "/account"),
+      },
     }
     : {
       move: "Wait a minute, go back to the page before with your browser's " +
@@ -176,17 +179,12 @@ export function tryAgain(
     };
 }
 
-/** The parts of the account whose forms have addresses of their own. */
+/** The parts of the account, by the addresses of their forms; else the first. */
 const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/tokens": "/account/tokens",
   "/account/export": "/account/data",
   "/account/erase": "/account/data",
 };
-
-/** Gives the part of the account that a form was on; else the first. */
-function accountPart(path: string): string {
-  return FORM_PARTS[path] ?? "/account";
-}
 
 /** Ends a sentence. */
 export function sentence(text: string, end = "."): string {

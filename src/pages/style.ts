@@ -7,7 +7,6 @@
  */
 import { LIST_STYLE } from "./list_style.ts";
 
-/** The stylesheet. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -24,7 +24,6 @@ interface TokenInWords
   callsHref?: string;
 }
 
-/** The contents of the section. */
 interface TokenProps extends FormPage {
   /** Newest first. */
   tokens: readonly TokenInWords[];
@@ -43,7 +42,6 @@ interface TokenProps extends FormPage {
   now: number;
 }
 
-/** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
   const { tokens, scopes, isBare, mayMake, days, made, most, now, ...form } =
     props;
@@ -76,7 +74,6 @@ export function TokenSection(props: TokenProps) {
   );
 }
 
-/** The form that makes a token. */
 function TokenForm(
   { base, csrf, scopes, isBare, days }:
     & FormPage

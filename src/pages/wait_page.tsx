@@ -15,7 +15,6 @@ import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 /** The answers of a person. */
 export type WaitAnswer = "done" | "not-now";
 
-/** The contents of the page. */
 interface WaitProps extends PageProps {
   id: string;
   person: string;
@@ -202,9 +201,7 @@ const LISTED_CHARACTERS = 200;
 
 /** A person's open questions; nothing where there are none. */
 export function WaitingSection(
-  { base = "", waits, now }: {
-    /** Path of the public address; empty at a root. */
-    base?: string;
+  { base = "", waits, now }: Pick<PageProps, "base"> & {
     /** Newest first. */
     waits: readonly WaitInWords[];
     now: number;

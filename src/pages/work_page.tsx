@@ -37,7 +37,6 @@ export interface WorkPageProps extends FormPage, WorkInWords {
 /** The most characters of a question. */
 const MESSAGE_CHARACTERS = 500;
 
-/** One task. */
 export function WorkPage(props: WorkPageProps) {
   const { base = "", tool, client, statusMessage, steps, result, now } = props;
   return (

@@ -6,13 +6,13 @@
  */
 import { visible } from "../log/log_line.ts";
 import { ClientName } from "./client_name.tsx";
+import type { FormPage } from "./form.tsx";
 import { Moment, Upcoming } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
 /** The states that a person tells apart. */
-export type WorkState = keyof typeof WORDS;
+type WorkState = keyof typeof WORDS;
 
-/** The state of a task. */
 export interface WorkStateInWords {
   state: WorkState;
   /** The end of its sleep, in epoch seconds. */
@@ -57,7 +57,7 @@ export interface WorkInWords extends WorkStateInWords {
 }
 
 /** The name of a tool, and words where none is known. */
-export function ToolName({ tool }: Pick<WorkInWords, "tool">) {
+function ToolName({ tool }: Pick<WorkInWords, "tool">) {
   return tool === undefined ? <>A tool</> : <code>{visible(tool)}</code>;
 }
 
@@ -68,11 +68,8 @@ export function AskedBy({ client }: Pick<WorkInWords, "client">) {
     : <ClientName name={client} />;
 }
 
-/** A person's tasks. */
 export function WorkSection(
-  { base = "", work, count, now }: {
-    /** Path of the public address; empty at a root. */
-    base?: string;
+  { base = "", work, count, now }: Pick<FormPage, "base"> & {
     /** Durable work that goes on first, then the newest. */
     work: readonly WorkInWords[];
     /** The number of all of them. */

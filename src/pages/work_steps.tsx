@@ -8,7 +8,6 @@ import { visible } from "../log/log_line.ts";
 import { Moment, Upcoming } from "./moment.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
-/** A step. */
 export interface StepInWords {
   name: string;
   /**
@@ -56,7 +55,6 @@ const TONES: Readonly<Record<StepInWords["state"], [string, string]>> = {
   answered: ["Answered", "good"],
 };
 
-/** The steps of a task. */
 export function WorkSteps(
   { steps, now }: { steps: readonly StepInWords[]; now: number },
 ) {

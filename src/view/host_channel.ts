@@ -20,14 +20,6 @@ interface Message {
   error?: { code: number; message: string };
 }
 
-/** The view's end of the channel. */
-interface HostChannel {
-  /** Sends a message. */
-  post(message: Omit<Message, "jsonrpc">): void;
-  /** Sends a request, and gives the host's result. */
-  ask(method: string, params: Loose): Promise<Loose>;
-}
-
 /**
  * Opens the channel. Its source text is put into a page.
  *
@@ -39,7 +31,7 @@ export function hostChannel(
   page: PageWindow,
   heard: Record<string, (params: Loose) => unknown>,
   end: () => Promise<unknown>,
-): HostChannel {
+) {
   const { parent } = page;
   const waiting = new Map<
     number,
@@ -53,6 +45,7 @@ export function hostChannel(
     parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }
 
+  /** Sends a request, and gives the host's result. */
   function ask(method: string, params: Loose): Promise<Loose> {
     if (parent === page) {
       return Promise.reject(new Error("There is no host around this page"));

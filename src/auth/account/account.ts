@@ -8,9 +8,8 @@ import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
-import { accountPages } from "./account_page.ts";
-import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import { accountPages, type AccountPart } from "./account_page.ts";
+import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";
 import { connectionChanges } from "./connection_changes.ts";
@@ -24,7 +23,7 @@ import { accountPlaces } from "./places.ts";
 import { waitEndpoints } from "./waits.ts";
 
 /** Makes the parts, in the order of the navigation; the first is `/account`. */
-function accountParts(services: AccountServices): AccountPart[] {
+function accountParts(services: LimitedServices): AccountPart[] {
   const { ledger } = services;
   return [
     connectionsPart(services),
@@ -40,7 +39,7 @@ function accountParts(services: AccountServices): AccountPart[] {
 }
 
 /** Makes the routes of the account, and its way back from the provider. */
-export function accountRoutes(services: AccountServices) {
+export function accountRoutes(services: LimitedServices) {
   const { baseUrl, accountSessions, checkRate } = services;
   const parts = accountParts(services);
   const places = accountPlaces(baseUrl, parts);

@@ -17,9 +17,9 @@ import {
 } from "../../pages/account_page.tsx";
 import type { FormPage } from "../../pages/form.tsx";
 import { page } from "../../pages/respond.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces, PlacedPart } from "./places.ts";
-import type { SignedIn } from "./signed_in.ts";
+import type { SignedIn } from "../signed_in.ts";
 import { now } from "../../clock.ts";
 import { mintCsrf } from "../../http/csrf.ts";
 import { redirect } from "../../http/redirect.ts";
@@ -54,7 +54,7 @@ const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 /** Makes the endpoint of each part. */
 export function accountPages(
-  services: AccountServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
   parts: readonly AccountPart[],
 ): (part: AccountPart) => (c: Context) => Promise<Response> {
   const { baseUrl, providers, signedIn, places, clock } = services;

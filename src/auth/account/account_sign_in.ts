@@ -8,19 +8,18 @@
 import type { Context } from "@hono/hono";
 import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
 import { seal, unseal } from "../../crypto/seal.ts";
-import { HttpError, OAuthError } from "../../errors.ts";
+import { HttpError } from "../../errors.ts";
 import { isBlocked } from "../rules/allowed_users.ts";
 import { deriveKey } from "../rules/data_key.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
-import { persist } from "../../store/persist.ts";
-import { UpstreamError } from "../provider/provider.ts";
+import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import type { SignInProvider } from "../provider/sign_in_providers.ts";
-import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
+  storeSignIn,
 } from "../provider/unavailable.ts";
 import {
   browserOf,
@@ -31,7 +30,7 @@ import {
 } from "../../http/cookie.ts";
 import { checkSameSite } from "../doors/origin.ts";
 import { redirect } from "../../http/redirect.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces } from "./places.ts";
 import { readParameters } from "../../http/body.ts";
 import { providerUrl, upstreamSecrets } from "../grants/provider_url.ts";
@@ -45,12 +44,9 @@ const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
 
-/** The time for which storing a session is tried while a person waits. */
-const SAVE_MILLISECONDS = 15_000;
-
 /** Signs people in to the account page. */
 export function accountSignIn(
-  services: AccountServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
 ) {
   const { baseUrl, places, providers, choice, confirmation, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
@@ -127,20 +123,6 @@ export function accountSignIn(
       cause,
       situation: "provider refused",
     });
-  }
-
-  async function save(
-    ...session: Parameters<AccountServices["accountSessions"]["save"]>
-  ): Promise<string> {
-    try {
-      return await persist(
-        () => services.accountSessions.save(...session),
-        { forMilliseconds: SAVE_MILLISECONDS },
-      );
-    } catch (error) {
-      if (error instanceof OAuthError) throw error;
-      throw signInInterrupted(error);
-    }
   }
 
   return {
@@ -221,11 +203,17 @@ export function accountSignIn(
       if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
         throw refusedByBlock();
       }
-      const id = await save({
+      const session = {
         subject,
         provider: providerId,
         identity: confirmation.reduce(identity),
-      }, confirmation.isWanted ? tokens : undefined);
+      };
+      const id = await storeSignIn(() =>
+        services.accountSessions.save(
+          session,
+          confirmation.isWanted ? tokens : undefined,
+        )
+      );
       if (!confirmation.isWanted && provider.revokesOne) {
         // Others would end all connections of this person with them. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.

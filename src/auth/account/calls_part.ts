@@ -18,7 +18,7 @@ import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart, Visit } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { clientNameOf, ownGrants } from "./own_grants.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
@@ -26,7 +26,7 @@ const PEOPLE = 100;
 const CONNECTIONS = 20;
 
 /** The parts of a server that keeps calls. */
-type CallServices = AccountServices & { ledger: LedgerStore };
+type CallServices = LimitedServices & { ledger: LedgerStore };
 
 /** Makes the address of the calls of a client of the person who looks. */
 export function callsHref(
@@ -40,7 +40,6 @@ export function callsHref(
   return `${base}/account/calls?${query}`;
 }
 
-/** Makes the part. */
 export function callsPart(services: CallServices): AccountPart {
   return {
     name: "calls",

@@ -8,8 +8,8 @@ import type { Identity } from "../../caller.ts";
 import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { identifyAgain } from "../provider/unavailable.ts";
-import type { AccountServices } from "./account_services.ts";
-import { isRecent, type SignedIn } from "./signed_in.ts";
+import type { LimitedServices } from "../services.ts";
+import { isRecent, type SignedIn } from "../signed_in.ts";
 
 /**
  * Makes the question who a signed-in person is now, where a rule looks at what
@@ -19,7 +19,7 @@ import { isRecent, type SignedIn } from "./signed_in.ts";
  * provider does not answer
  */
 export function personConfirmation(
-  { providers, confirmation, accountSessions, clock }: AccountServices,
+  { providers, confirmation, accountSessions, clock }: LimitedServices,
 ) {
   async function ask({ id, session }: SignedIn): Promise<Identity | undefined> {
     const tokens = await accountSessions.tokensOf(id, session);

@@ -22,23 +22,15 @@ import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces } from "./places.ts";
 
-/** Makes the endpoints of those forms. */
 export function connectionChanges(
-  {
-    places,
-    signedIn,
-    accountSessions,
-    approvals,
-    connections,
-    grants,
-    endGrants,
-    clock,
-    log,
-  }: AccountServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
 ) {
+  const { places, signedIn, accountSessions, approvals } = services;
+  const { connections, grants, endGrants, clock, log } = services;
+
   /**
    * Reads what a form is about: all sign-ins of the connection that a grant
    * belongs to, or a grant that is in none.

@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { bindingOf, type Grant } from "../rules/grant.ts";
-import { resourceOf } from "../rules/resource.ts";
+import { bindingAt, type Grant } from "../rules/grant.ts";
 import { ConnectionsSection } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/wait_page.tsx";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
 import {
   clientInWords,
@@ -18,8 +17,7 @@ import {
 } from "./own_grants.ts";
 import { waitsInWords } from "./waits.ts";
 
-/** Makes the part. */
-export function connectionsPart(services: AccountServices): AccountPart {
+export function connectionsPart(services: LimitedServices): AccountPart {
   const { baseUrl, lifetimes } = services;
   return {
     name: "",
@@ -31,9 +29,7 @@ export function connectionsPart(services: AccountServices): AccountPart {
       const counts = sessionCounts(services);
       // Sessions are most likely under this binding: they are read at the same
       // time as the grants.
-      counts.begin(
-        bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
-      );
+      counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, waits] = await Promise.all([
         ownGrants(subject, services),
         waitsInWords(subject, services),

@@ -15,11 +15,11 @@ import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(
-  { grants, clientUses, configured }: AccountServices,
+  { grants, clientUses, configured }: LimitedServices,
 ): AccountPart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
@@ -52,7 +52,7 @@ export function clientsPart(
 }
 
 /** Makes `/account/attempts`: why the last attempts to connect failed. */
-export function attemptsPart({ attempts }: AccountServices): AccountPart {
+export function attemptsPart({ attempts }: LimitedServices): AccountPart {
   return {
     name: "attempts",
     label: "Attempts",
@@ -68,7 +68,7 @@ const MOST_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
-  { database, stepFailures }: AccountServices,
+  { database, stepFailures }: LimitedServices,
 ): AccountPart {
   return {
     name: "durable",

@@ -14,12 +14,11 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
-import { isRecent } from "./signed_in.ts";
+import type { LimitedServices } from "../services.ts";
+import { isRecent } from "../signed_in.ts";
 
-/** Makes the part. */
 export function dataPart(
-  { config: { ledgerDays } }: AccountServices,
+  { config: { ledgerDays } }: LimitedServices,
 ): AccountPart {
   return {
     name: "data",
@@ -39,9 +38,8 @@ export function dataPart(
 /** The downloads of one person: each reads all that they ever had. */
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
-/** Makes the endpoints of the forms. */
 export function ownDataEndpoints(
-  { baseUrl, signedIn, personData, clock, log }: AccountServices,
+  { baseUrl, signedIn, personData, clock, log }: LimitedServices,
 ) {
   const downloads = new Buckets(DOWNLOADS);
 

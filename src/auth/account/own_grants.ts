@@ -13,7 +13,7 @@ import {
   isPassing,
   withinLifetimes,
 } from "../rules/grant.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** The most connections and access tokens on one page; a person has a few. */
 const MOST_SHOWN = 500;
@@ -21,7 +21,7 @@ const MOST_SHOWN = 500;
 /** Lists a person's live grants, newest first; `most` is set if it is cut. */
 export async function ownGrants(
   subject: string,
-  { grants, lifetimes, clock }: AccountServices,
+  { grants, lifetimes, clock }: LimitedServices,
 ): Promise<{ own: Grant[]; most?: number }> {
   const listed = await grants.listOfSubject(subject, MOST_SHOWN);
   return {
@@ -38,7 +38,7 @@ export async function ownGrants(
  * @param most how many are counted of a binding
  */
 export function sessionCounts(
-  { sessions }: AccountServices,
+  { sessions }: LimitedServices,
   most?: number,
 ) {
   const counted = new Map<string, Promise<SessionCounts>>();
@@ -70,7 +70,7 @@ export function sessionCounts(
 /** Describes a connection for its person. */
 export function connectionInWords(
   grant: Grant,
-  { inWords }: AccountServices,
+  { inWords }: LimitedServices,
   sessions: SessionCounts,
 ): ConnectionInWords {
   return {
@@ -86,7 +86,7 @@ export function connectionInWords(
 /** Describes the client of a grant for its person. */
 export function clientInWords(
   { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
-  { configured }: AccountServices,
+  { configured }: LimitedServices,
 ): AskingClient {
   return {
     name: clientName,

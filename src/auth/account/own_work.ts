@@ -21,10 +21,9 @@ import type { ListedTask } from "../../store/task_list.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
-import { bindingOf } from "../rules/grant.ts";
-import { resourceOf } from "../rules/resource.ts";
+import { bindingAt } from "../rules/grant.ts";
 import type { AccountPart, Visit } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./own_grants.ts";
 import type { AccountPlaces } from "./places.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
@@ -34,14 +33,8 @@ const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
 function ownWork(
-  { baseUrl, permissions, grants, tasks }: AccountServices,
+  { baseUrl, permissions, grants, tasks }: LimitedServices,
 ) {
-  const resource = resourceOf(baseUrl);
-
-  function bindingOfPerson({ subject }: AccountSession): string {
-    return bindingOf({ issuer: baseUrl, resource, subject });
-  }
-
   /** True if the person may still be granted what a task's tool needed. */
   function isWithinReach(
     session: AccountSession,
@@ -58,7 +51,10 @@ function ownWork(
       session: AccountSession,
       taskId: string,
     ): Promise<Task | undefined> {
-      const task = await tasks.find(taskId, bindingOfPerson(session));
+      const task = await tasks.find(
+        taskId,
+        bindingAt(baseUrl, session.subject),
+      );
       return task && isWithinReach(session, task) ? task : undefined;
     },
 
@@ -66,7 +62,7 @@ function ownWork(
     async list(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
-      const binding = bindingOfPerson(session);
+      const binding = bindingAt(baseUrl, session.subject);
       const listed = await tasks.newest(binding, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
@@ -94,8 +90,7 @@ function ownWork(
   };
 }
 
-/** Makes the part. */
-export function workPart(services: AccountServices): AccountPart {
+export function workPart(services: LimitedServices): AccountPart {
   const own = ownWork(services);
   const { steps, taskRuns, waits } = services;
 
@@ -179,7 +174,7 @@ function messageOf(params: JsonObject | undefined): string {
 
 /** Makes the endpoint of the form by which a person cancels a task. */
 export function workCancellation(
-  services: AccountServices & { places: AccountPlaces },
+  services: LimitedServices & { places: AccountPlaces },
 ): (c: Context) => Promise<Response> {
   const { places, signedIn, tasks, log } = services;
   const own = ownWork(services);

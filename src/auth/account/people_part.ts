@@ -14,7 +14,7 @@ import type { Client } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import {
   clientNameOf,
   connectionInWords,
@@ -30,8 +30,7 @@ const CONNECTIONS = 20;
 /** The most sessions counted of each. */
 const SESSIONS = 200;
 
-/** Makes the part. */
-export function peoplePart(services: AccountServices): AccountPart {
+export function peoplePart(services: LimitedServices): AccountPart {
   return {
     name: "people",
     label: "People",
@@ -74,7 +73,7 @@ export function peoplePart(services: AccountServices): AccountPart {
 
 async function personInWords(
   { subject, grants }: Person,
-  services: AccountServices,
+  services: LimitedServices,
 ) {
   // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
@@ -105,7 +104,7 @@ async function personInWords(
 
 /** The registrations behind grants, newest first; documents are not read. */
 async function registeredClients(
-  { clients }: AccountServices,
+  { clients }: LimitedServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(

@@ -14,11 +14,11 @@ import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import type { AccountPart } from "./account_page.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
 import { personConfirmation } from "./confirmed_person.ts";
 import { ownGrants } from "./own_grants.ts";
-import { signedOut } from "./signed_in.ts";
+import { signedOut } from "../signed_in.ts";
 
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
@@ -39,7 +39,7 @@ const MOST_TOKENS = 50;
 /** True if some token of a person opens something, by all that they may have. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
-  { scopes, opensUnscoped }: AccountServices,
+  { scopes, opensUnscoped }: LimitedServices,
 ): boolean {
   return ceiling?.length !== 0 || opensUnscoped ||
     scopes.supported.length === 0;
@@ -48,8 +48,7 @@ function opensAnything(
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-/** Makes the part. */
-export function tokensPart(services: AccountServices): AccountPart {
+export function tokensPart(services: LimitedServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {
     name: "tokens",
@@ -92,7 +91,7 @@ export function tokensPart(services: AccountServices): AccountPart {
  * once.
  */
 export function personalTokenEndpoint(
-  services: AccountServices,
+  services: LimitedServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, signedIn, accountSessions, lifetimes } = services;
   const confirmPerson = personConfirmation(services);

@@ -23,9 +23,9 @@ import {
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { nameOf } from "../rules/person.ts";
-import type { AccountServices } from "./account_services.ts";
+import type { LimitedServices } from "../services.ts";
 import { clientInWords } from "./own_grants.ts";
-import { signedOut } from "./signed_in.ts";
+import { signedOut } from "../signed_in.ts";
 
 /** The answers of the form, as the tool gets them. */
 const ACTIONS: Readonly<Record<WaitAnswer, "accept" | "decline">> = {
@@ -40,7 +40,7 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 /** Tells which client asks. */
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
-  services: AccountServices,
+  services: LimitedServices,
 ): AskingClient {
   // It signed in elsewhere: an ID of there says nothing here.
   if (grantId === undefined) return { name: clientId };
@@ -52,7 +52,7 @@ function askingClient(
 /** Lists what waits for a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  services: AccountServices,
+  services: LimitedServices,
 ): Promise<WaitInWords[]> {
   const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
@@ -64,8 +64,7 @@ export async function waitsInWords(
   }));
 }
 
-/** Makes the page, and the endpoint of its form. */
-export function waitEndpoints(services: AccountServices) {
+export function waitEndpoints(services: LimitedServices) {
   const { baseUrl, serverTitle, about, signedIn, waits } = services;
   const base = basePathOf(baseUrl);
   const frame = { base, serverTitle, about };

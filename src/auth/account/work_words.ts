@@ -118,16 +118,10 @@ function stepInWords(
   }
 }
 
-/** The text of a task's result, and whether it is cut. */
-export interface ResultInWords {
-  text: string;
-  isCut: boolean;
-}
-
 /** Prints the result of a task for its person; undefined if it has none yet. */
 export function resultInWords(
   { status, outcome }: Pick<Task, "status" | "outcome">,
-): ResultInWords | undefined {
+): { text: string; isCut: boolean } | undefined {
   if (outcome === undefined) return undefined;
   const text = status === "failed" ? textOf(outcome.message) : printed(outcome);
   return {

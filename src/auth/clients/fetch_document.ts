@@ -22,7 +22,7 @@ const MAX_DOCUMENT_BYTES = 16 * 1024;
 const MAX_ADDRESSES = 4;
 
 /** A document, and the time until which it may be cached. */
-export interface FetchedDocument {
+interface FetchedDocument {
   /** Parsed JSON. */
   document: unknown;
   /** Epoch seconds, from the answer's headers. A cache sets its own bounds. */

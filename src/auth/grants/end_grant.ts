@@ -14,7 +14,7 @@ import type { TaskStore } from "../../store/tasks.ts";
 /** Grants are closed so many at a time. */
 const CLOSED_AT_ONCE = 10;
 
-export interface EndedGrant {
+interface EndedGrant {
   grant: Grant;
   /** The grant if it was just read. */
   read?: Entry<Grant>;

@@ -15,7 +15,12 @@ import type { LedgerStore } from "../../store/ledger.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
-import { bindingOf, type Grant, ledgerIdOf } from "../rules/grant.ts";
+import {
+  bindingAt,
+  bindingOf,
+  type Grant,
+  ledgerIdOf,
+} from "../rules/grant.ts";
 import { type EndGrants, endOfAll } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
@@ -51,8 +56,8 @@ interface PersonStores {
   tasks: Pick<TaskStore, "forgetAllOf" | "listOf">;
   waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
   endGrants: EndGrants;
-  /** Names what sessions and tasks are bound to where no grant tells it. */
-  bindingsOf(subject: string): Promise<string[]>;
+  /** Finds the base URL of the server; undefined if it has never started. */
+  findBaseUrl(): Promise<string | undefined>;
 }
 
 export type PersonData = ReturnType<typeof personData>;
@@ -62,6 +67,12 @@ export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
   const { accountSessions, accessTokens, blocks, waits } = stores;
   const end = endOfAll(stores);
+
+  /** Names what sessions and tasks are bound to where no grant tells it. */
+  async function bindingsOf(subject: string): Promise<Set<string>> {
+    const baseUrl = await stores.findBaseUrl();
+    return new Set(baseUrl === undefined ? [] : [bindingAt(baseUrl, subject)]);
+  }
 
   /** Copies the grants of a person with their calls, some at a time. */
   async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
@@ -100,7 +111,7 @@ export function personData(stores: PersonStores) {
 
   /** Gathers everything that is kept about a person, without secrets. */
   async function gather(subject: string) {
-    const bindings = new Set(await stores.bindingsOf(subject));
+    const bindings = await bindingsOf(subject);
     const kept: CopiedGrant[] = [];
     for await (const some of grantsOf(subject)) kept.push(...some);
     for (const grant of kept) bindings.add(bindingOf(grant));
@@ -117,7 +128,7 @@ export function personData(stores: PersonStores) {
 
     /** Prints the same as JSON, as it is read. */
     async *print(subject: string): AsyncGenerator<string> {
-      const bindings = new Set(await stores.bindingsOf(subject));
+      const bindings = await bindingsOf(subject);
       const block = await blocks.find(subject) ?? null;
       const head = printCopied({ subject, block });
       yield head.slice(0, -"\n}".length) + `,\n  "connections": [`;
@@ -140,7 +151,7 @@ export function personData(stores: PersonStores) {
      */
     async erase(subject: string): Promise<number> {
       const count = await end.ofSubject(subject);
-      const bindings = new Set(await stores.bindingsOf(subject));
+      const bindings = await bindingsOf(subject);
       for await (const kept of grants.kept(subject)) {
         for (const grant of kept) bindings.add(bindingOf(grant));
         // From here on a call under way keeps nothing more for them.

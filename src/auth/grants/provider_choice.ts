@@ -6,7 +6,6 @@
 import type { Context } from "@hono/hono";
 import { basePathOf } from "../../net/base_path.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { OAuthError } from "../../errors.ts";
 import { keepCookie, readCookie } from "../../http/cookie.ts";
 import { page } from "../../pages/respond.ts";
 import {
@@ -20,10 +19,10 @@ import type {
   SignInProvider,
   SignInProviders,
 } from "../provider/sign_in_providers.ts";
+import { invalidRequest } from "../rules/parameters.ts";
 
 export type ProviderChoice = ReturnType<typeof providerChoice>;
 
-/** Makes the choice of a server. */
 export function providerChoice(
   { baseUrl, providers, serverTitle, about }: PageProps & {
     baseUrl: string;
@@ -64,10 +63,9 @@ export function providerChoice(
       }
       const named = providers.at(key);
       if (named) return named;
-      throw new OAuthError(
-        "invalid_request",
+      throw invalidRequest(
         "No such provider is here any more: start again in the app",
-        { situation: "expired" },
+        "expired",
       );
     },
 

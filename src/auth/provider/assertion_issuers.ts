@@ -21,8 +21,7 @@ import {
 import { invalidGrant } from "../rules/parameters.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { discovery } from "./discovery.ts";
-import { addressRuleOf } from "./identity.ts";
-import { parseIdentity } from "./identity.ts";
+import { addressRuleOf, parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
 

@@ -17,7 +17,6 @@ import { type Preset, PRESETS } from "./presets.ts";
 import type { Provider } from "./provider.ts";
 import { upstreamFetch } from "./upstream_fetch.ts";
 
-/** A provider's settings. */
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
 /** Makes the provider that the settings select. Nothing is fetched yet. */

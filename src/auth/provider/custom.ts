@@ -6,15 +6,13 @@
  */
 import type { ProviderConfig } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode } from "./upstream_error.ts";
+import { afterCode, type Provider, type UpstreamTokens } from "./provider.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import { usualClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import { oauthClient, type Server } from "./oauth_client.ts";
-import type { Provider, UpstreamTokens } from "./provider.ts";
 import { asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
-/** Makes a provider from its endpoints. */
 export function customProvider(
   options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
   fetchUpstream: UpstreamFetch,

@@ -7,7 +7,7 @@
 import type { AuthorizationServer } from "oauth4webapi";
 import { isLoopback } from "../../net/loopback.ts";
 import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** The time after which a provider's metadata is fetched again, in seconds. */
@@ -92,15 +92,14 @@ async function fetchMetadata(
     });
     if (response.status === 404) continue;
     if (!response.ok) {
-      throw new UpstreamError(
-        "misbehaved",
+      throw misbehaved(
         `${url.host} answered ${response.status} when asked for its metadata`,
       );
     }
     const document = await readObject(response, url.host);
     return parseMetadata(document, issuer, isIssuer);
   }
-  throw new UpstreamError("misbehaved", `${url.host} has no metadata`);
+  throw misbehaved(`${url.host} has no metadata`);
 }
 
 /**
@@ -118,8 +117,7 @@ function parseMetadata(
   const { host, hostname } = new URL(issuer);
   const named = document.issuer;
   if (typeof named !== "string" || !isIssuer(named)) {
-    throw new UpstreamError(
-      "misbehaved",
+    throw misbehaved(
       `The metadata of ${issuer} names another issuer: ${
         JSON.stringify(named)?.slice(0, 200)
       }`,
@@ -129,14 +127,14 @@ function parseMetadata(
     const address = document[name];
     if (address === undefined) {
       if (!REQUIRED.includes(name)) continue;
-      throw new UpstreamError("misbehaved", `${host} names no ${name}`);
+      throw misbehaved(`${host} names no ${name}`);
     }
     const url = typeof address === "string" ? URL.parse(address) : null;
     // Without TLS only between two servers on this machine.
     const local = url?.protocol === "http:" && isLoopback(url) &&
       isLoopback({ hostname });
     if (url?.protocol === "https:" || local) continue;
-    throw new UpstreamError("misbehaved", `${host} has no safe ${name}`);
+    throw misbehaved(`${host} has no safe ${name}`);
   }
   const offered = list(document.token_endpoint_auth_methods_supported) ??
     ["client_secret_basic"];

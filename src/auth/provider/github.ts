@@ -12,7 +12,12 @@
 import type { Identity } from "../../caller.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode, UpstreamError } from "./upstream_error.ts";
+import {
+  afterCode,
+  misbehaved,
+  type Provider,
+  UpstreamError,
+} from "./provider.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
 import {
@@ -22,7 +27,6 @@ import {
 import type { Wanted } from "../rules/permissions.ts";
 import { MAX_LENGTH, parseIdentity } from "./identity.ts";
 import { basic, oauthClient, type Server } from "./oauth_client.ts";
-import type { Provider } from "./provider.ts";
 import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
@@ -128,7 +132,7 @@ export function gitHubProvider(
       );
       // 404 and 422: the token was no longer valid.
       if (![204, 404, 422].includes(status)) {
-        throw new UpstreamError("misbehaved", `${host} answered ${status}`);
+        throw misbehaved(`${host} answered ${status}`);
       }
     },
   };

@@ -23,7 +23,7 @@ export const ORGANIZATION_SCOPES = [
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`: names may pass to others, numbers never do. No login has a colon.
  *
- * @throws {import("./upstream_error.ts").UpstreamError}
+ * @throws {import("./provider.ts").UpstreamError}
  */
 export async function gitHubMemberships(
   ask: Ask,

@@ -5,7 +5,7 @@
  */
 import type { Identity } from "../../caller.ts";
 import { type MembershipClaims, membershipsIn } from "./memberships.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { misbehaved } from "./provider.ts";
 
 /** The longest name or address; a longer one is left out. */
 export const MAX_LENGTH = 2048;
@@ -59,7 +59,7 @@ function parseSubject(value: unknown): string {
   if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
     return subject;
   }
-  throw new UpstreamError("misbehaved", "The provider did not say who it was");
+  throw misbehaved("The provider did not say who it was");
 }
 
 function text(value: unknown): string | undefined {

@@ -55,7 +55,7 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
  * undefined if they did. The address in the token is not used, because it
  * belongs to an older API.
  *
- * @throws {import("./upstream_error.ts").UpstreamError}
+ * @throws {import("./provider.ts").UpstreamError}
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export async function microsoftGroups(

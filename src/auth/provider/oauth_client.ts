@@ -12,9 +12,13 @@ import type {
   RevocationRequestOptions,
 } from "oauth4webapi";
 import { CLOCK_TOLERANCE_SECONDS } from "../rules/lifetimes.ts";
-import type { UpstreamResponse, UpstreamTokens } from "./provider.ts";
+import {
+  misbehaved,
+  UpstreamError,
+  type UpstreamResponse,
+  type UpstreamTokens,
+} from "./provider.ts";
 import { parseAnswer, refusalIn, type TokenAnswer } from "./token_answer.ts";
-import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** A provider whose ways of client authentication are in order of preference. */
@@ -72,8 +76,7 @@ export function oauthClient(
       const another = AUTH_REFUSALS.includes(error.code ?? "");
       if (!another || method === methods.at(-1)) throw error;
     }
-    throw new UpstreamError(
-      "misbehaved",
+    throw misbehaved(
       `${host} offers no client authentication that is spoken here`,
     );
   }
@@ -121,7 +124,7 @@ export function oauthClient(
     ): Promise<TokenAnswer> {
       await this.checkIssuer(server, issuer);
       if (code === "") {
-        throw new UpstreamError("misbehaved", "There is no authorization code");
+        throw misbehaved("There is no authorization code");
       }
       return await grant(server, "authorization_code", {
         code,
@@ -180,7 +183,7 @@ export function oauthClient(
       },
     ): Promise<JWTPayload & { sub: string }> {
       if (id_token === undefined) {
-        throw new UpstreamError("misbehaved", "The provider sent no id_token");
+        throw misbehaved("The provider sent no id_token");
       }
       const { oauth, client, options } = await load();
       return await checked("id_token", async () => {
@@ -226,8 +229,7 @@ async function checked<T>(
     return await check();
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
-    throw new UpstreamError(
-      "misbehaved",
+    throw misbehaved(
       `The provider's ${what} is refused: ${(error as Error).message}`,
     );
   }

@@ -11,12 +11,11 @@ import {
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
-import { afterCode, UpstreamError } from "./upstream_error.ts";
+import { afterCode, misbehaved, type Provider } from "./provider.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
 import { lacksMemberships } from "./memberships.ts";
 import { oauthClient } from "./oauth_client.ts";
-import type { Provider } from "./provider.ts";
 import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
@@ -80,10 +79,7 @@ export function openIdProvider(
     const info = await requestUserinfo(ask, endpoint);
     // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
-      throw new UpstreamError(
-        "misbehaved",
-        "The provider's userinfo is about someone else",
-      );
+      throw misbehaved("The provider's userinfo is about someone else");
     }
     return mergeClaims(claims, info);
   }

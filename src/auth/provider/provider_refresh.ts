@@ -8,6 +8,7 @@ import { ChallengeError } from "../../errors.ts";
 import {
   REFRESH_LEASE_SECONDS,
   REFRESH_STORE_SECONDS,
+  REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
 } from "../rules/lifetimes.ts";
 import type { GrantStore } from "../../store/grants.ts";
@@ -42,13 +43,13 @@ export function providerRefresh({
   grants,
   upstreamTokens,
   clock,
-  waitSeconds,
+  waitSeconds = REFRESH_WAIT_SECONDS,
 }: {
   grants: Pick<GrantStore, "end">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */
-  waitSeconds: number;
+  waitSeconds?: number;
 }) {
   /** Refreshes that run in this process, by grant. */
   const refreshing = new Map<string, Promise<UpstreamTokens>>();

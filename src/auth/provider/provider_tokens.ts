@@ -4,16 +4,12 @@
  * @module
  */
 import type { Identity, Upstream } from "../../caller.ts";
-import { REFRESH_WAIT_SECONDS } from "../rules/lifetimes.ts";
 import type { Grant, KnownPerson } from "../rules/grant.ts";
-import type { GrantStore } from "../../store/grants.ts";
-import type { Clock } from "../../clock.ts";
 import type { Entry } from "../../store/database.ts";
 import type { Write } from "../../store/transaction.ts";
 import type {
   FoundTokens,
   UpstreamRecord,
-  UpstreamTokenStore,
 } from "../../store/upstream_tokens.ts";
 import { api } from "./api.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
@@ -39,27 +35,12 @@ type Commit<T> = (also?: Write) => Promise<T | undefined>;
  * provider that is not listed are not opened: they are as good as dead.
  */
 export function providerTokens(
-  {
-    providers,
-    grants,
-    upstreamTokens,
-    clock,
-    waitSeconds = REFRESH_WAIT_SECONDS,
-  }: {
+  { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
     providers: Pick<SignInProviders, "of">;
-    grants: Pick<GrantStore, "end">;
-    upstreamTokens: UpstreamTokenStore;
-    clock: Clock;
-    /** The seconds for which a request waits for a refresh. */
-    waitSeconds?: number;
   },
 ) {
-  const { valid, isAlive, isGood, close } = providerRefresh({
-    grants,
-    upstreamTokens,
-    clock,
-    waitSeconds,
-  });
+  const { upstreamTokens } = options;
+  const { valid, isAlive, isGood, close } = providerRefresh(options);
 
   async function find(
     { grant, dataKey, sealed }: GrantKey,

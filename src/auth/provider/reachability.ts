@@ -19,7 +19,6 @@ type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 /** A provider that remembers the result of its last request. */
 export type WatchedProvider = ReturnType<typeof watchProvider>;
 
-/** Watches a provider. */
 export function watchProvider(
   watched: Provider,
   { key, onFault }: {

@@ -23,7 +23,6 @@ export interface SignInProvider {
   provider: Provider;
 }
 
-/** The providers of a server. */
 export type SignInProviders = ReturnType<typeof signInProviders>;
 
 /** The path of our callback address. */

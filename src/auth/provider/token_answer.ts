@@ -6,8 +6,12 @@
  * @see RFC 6749 §5
  * @module
  */
-import type { UpstreamTokens } from "./provider.ts";
-import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
+import {
+  misbehaved,
+  UpstreamError,
+  type UpstreamErrorKind,
+  type UpstreamTokens,
+} from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
 /** The tokens of an answer, and its `id_token`, if there was one. */
@@ -43,10 +47,7 @@ export async function refusalIn(
   const code = answer.error;
   if (response.ok && code === undefined) return undefined;
   if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
-    return new UpstreamError(
-      "misbehaved",
-      `${host} answered ${response.status}`,
-    );
+    return misbehaved(`${host} answered ${response.status}`);
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
   // Without its description, which may repeat a secret.
@@ -66,14 +67,11 @@ export function parseAnswer(
 ): TokenAnswer {
   const { access_token, token_type = "Bearer", expires_in } = answer;
   if (typeof access_token !== "string" || access_token === "") {
-    throw new UpstreamError("misbehaved", `${host} granted no access token`);
+    throw misbehaved(`${host} granted no access token`);
   }
   // A client must not use a token of a type it does not know (§7.1).
   if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {
-    throw new UpstreamError(
-      "misbehaved",
-      `${host} granted a token that is not a bearer token`,
-    );
+    throw misbehaved(`${host} granted a token that is not a bearer token`);
   }
   const seconds = Math.floor(Number(expires_in ?? NaN));
   const now = Math.floor(Date.now() / 1000);

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { HttpError } from "../../errors.ts";
+import { HttpError, OAuthError } from "../../errors.ts";
+import { persist } from "../../store/persist.ts";
 import {
+  misbehaved,
   type Provider,
   UpstreamError,
   type UpstreamTokens,
@@ -43,7 +45,7 @@ export async function identifyAgain(
   return await askProvider(provider, async () => {
     const identity = await provider.identify?.(tokens);
     if (identity === undefined || identity.subject === subject) return identity;
-    throw new UpstreamError("misbehaved", "It named someone else");
+    throw misbehaved("It named someone else");
   }, died);
 }
 
@@ -65,4 +67,22 @@ export function signInInterrupted(cause: unknown): HttpError {
     { "retry-after": "5" },
     { cause, situation: "interrupted" },
   );
+}
+
+/** The time for which storing a sign-in is tried while a person waits. */
+const STORE_MILLISECONDS = 15_000;
+
+/**
+ * Stores something after the provider's code was exchanged, which cannot be
+ * done again: keeps trying while a person waits.
+ *
+ * @throws as {@linkcode signInInterrupted} when the database is away for longer
+ */
+export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
+  try {
+    return await persist(store, { forMilliseconds: STORE_MILLISECONDS });
+  } catch (error) {
+    if (error instanceof OAuthError) throw error;
+    throw signInInterrupted(error);
+  }
 }

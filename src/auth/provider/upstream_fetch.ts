@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject } from "../../json.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { misbehaved, UpstreamError } from "./provider.ts";
 
 /** The seconds in which the provider must answer in full. */
 export const TIMEOUT_SECONDS = 10;
@@ -83,8 +83,7 @@ async function readBody(
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > MAX_ANSWER_BYTES) {
-      throw new UpstreamError(
-        "misbehaved",
+      throw misbehaved(
         `${host} answered with more than ${MAX_ANSWER_BYTES} bytes`,
       );
     }
@@ -129,8 +128,5 @@ export async function readObject(
   } catch {
     // Reported below, without the text: it may hold anything.
   }
-  throw new UpstreamError(
-    "misbehaved",
-    `${host} answered ${response.status} without a JSON object`,
-  );
+  throw misbehaved(`${host} answered ${response.status} without a JSON object`);
 }

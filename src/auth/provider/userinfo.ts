@@ -6,7 +6,7 @@
  * @module
  */
 import { isObject } from "../../json.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { UpstreamError } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** Sends a request with the access token of a person. */

@@ -33,7 +33,7 @@ export interface ProviderWishes {
   /** The account to propose: usually an e-mail address. */
   loginHint?: string;
   /** Steps that the person is to take there even if they are signed in. */
-  prompts?: readonly ProviderPrompt[];
+  prompts?: readonly (typeof PROVIDER_PROMPTS)[number][];
 }
 
 /**
@@ -43,9 +43,6 @@ export interface ProviderWishes {
  * @see OpenID Connect Core §3.1.2.1
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
-
-/** One of the values of {@linkcode PROVIDER_PROMPTS}. */
-export type ProviderPrompt = typeof PROVIDER_PROMPTS[number];
 
 const STATE_MAX_LENGTH = 4096;
 

@@ -17,7 +17,7 @@ import { invalidRequest, type Parameters } from "./parameters.ts";
 import { verifySignedJwt } from "./signed_jwt.ts";
 
 /** The credentials of a request, not yet checked. */
-export type ClientCredentials =
+type ClientCredentials =
   | { method: "none"; clientId: string }
   | { method: "secret"; clientId: string; secret: string }
   | { method: "assertion"; clientId: string; assertion: string };

@@ -64,7 +64,7 @@ export function isDocumentUrl(text: string): boolean {
  * Returns true if a client may still be one here. A registration is not looked up: no
  * operator takes those away.
  */
-export type IsKnownClient = (clientId: string) => boolean;
+type IsKnownClient = (clientId: string) => boolean;
 
 /** Judges clients by the settings of today. */
 export function knownClients(

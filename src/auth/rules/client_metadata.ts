@@ -19,9 +19,6 @@ export const AUTH_METHODS = [
   "private_key_jwt",
 ] as const;
 
-/** One of {@linkcode AUTH_METHODS}. */
-export type AuthMethod = typeof AUTH_METHODS[number];
-
 /** The grant types for every client, which are also the default. */
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 

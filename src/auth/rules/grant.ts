@@ -6,6 +6,7 @@
 import type { Caller, Identity } from "../../caller.ts";
 import { newRefreshKey } from "./refresh_token.ts";
 import type { Lifetimes } from "./lifetimes.ts";
+import { resourceOf } from "./resource.ts";
 import { cutScopes } from "./scope.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -191,6 +192,12 @@ export function bindingOf(
   { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
 ): string {
   return JSON.stringify([issuer, resource, subject]);
+}
+
+/** Gives the binding of a person at the server with this base URL. */
+export function bindingAt(baseUrl: string, subject: string): string {
+  const resource = resourceOf(baseUrl);
+  return bindingOf({ issuer: baseUrl, resource, subject });
 }
 
 /**

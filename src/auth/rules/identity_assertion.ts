@@ -25,7 +25,6 @@ export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 /** The `typ` that tells it from every other JWT. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
-/** An identity provider that is trusted. */
 export interface TrustedIssuer {
   /** Its `iss`, letter by letter. */
   issuer: string;
@@ -46,7 +45,7 @@ export function parseIssuer(text: string): TrustedIssuer {
 }
 
 /** The permission of an assertion. */
-export interface IdentityAssertion {
+interface IdentityAssertion {
   /** The most scopes that the client may have; undefined: not limited. */
   scopes?: string[];
   /** An id by which it is accepted only once. */

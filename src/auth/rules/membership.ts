@@ -5,7 +5,6 @@
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
 
-/** The prefixes of memberships. */
 const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
   group: "groups",
   role: "roles",

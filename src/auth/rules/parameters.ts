@@ -4,11 +4,14 @@
  *
  * @module
  */
-import { OAuthError } from "../../errors.ts";
+import { OAuthError, type Situation } from "../../errors.ts";
 
-/** Makes the refusal of a request that is not in form. */
-export function invalidRequest(description: string): OAuthError {
-  return new OAuthError("invalid_request", description);
+/** Makes the refusal of a request that is not in form, or comes too late. */
+export function invalidRequest(
+  description: string,
+  situation?: Situation,
+): OAuthError {
+  return new OAuthError("invalid_request", description, { situation });
 }
 
 /** Makes the refusal of a code, a token or an assertion. @param cause for the log */

@@ -88,7 +88,6 @@ export interface Wanted {
   named: ReadonlySet<Membership>;
 }
 
-/** The permissions of a server. */
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
 /** The characters of a list that are kept for an author's rule. */

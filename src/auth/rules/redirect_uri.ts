@@ -10,7 +10,7 @@ import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
 /** The place of a response: a website, this person's machine, an app. */
-export type RedirectKind = "https" | "loopback" | "private-use";
+type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
 

@@ -17,7 +17,7 @@ import { cutScopes, opensNothing } from "./scope.ts";
 import { isSubjectOfOther, subjectOf } from "./subject.ts";
 
 /** The rules about people who sign in at the provider. */
-export interface SignInRules {
+interface SignInRules {
   /** The prefixes of all subjects. */
   subjectIds: readonly string[];
   /** People who may sign in; empty: everyone. */

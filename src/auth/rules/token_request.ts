@@ -11,7 +11,7 @@ import { checkResources } from "./resource.ts";
 import { parseScope, printScope } from "./scope.ts";
 
 /** A token request, by its grant type. */
-export type TokenRequest =
+type TokenRequest =
   | {
     grantType: "authorization_code";
     code: string;
@@ -92,7 +92,6 @@ function unsupportedGrantType(): OAuthError {
   );
 }
 
-/** The tokens of a token response. */
 export interface IssuedTokens {
   accessToken: string;
   /**

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** The provider's tokens for one person. */
 export interface UpstreamTokens {
   /** Opens the provider's API. */
   accessToken: string;

@@ -26,7 +26,7 @@ import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Redeems assertions, for scopes that the identity provider and the rules of
@@ -36,20 +36,11 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError}
  */
 export function assertionGrant(
-  {
-    baseUrl,
-    providers,
-    subjectIds,
-    scopes: known,
-    confirmation,
-    mayHold,
-    verifyAssertion,
-    assertions,
-    accessTokens,
-    lifetimes,
-    clock,
-  }: Services & { verifyAssertion: VerifyAssertion },
+  services: AuthServices & { verifyAssertion: VerifyAssertion },
 ) {
+  const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
+  const { verifyAssertion, confirmation, mayHold, clock } = services;
+  const { assertions, accessTokens } = services;
   return async function redeem(
     { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
     client: Client,

@@ -7,14 +7,14 @@ import type { Context, MiddlewareHandler } from "@hono/hono";
 import { HttpError, OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import type { Attempt } from "../../store/attempts.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the middleware of every endpoint that an attempt to connect passes. An
  * endpoint that has found its client names it in the context, as `client`.
  */
 export function attemptRecorder(
-  { baseUrl, attempts }: Pick<Services, "baseUrl" | "attempts">,
+  { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
 ): MiddlewareHandler {
   function note(c: Context, end: Partial<Attempt>): void {
     const step = `${c.req.method} ${c.req.path}`;

@@ -13,7 +13,7 @@ import { checkCodeVerifier } from "../rules/pkce.ts";
 import { invalidGrant } from "../rules/parameters.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { ReadCode } from "../../store/codes.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the redemption of codes: for a client that has authenticated, of a code
@@ -23,7 +23,7 @@ import type { Services } from "./services.ts";
  */
 export function authorizationCodeGrant(
   { codes, grants, mayHold, lifetimes, clock }: Pick<
-    Services,
+    AuthServices,
     "codes" | "grants" | "mayHold" | "lifetimes" | "clock"
   >,
 ) {

@@ -29,7 +29,7 @@ import { tokenEndpoint } from "./token.ts";
 import {
   type AuthorizationServerOptions,
   authorizationServices,
-} from "./services.ts";
+} from "../services.ts";
 
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export interface AuthorizationServer {

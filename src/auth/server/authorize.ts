@@ -35,31 +35,16 @@ import { browserOf, keepBrowser } from "../../http/cookie.ts";
 import { redirect } from "../../http/redirect.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** Starts a sign-in. */
 export function authorizeEndpoint(
-  {
-    baseUrl,
-    serverTitle,
-    about,
-    providers,
-    choice,
-    scopes: known,
-    inWords,
-    clients,
-    approvals,
-    connections,
-    signedIn,
-    lifetimes,
-    requests,
-    policy,
-    blocked,
-    checkRate,
-    clock,
-    log,
-  }: LimitedServices,
+  services: LimitedServices,
 ): (c: Context) => Promise<Response> {
+  const { baseUrl, serverTitle, about, inWords, providers, choice } = services;
+  const { clients, approvals, connections, requests, signedIn } = services;
+  const { scopes: known, lifetimes, policy, blocked } = services;
+  const { checkRate, clock, log } = services;
   const base = basePathOf(baseUrl);
 
   async function findClient(clientId: string): Promise<Client> {

@@ -13,7 +13,7 @@ import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Issues tokens to machines, without a refresh token: they ask again.
@@ -21,7 +21,7 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, lifetimes, mayHold, clock }: Services,
+  { baseUrl, accessTokens, lifetimes, mayHold, clock }: AuthServices,
 ) {
   return async function issueToMachine(
     { scopes }: GrantRequest<"client_credentials">,

@@ -3,11 +3,14 @@
  *
  * @module
  */
+import {
+  invalidRequest,
+  type Parameters as Form,
+} from "../rules/parameters.ts";
 import type { Context } from "@hono/hono";
-import { OAuthError } from "../../errors.ts";
+import type { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { authorizationResponseUrl } from "../rules/authorization_request.ts";
-import type { Parameters as Form } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
 import { BOXES } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
@@ -16,7 +19,7 @@ import { findOwnRequest } from "./own_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";
 import { redirect } from "../../http/redirect.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
@@ -109,10 +112,7 @@ export function consentEndpoint(
       case "deny":
         return await deny(c, found);
       default:
-        throw new OAuthError(
-          "invalid_request",
-          "decision must be approve or deny",
-        );
+        throw invalidRequest("decision must be approve or deny");
     }
   };
 }
@@ -136,9 +136,5 @@ function chosenScopes(
 }
 
 function answeredAlready(): OAuthError {
-  return new OAuthError(
-    "invalid_request",
-    "This sign-in has been answered already",
-    { situation: "answered" },
-  );
+  return invalidRequest("This sign-in has been answered already", "answered");
 }

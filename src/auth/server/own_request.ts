@@ -5,13 +5,14 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { OAuthError } from "../../errors.ts";
+import type { OAuthError } from "../../errors.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
 } from "../../store/authorization_requests.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { browserOf } from "../../http/cookie.ts";
+import { invalidRequest } from "../rules/parameters.ts";
 
 /**
  * Finds the request with this handle, and the cookie that opens it.
@@ -35,34 +36,29 @@ export async function findOwnRequest(
     c.set("clientId", shortClientId(request.clientId));
     return { found, browser };
   }
-  throw new OAuthError(
-    "invalid_request",
+  throw invalidRequest(
     "This sign-in has expired, or it began in another browser",
-    { situation: "expired" },
+    "expired",
   );
 }
 
 /** Makes the refusal of a request that waits for consent. */
 export function notApproved(): OAuthError {
-  return new OAuthError("invalid_request", "This sign-in was not approved", {
-    situation: "not approved",
-  });
+  return invalidRequest("This sign-in was not approved", "not approved");
 }
 
 /** Makes the refusal of a request at a provider that the operator has left. */
 export function leftElsewhere(): OAuthError {
-  return new OAuthError(
-    "invalid_request",
+  return invalidRequest(
     "This sign-in began with another provider: start again in the app",
-    { situation: "expired" },
+    "expired",
   );
 }
 
 /** Makes the refusal of a request that was answered, or is being answered. */
 export function finishedAlready(found?: FoundRequest): OAuthError {
-  return new OAuthError(
-    "invalid_request",
+  return invalidRequest(
     "This sign-in has finished, or another window is finishing it",
-    { situation: found?.value.isSignedIn ? "signed in" : "finished" },
+    found?.value.isSignedIn ? "signed in" : "finished",
   );
 }

@@ -16,11 +16,11 @@ import { subjectOf } from "../rules/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import {
   type Provider,
+  refusalOf,
   UpstreamError,
   type UpstreamResponse,
 } from "../provider/provider.ts";
 import type { SignInProvider } from "../provider/sign_in_providers.ts";
-import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
@@ -33,7 +33,7 @@ import {
 } from "./own_request.ts";
 import { redirect } from "../../http/redirect.ts";
 import { upstreamSecrets } from "../grants/provider_url.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
 /** A sign-in that ends without a code, and what the log is told of it. */

@@ -30,7 +30,7 @@ import type { Write } from "../../store/transaction.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
-import type { Services } from "./services.ts";
+import type { AuthServices } from "../services.ts";
 
 /** The refreshes of a connection, in each process. */
 const OF_CONNECTION: Rate = { burst: 600, perSecond: 1 };
@@ -55,7 +55,7 @@ export function refreshTokenGrant(
     clock,
   }:
     & Pick<
-      Services,
+      AuthServices,
       | "baseUrl"
       | "refreshTokens"
       | "grants"

@@ -15,7 +15,7 @@ import { checkRedirectHosts } from "../rules/client_policy.ts";
 import { sealClient } from "../rules/sealed_client.ts";
 import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** Registers any client: a person decides later what it may do. */
 export function registerEndpoint(

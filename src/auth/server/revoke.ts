@@ -13,30 +13,20 @@ import { unwrapDataKey } from "../rules/data_key.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
-import type { LimitedServices } from "./services.ts";
-
-/** A known token. */
-interface Revocable {
-  /** The client it was issued to. */
-  clientId: string;
-  revoke(c: Context): Promise<void>;
-}
+import type { LimitedServices } from "../services.ts";
 
 /** Revokes tokens; of unknown ones too the answer is 200 (RFC 7009 §2.2). */
 export function revokeEndpoint(
-  {
-    clients,
-    accessTokens,
-    refreshTokens,
-    providerTokens,
-    endGrants,
-    checkRate,
-    waiveRate,
-    log,
-  }: LimitedServices,
+  services: LimitedServices,
 ): (c: Context) => Promise<Response> {
+  const { clients, accessTokens, refreshTokens, providerTokens } = services;
+  const { endGrants, checkRate, waiveRate, log } = services;
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
-  async function find(token: string): Promise<Revocable | undefined> {
+  async function find(
+    token: string,
+  ): Promise<
+    { clientId: string; revoke(c: Context): Promise<void> } | undefined
+  > {
     switch (parseCredential(token)?.kind) {
       case "access_token": {
         const access = await accessTokens.find(token);

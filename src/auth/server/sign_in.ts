@@ -13,7 +13,7 @@ import {
   type AuthorizationServer,
   authorizationServer,
 } from "./authorization_server.ts";
-import type { AuthorizationServerOptions } from "./services.ts";
+import type { AuthorizationServerOptions } from "../services.ts";
 import {
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
@@ -25,13 +25,11 @@ export interface SignInOptions
   auth: AuthConfig;
 }
 
-/** The sign-in of a server. */
 export interface SignIn extends Partial<AuthorizationServer> {
   /** The routes; without an authorization server they say that there is none. */
   app: Hono<Passing>;
 }
 
-/** Makes the routes. */
 export function signIn({ auth, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;

@@ -7,32 +7,24 @@
  */
 import type { Identity } from "../../caller.ts";
 import { now } from "../../clock.ts";
-import { OAuthError } from "../../errors.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import type { Connection, ConnectionState } from "../../store/connections.ts";
-import { persist } from "../../store/persist.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { UpstreamTokens } from "../provider/provider.ts";
-import { signInInterrupted } from "../provider/unavailable.ts";
+import { signInInterrupted, storeSignIn } from "../provider/unavailable.ts";
 import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
 import type { Grant } from "../rules/grant.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
 import { grantOfSignIn } from "../rules/sign_in_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
 import { finishedAlready } from "./own_request.ts";
-import type { Services } from "./services.ts";
-
-/**
- * The time for which storing the outcome is tried while a person waits: the
- * provider's code cannot be redeemed again.
- */
-const COMPLETE_MILLISECONDS = 15_000;
+import type { AuthServices } from "../services.ts";
 
 /** The most sign-ins and changes of one connection that may come first. */
 const MOST_TRIES = 50;
 
 /** A person who has come back from the provider. */
-export interface SignedIn {
+export interface ReturnedPerson {
   /** The prefix of their provider's subjects. */
   providerId: string;
   identity: Identity;
@@ -43,16 +35,6 @@ export interface SignedIn {
   reference: string;
 }
 
-/** Keeps trying while a person waits. */
-async function untilStored<T>(store: () => Promise<T>): Promise<T> {
-  try {
-    return await persist(store, { forMilliseconds: COMPLETE_MILLISECONDS });
-  } catch (error) {
-    if (error instanceof OAuthError) throw error;
-    throw signInInterrupted(error);
-  }
-}
-
 /**
  * Makes the function that ends a leased request with a grant and its code.
  *
@@ -61,20 +43,10 @@ async function untilStored<T>(store: () => Promise<T>): Promise<T> {
  * @throws {import("../../errors.ts").HttpError} 503 when the database is away
  * for too long
  */
-export function signInCompletion(
-  {
-    baseUrl,
-    approvals,
-    connections,
-    database,
-    endGrants,
-    requests,
-    scopes: known,
-    clock,
-    log,
-    ...services
-  }: Services,
-) {
+export function signInCompletion(services: AuthServices) {
+  const { baseUrl, approvals, connections, requests, database } = services;
+  const { scopes: known, lifetimes, endGrants, clock, log } = services;
+
   /**
    * Makes the write that records an approval. It is not stored before the
    * person has signed in: anyone can press a button, and it is kept for months.
@@ -96,7 +68,7 @@ export function signInCompletion(
    * @throws {OAuthError} `access_denied`
    */
   function join(
-    { identity, providerId }: Pick<SignedIn, "identity" | "providerId">,
+    { identity, providerId }: Pick<ReturnedPerson, "identity" | "providerId">,
     { value: record }: FoundRequest,
     { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
   ): { grant: Grant; state: ConnectionState } {
@@ -104,7 +76,6 @@ export function signInCompletion(
       record;
     const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
     const { redirectUri, scopes: offered } = request;
-    const { lifetimes } = services;
     const time = now(clock);
     const had = scopesAt(open, { redirectUri, lifetimes, now: time })
       .filter((scope) => known.supported.includes(scope));
@@ -172,13 +143,13 @@ export function signInCompletion(
 
   return async function complete(
     leased: FoundRequest,
-    { identity, providerId, tokens, browser, reference }: SignedIn,
+    { identity, providerId, tokens, browser, reference }: ReturnedPerson,
   ): Promise<{ grant: Grant; code: string }> {
     const subject = subjectOf(providerId, identity);
     const { clientId } = leased.value.request;
     const upstreamTokens = JSON.stringify(tokens);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const [connection, approval] = await untilStored(() =>
+      const [connection, approval] = await storeSignIn(() =>
         Promise.all([
           connections.read({ subject, clientId }),
           approvalOf(leased, browser),
@@ -194,14 +165,14 @@ export function signInCompletion(
         connections.join(connection, state)(transaction);
       };
       const outcome = { grant, upstreamTokens, also };
-      const code = await untilStored(() => requests.complete(leased, outcome));
+      const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
         // After it: a sign-in that fails must not cost another one. The next
         // one ends what is left by a process that dies here.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };
       }
-      const earlier = await untilStored(() =>
+      const earlier = await storeSignIn(() =>
         completedAlready(leased, browser)
       );
       if (earlier !== undefined) return { grant, code: earlier };

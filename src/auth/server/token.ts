@@ -26,7 +26,7 @@ import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
-import type { LimitedServices } from "./services.ts";
+import type { LimitedServices } from "../services.ts";
 
 /** The tokens of a client without a page, in each process: all are records. */
 const OF_PROGRAM: Rate = { burst: 300, perSecond: 5 };

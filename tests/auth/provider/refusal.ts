@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import {
   UpstreamError,
   type UpstreamErrorKind,
-} from "../../../src/auth/provider/upstream_error.ts";
+} from "../../../src/auth/provider/provider.ts";
 
 /** Secrets that must never be in a message. */
 const SECRETS = [

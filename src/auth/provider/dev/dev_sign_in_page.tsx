@@ -7,7 +7,7 @@
 import { Layout } from "../../../pages/layout.tsx";
 
 /** A sign-in at the development provider. */
-export interface DevSignInProps {
+interface DevSignInProps {
   /** `MCP_TITLE`. */
   serverTitle: string;
   /** The address that the form is sent to. */

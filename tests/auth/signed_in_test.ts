@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
-import { signedInPeople } from "../../../src/auth/account/signed_in.ts";
-import { BASE_URL } from "../../kit/server.ts";
+import { signedInPeople } from "../../src/auth/signed_in.ts";
+import { BASE_URL } from "../kit/server.ts";
 
 Deno.test("signedInPeople() reads nothing for who sends no session's cookie", async () => {
   const read: string[] = [];

@@ -3,51 +3,49 @@
  *
  * @module
  */
-import type { About } from "../../authoring/about.ts";
-import type { Scopes } from "../../authoring/scope.ts";
-import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
-import type { ListedProvider } from "../../settings/providers.ts";
-import type { Logger } from "../../log/log.ts";
-import { confirmation } from "../rules/confirmation.ts";
-import { heldScopes } from "../rules/held_scopes.ts";
-import type { Permissions } from "../rules/permissions.ts";
-import type { ScopeInWords } from "../../pages/scope_boxes.tsx";
-import { accountSessionStore } from "../../store/account_sessions.ts";
-import { accessTokenStore } from "../../store/access_tokens.ts";
-import { assertionStore } from "../../store/once.ts";
-import { approvalStore } from "../../store/approvals.ts";
-import { attemptStore } from "../../store/attempts.ts";
-import { authorizationRequestStore } from "../../store/authorization_requests.ts";
-import { blockStore } from "../../store/blocks.ts";
-import { clientUseStore } from "../../store/client_uses.ts";
-import { connectionStore } from "../../store/connections.ts";
-import { codeStore } from "../../store/codes.ts";
-import type { Database } from "../../store/database.ts";
-import { type LedgerStore, ledgerStore } from "../../store/ledger.ts";
-import { documentStore, type FetchDocument } from "../../store/documents.ts";
-import { secretStore } from "../../store/secrets.ts";
-import { grantStore } from "../../store/grants.ts";
-import { peopleStore } from "../../store/people.ts";
-import { refreshTokenStore } from "../../store/refresh_tokens.ts";
-import type { SessionStore } from "../../store/sessions.ts";
-import { stepFailureStore } from "../../store/step_failures.ts";
-import { stepStore } from "../../store/steps.ts";
-import { taskRunStore } from "../../store/task_runs.ts";
-import { taskStore } from "../../store/tasks.ts";
-import { waitStore } from "../../store/waits.ts";
-import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
-import { providerTokens } from "../provider/provider_tokens.ts";
-import type { Provider } from "../provider/provider.ts";
-import { signInProviders } from "../provider/sign_in_providers.ts";
-import { boundedFetch } from "../clients/fetch_bounds.ts";
-import { signedInPeople } from "../account/signed_in.ts";
-import { clientDirectory } from "../clients/client_directory.ts";
-import { grantsEnd } from "../grants/end_grant.ts";
-import { personData } from "../grants/person_data.ts";
-import { bindingOf } from "../rules/grant.ts";
-import { resourceOf } from "../rules/resource.ts";
-import { providerChoice } from "../grants/provider_choice.ts";
-import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import type { About } from "../authoring/about.ts";
+import type { Scopes } from "../authoring/scope.ts";
+import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
+import type { ListedProvider } from "../settings/providers.ts";
+import type { Logger } from "../log/log.ts";
+import { confirmation } from "./rules/confirmation.ts";
+import { heldScopes } from "./rules/held_scopes.ts";
+import type { Permissions } from "./rules/permissions.ts";
+import type { ScopeInWords } from "../pages/scope_boxes.tsx";
+import { accountSessionStore } from "../store/account_sessions.ts";
+import { accessTokenStore } from "../store/access_tokens.ts";
+import { assertionStore } from "../store/once.ts";
+import { approvalStore } from "../store/approvals.ts";
+import { attemptStore } from "../store/attempts.ts";
+import { authorizationRequestStore } from "../store/authorization_requests.ts";
+import { blockStore } from "../store/blocks.ts";
+import { clientUseStore } from "../store/client_uses.ts";
+import { connectionStore } from "../store/connections.ts";
+import { codeStore } from "../store/codes.ts";
+import type { Database } from "../store/database.ts";
+import { type LedgerStore, ledgerStore } from "../store/ledger.ts";
+import { documentStore, type FetchDocument } from "../store/documents.ts";
+import { secretStore } from "../store/secrets.ts";
+import { grantStore } from "../store/grants.ts";
+import { peopleStore } from "../store/people.ts";
+import { refreshTokenStore } from "../store/refresh_tokens.ts";
+import type { SessionStore } from "../store/sessions.ts";
+import { stepFailureStore } from "../store/step_failures.ts";
+import { stepStore } from "../store/steps.ts";
+import { taskRunStore } from "../store/task_runs.ts";
+import { taskStore } from "../store/tasks.ts";
+import { waitStore } from "../store/waits.ts";
+import { upstreamTokenStore } from "../store/upstream_tokens.ts";
+import { providerTokens } from "./provider/provider_tokens.ts";
+import type { Provider } from "./provider/provider.ts";
+import { signInProviders } from "./provider/sign_in_providers.ts";
+import { boundedFetch } from "./clients/fetch_bounds.ts";
+import { signedInPeople } from "./signed_in.ts";
+import { clientDirectory } from "./clients/client_directory.ts";
+import { grantsEnd } from "./grants/end_grant.ts";
+import { personData } from "./grants/person_data.ts";
+import { providerChoice } from "./grants/provider_choice.ts";
+import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
 /** The parts of an authorization server. */
 export interface AuthorizationServerOptions {
@@ -73,15 +71,14 @@ export interface AuthorizationServerOptions {
 }
 
 /** The shared parts of the endpoints. */
-export type Services = ReturnType<typeof authorizationServices>;
+export type AuthServices = ReturnType<typeof authorizationServices>;
 
 /** The shared parts, with the limit of an endpoint. */
-export type LimitedServices = Services & {
+export type LimitedServices = AuthServices & {
   checkRate: CheckRate;
   waiveRate: WaiveRate;
 };
 
-/** Opens the stores of an authorization server. */
 function openStores(
   { database, log, config: { lifetimes } }: AuthorizationServerOptions,
 ) {
@@ -149,14 +146,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       endGrants,
       // Some may have been kept before, even if none is now.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
-      bindingsOf: (subject) =>
-        Promise.resolve([
-          bindingOf({
-            issuer: baseUrl,
-            resource: resourceOf(baseUrl),
-            subject,
-          }),
-        ]),
+      findBaseUrl: () => Promise.resolve(baseUrl),
     }),
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({ ...shared, providers }),

@@ -4,19 +4,19 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { HttpError } from "../../errors.ts";
-import { readParameters } from "../../http/body.ts";
-import { readCookie } from "../../http/cookie.ts";
-import { isCsrf } from "../../http/csrf.ts";
-import { isAllowed, isBlocked } from "../rules/allowed_users.ts";
-import type { ListEntry } from "../rules/list_entry.ts";
-import type { SignInProviders } from "../provider/sign_in_providers.ts";
-import type { Parameters } from "../rules/parameters.ts";
+import { HttpError } from "../errors.ts";
+import { readParameters } from "../http/body.ts";
+import { readCookie } from "../http/cookie.ts";
+import { isCsrf } from "../http/csrf.ts";
+import { isAllowed, isBlocked } from "./rules/allowed_users.ts";
+import type { ListEntry } from "./rules/list_entry.ts";
+import type { SignInProviders } from "./provider/sign_in_providers.ts";
+import type { Parameters } from "./rules/parameters.ts";
 import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSession,
   type AccountSessionStore,
-} from "../../store/account_sessions.ts";
+} from "../store/account_sessions.ts";
 
 /** A signed-in person, and the id of their session. */
 export interface SignedIn {
