@@ -29,10 +29,10 @@ Deno.test("isCertain() counts no time in which the database was away", () => {
   const lapses = new Lapses(away, 10_000);
   lapses.isCertain("t", leaseOf("1"));
   time.tick(10);
-  away.answersForMilliseconds = 9_000;
+  away.answersForMilliseconds = 10_000;
   assert.equal(lapses.isCertain("t", leaseOf("1")), false);
   time.tick(10);
-  away.answersForMilliseconds = 19_000;
+  away.answersForMilliseconds = 20_000;
   assert.equal(lapses.isCertain("t", leaseOf("1")), true);
 });
 
