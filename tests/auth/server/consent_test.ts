@@ -213,3 +213,18 @@ Deno.test("POST /authorize refuses an answer to what has ended meanwhile", async
     assert.match(again.text, /answered already/);
   }
 });
+
+Deno.test("POST /authorize refuses a form that was not rendered here", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  for (const request of ["", "guess", "a".repeat(43)]) {
+    const refused = await browser.press(page, "decision", "approve", {
+      request,
+    });
+    assert.equal(refused.status, 400);
+  }
+  const odd = await browser.press(page, "decision", "perhaps");
+  assert.equal(odd.status, 400);
+});
