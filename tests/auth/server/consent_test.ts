@@ -203,6 +203,24 @@ Deno.test("POST /authorize takes a form without boxes for all that was asked", a
   assert.deepEqual(body.scope.split(" ").sort(), ["mail:read", "mail:send"]);
 });
 
+Deno.test("POST /authorize takes a form that names a scope for no more than that", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const scope = "mail:read mail:send";
+  const page = await browser.open(client.authorizationUrl({ scope }));
+  const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
+  const text = `<form action="/authorize">${request}</form>`;
+  const arrival = await browser.press(
+    { ...page, text },
+    "decision",
+    "approve",
+    { scope: "mail:read" },
+  );
+  const { body } = await client.redeem(client.codeFrom(arrival));
+  assert.equal(body.scope, "mail:read");
+});
+
 Deno.test("POST /authorize refuses an answer to what has ended meanwhile", async () => {
   await using asked = await asking();
   const { client, browser, page } = asked;
