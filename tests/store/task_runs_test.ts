@@ -7,7 +7,7 @@ import { BEGINNING_CHARACTERS, type Hold } from "../../src/store/run_record.ts";
 import { type Taking, taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
-import { type Wake, wakeStore } from "../../src/store/wakes.ts";
+import { setWake, type Wake, wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
@@ -148,6 +148,36 @@ test.onDatabases("save() keeps nothing once a slow commit was overtaken by a tak
   const text = "x".repeat(100);
   assert.equal(await steps.save(hold, stepOf("step:a", { text })), false);
   assert.deepEqual(await steps.list("t"), []);
+  const keys = await keysOf(other);
+  const long = stepOf("step:b", { text: text.repeat(1000) });
+  assert.equal(await steps.save(hold, long), false);
+  assert.deepEqual(await keysOf(other), keys);
+});
+
+test.onDatabases("settle() brings back no step that is deleted at the same time", async ({ kv, other }) => {
+  const hold = await beginOn(kv);
+  const steps = stepStore(new Database(kv));
+  await steps.save(hold, stepOf("step:a", { text: '"a"' }));
+  const slow = overtaken(other, () => steps.forget("t"));
+  await stepStore(new Database(slow)).settle("t", hold.expiresAt);
+  assert.deepEqual(await steps.outline("t"), []);
+});
+
+test.onDatabases("drop() removes a wake, but none that is set again", async ({ kv, other }) => {
+  const hold = await beginOn(kv);
+  await runsOn(kv).park(hold, 0, []);
+  const [wake] = await wakesOf(kv);
+  const again = { taskId: "t", dueSeconds: 0, expiresAt: hold.expiresAt };
+  const database = new Database(kv);
+  const slow = overtaken(
+    other,
+    () => database.commit((to) => setWake(to, again)),
+  );
+  await wakeStore(new Database(slow)).drop(wake);
+  const [left, ...more] = await wakesOf(kv);
+  assert.deepEqual([left.key, more], [wake.key, []]);
+  await wakeStore(database).drop(left);
+  assert.deepEqual(await wakesOf(kv), []);
 });
 
 test.inMemory("save() keeps a long result whole, in one commit if it is short", async ({ kv }) => {

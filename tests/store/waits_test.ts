@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { fingerprint } from "../../src/crypto/crypto.ts";
-import { ChallengeError, LimitError } from "../../src/errors.ts";
+import { ChallengeError, HttpError, LimitError } from "../../src/errors.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { WAIT_CHARACTERS } from "../../src/store/wait_record.ts";
-import {
-  WAIT_SECONDS,
-  type Waiting,
-  WAITS_PER_PERSON,
-  waitStore,
-} from "../../src/store/waits.ts";
+import { type Waiting, waitStore } from "../../src/store/waits.ts";
 import { wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
+import { overtaken } from "../kit/overtaken_kv.ts";
 import { within } from "../kit/wait.ts";
 
 const ADA = "github:1";
@@ -144,7 +139,7 @@ test.inMemory("answer() commits nothing when what it rests on has changed", asyn
 
 test.inMemory("open() refuses a person who has too many, and what is too long", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
-  for (let index = 0; index < WAITS_PER_PERSON; index++) {
+  for (let index = 0; index < 100; index++) {
     await waits.open({ ...ASKED, place: `${index}` }, PAYLOAD);
   }
   await assert.rejects(
@@ -156,10 +151,66 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
   await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
   // Durable work is another matter: it may wait for days.
   await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
+  const bob = { ...ASKED, subject: "github:2" };
+  const sized = (characters: number) => ({
+    message: "a".repeat(characters - '{"message":""}'.length),
+  });
+  await waits.open({ ...bob, place: "long" }, sized(16_000));
+  await assert.rejects(waits.open(bob, sized(16_001)), TypeError);
+});
+
+test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const { id } = await waits.open({ ...ASKED, kind: "moment" }, PAYLOAD);
+  await assert.rejects(waits.tell(id!, undefined), /An answer must be JSON/);
   await assert.rejects(
-    waits.open(ASKED, { message: "a".repeat(WAIT_CHARACTERS) }),
-    TypeError,
+    waits.tell(id!, "a".repeat(15_999)),
+    (error) => error instanceof HttpError && error.status === 413,
   );
+  assert.equal(await waits.tell(id!, "a".repeat(15_998)), true);
+});
+
+test.inMemory("an answered page waits for no one any more, and not longer than it did", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const { id, expiresAt } = await waits.open(ASKED, PAYLOAD);
+  const answered = await waits.answer(id!, ADA, YES, nothing);
+  assert.equal(answered?.expiresAt, expiresAt);
+  assert.deepEqual(await waits.listOf(ADA), []);
+});
+
+test.onDatabases("close() takes no answer from then on, and gives the one that was faster", async ({ kv, other }) => {
+  const waits = waitStore(new Database(kv));
+  const moment = { ...ASKED, kind: "moment" } as const;
+  const late = await waits.open({ ...moment, place: "late" }, PAYLOAD);
+  assert.equal(await waits.close(late), undefined);
+  assert.equal(await waits.tell(late.id!, NO), false);
+  assert.equal(await waits.close(late), undefined);
+  const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
+  const slow = overtaken(other, () => waits.tell(early.id!, YES));
+  const closed = await waitStore(new Database(slow)).close(early);
+  assert.deepEqual(closed, { data: YES });
+});
+
+test.inMemory("withdraw() of a used wait leaves its place to the next", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const first = await waits.open(ASKED, PAYLOAD);
+  await waits.answer(first.id!, ADA, YES, nothing);
+  await waits.take(first);
+  const next = await waits.open(ASKED, PAYLOAD);
+  await waits.withdraw(first);
+  assert.deepEqual(await waits.at(ASKED), next);
+});
+
+test.inMemory("open() takes no used wait for the one of its place, though it was read before", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const used = await waits.open(ASKED, PAYLOAD);
+  const [place] = await Array.fromAsync(kv.list({ prefix: ["wait-at"] }));
+  await waits.answer(used.id!, ADA, YES, nothing);
+  await waits.take(used);
+  // As a process has it that read the place before the answer was taken.
+  await kv.set(place.key, place.value);
+  const next = await waits.open(ASKED, PAYLOAD);
+  assert.deepEqual([next.state, next.payload], ["open", PAYLOAD]);
 });
 
 function grantOf(database: Database, id: string): Grant {
@@ -248,13 +299,65 @@ test.inMemory("a wait ends with its time, with the grant of its call, and with t
   assert.equal(await waits.tell(moment.id!, YES), true);
   await kv.delete(["task-run", "t1"]);
   assert.equal(await waits.tell(late.id!, YES), false);
+  const over = {
+    ...ASKED,
+    kind: "moment",
+    place: "over",
+    taskId: "t1",
+  } as const;
+  await assert.rejects(waits.open(over, PAYLOAD), /The task has ended/);
+  await assert.rejects(
+    waits.open({ ...over, grantId: "g1" }, PAYLOAD),
+    ChallengeError,
+  );
   assert.deepEqual(await waits.listOf(ADA), []);
   assert.equal(await waits.find(wait.id!, ADA), undefined);
   assert.equal(await waits.answer(wait.id!, ADA, YES, nothing), undefined);
   const short = await waits.open(ASKED, PAYLOAD);
-  time.tick(WAIT_SECONDS);
+  time.tick(3600);
   assert.equal(await waits.find(short.id!, ADA), undefined);
   assert.equal(await waits.answer(short.id!, ADA, YES, nothing), undefined);
+});
+
+test.inMemory("open() asks anew where a wait has ended with its grant", async ({ kv }) => {
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const [first, second] = ["g1", "g2"].map((id) => grantOf(database, id));
+  for (const grant of [first, second]) {
+    await database.commit((transaction) => setGrant(transaction, grant));
+  }
+  await waits.open({ ...ASKED, grantId: "g1" }, PAYLOAD);
+  await database.commit((transaction) =>
+    setGrant(transaction, { ...first, status: "closed" })
+  );
+  const next = await waits.open({ ...ASKED, grantId: "g2" }, PAYLOAD);
+  assert.deepEqual(await waits.find(next.id!, ADA), next);
+});
+
+test.onDatabases("open() keeps nothing when its grant or its task ends as it commits", async ({ kv, other }) => {
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const grant = grantOf(database, "g1");
+  await database.commit((transaction) => setGrant(transaction, grant));
+  await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
+  const asked = { ...ASKED, grantId: "g1" };
+  await waits.withdraw(await waits.open(asked, PAYLOAD));
+  const overtakenBy = (first: () => Promise<unknown>) =>
+    waitStore(new Database(overtaken(other, first)));
+  await assert.rejects(
+    overtakenBy(() => kv.delete(["task-run", "t1"]))
+      .open({ ...asked, kind: "moment", taskId: "t1" }, PAYLOAD),
+    /The task has ended/,
+  );
+  await assert.rejects(
+    overtakenBy(() =>
+      database.commit((transaction) =>
+        setGrant(transaction, { ...grant, status: "closed" })
+      )
+    ).open(asked, PAYLOAD),
+    ChallengeError,
+  );
+  assert.deepEqual(await waits.listKept(ADA), []);
 });
 
 test.inMemory("settled() is told by another process, and that nothing has come in time", async ({ kv }) => {
@@ -291,6 +394,36 @@ test.inMemory("no row of a wait opens under another's name, and none says what i
   await kv.set(one.key, { ...two.value, subject: ADA });
   assert.equal(await waits.find(own.id!, ADA), undefined);
 });
+
+for (
+  const [member, change] of Object.entries({
+    subject: { subject: "github:2" },
+    kind: { kind: "page" },
+    place: { at: ["wait-at", "another"] },
+    // What is asked, as its own answer.
+    part: { state: "answered" },
+    row: {},
+  })
+) {
+  test.inMemory(`what is asked opens in no row with another ${member}`, async ({ kv }) => {
+    const waits = waitStore(new Database(kv));
+    const asked = { ...ASKED, kind: "moment" } as const;
+    const { id } = await waits.open(
+      member === "kind" ? asked : ASKED,
+      PAYLOAD,
+    );
+    const key = ["wait", fingerprint(id!)];
+    const { value } = await kv.get<Record<string, unknown>>(key);
+    const moved = member === "row" ? "b".repeat(43) : id!;
+    await kv.set(["wait", fingerprint(moved)], {
+      ...value,
+      ...change,
+      ...member === "part" && { sealedAnswer: value!.sealed },
+    });
+    const subject = member === "subject" ? "github:2" : ADA;
+    assert.equal(await waits.find(moved, subject), undefined);
+  });
+}
 
 test.onDatabases("forgetAllOf() leaves nothing of a person's waits", async ({ kv }) => {
   const database = new Database(kv);

@@ -5,6 +5,7 @@ import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
+import { waitStore } from "../../../src/store/waits.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
@@ -60,6 +61,18 @@ async function tracesOf(kv: Deno.Kv, texts: RegExp): Promise<string[]> {
     if (texts.test(text)) traces.push(text);
   }
   return traces;
+}
+
+/** Lists the kinds of records that are not over. */
+async function keptIn(kv: Deno.Kv): Promise<string[]> {
+  const kinds = new Set<string>();
+  for await (
+    const { key, value } of kv.list<{ expiresAt?: number }>({ prefix: [] })
+  ) {
+    const { expiresAt = 0 } = value;
+    if (expiresAt > Date.now() / 1000) kinds.add(String(key[0]));
+  }
+  return [...kinds].sort();
 }
 
 Deno.test("POST /account/export sends everything that is kept about a person, and no secret", async () => {
@@ -129,13 +142,30 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   const earlier = await Client.register(server, { client_name: "Earlier" });
   await earlier.connect();
   server.provider.personName = "Jo";
+  // At an address of before, too.
+  const resource = "https://before.example.com/mcp";
+  for await (
+    const { key, value } of kv.list<object>({
+      prefix: ["grant"],
+    })
+  ) await kv.set(key, { ...value, resource });
   const { client, tokens, token, visitor } = await live(server);
   const tasks = taskStore(new Database(other));
+  const there = { issuer: BASE_URL, resource, subject: "github:42" };
+  await tasks.create("moved", { binding: bindingOf(there) });
   await tasks.create("done", { binding: BINDING });
   await tasks.end("done", {
     status: "completed",
     outcome: { result: "private ".repeat(10_000) },
   });
+  const waits = waitStore(new Database(other));
+  await waits.open({
+    subject: "github:42",
+    kind: "page",
+    place: "a call",
+    question: "a question",
+    tool: "read",
+  }, { message: "private", url: "https://pay.example.com" });
   const elsewhere = await AccountVisitor.signIn(second);
   await visitor.look("/data");
   const erased = await visitor.press("/account/erase", { erase: "on" });
@@ -150,6 +180,20 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     await tracesOf(kv, /github:42|jo@example\.com|former|"Jo"|private/i),
     [],
   );
+  // Ended tokens and grants that name no one, and what is a browser's.
+  const nameless = new Set([
+    "access-token",
+    "approval",
+    "attempts",
+    "authorization-request",
+    "code",
+    "erased",
+    "grant",
+    "made-token",
+    "refresh-token",
+  ]);
+  const kept = await keptIn(kv);
+  assert.deepEqual(kept.filter((kind) => !nameless.has(kind)), []);
 });
 
 Deno.test("POST /account/erase wants the box ticked, a form of this session, and a sign-in of five minutes", async () => {

@@ -177,6 +177,17 @@ Deno.test("isBoundTo() knows what was bound to a person before, and nothing of a
     !isBoundTo(jwt("id.example.com:42"), jwt("https://id.example.com#42")),
   );
   assert.equal(formerBinding("anonymous"), undefined);
+  const more = [...place, "https://id.example.com#42", "more"];
+  assert.equal(formerBinding(JSON.stringify(more)), undefined);
+});
+
+Deno.test("formerSubject() knows no issuer that is not written as today", () => {
+  for (
+    const subject of [
+      "https://ID.example.com#42",
+      "https://[::1#42",
+    ]
+  ) assert.equal(formerSubject(subject), undefined, subject);
 });
 
 Deno.test("formerLedgerId() is of assertions alone", () => {
@@ -184,6 +195,8 @@ Deno.test("formerLedgerId() is of assertions alone", () => {
     formerLedgerId(JSON.stringify(["https://id.example.com#42", "desk"])),
     JSON.stringify(["id.example.com:42", "desk"]),
   );
+  const kept = JSON.stringify(["github:42", "desk"]);
+  assert.equal(formerLedgerId(kept), undefined);
   assert.equal(formerLedgerId("client:desk"), undefined);
   assert.equal(formerLedgerId("EGz5VtOH5lUMlMMm9zTWpA"), undefined);
 });

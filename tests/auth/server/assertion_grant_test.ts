@@ -209,6 +209,22 @@ for (const kind of ["refuses", "forgets", "repeats"] as const) {
   });
 }
 
+Deno.test("POST /token takes 300 assertions of one client at once, and spends none that it refuses", async () => {
+  using time = new FakeTime();
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp);
+  for (let n = 0; n < 300; n++) {
+    assert.equal(
+      (await ask(server, await idp.assertion(BASE_URL))).status,
+      200,
+    );
+  }
+  const refused = await idp.assertion(BASE_URL);
+  assert.equal((await ask(server, refused)).status, 429);
+  time.tick(1);
+  assert.equal((await ask(server, refused)).status, 200);
+});
+
 Deno.test("POST /token spends no assertion on a refusal", async () => {
   await using idp = await startAssertionProvider();
   await using server = await start(idp);

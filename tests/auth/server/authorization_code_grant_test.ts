@@ -127,3 +127,11 @@ test.inMemory("redeem() gives tokens that are good for no more than the grant ma
   const tokens = accessTokenStore(new Database(kv));
   assert.deepEqual((await tokens.find(accessToken))?.scopes, []);
 });
+
+test.inMemory("redeem() refuses the code of a person who may hold nothing by now", async ({ kv }) => {
+  const { code, client: { clientId } } = await signIn(kv);
+  const mayHold = () => undefined;
+  await assert.rejects(redeem(new Database(kv), { code, clientId, mayHold }), {
+    code: "invalid_grant",
+  });
+});

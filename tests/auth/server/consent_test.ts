@@ -203,6 +203,24 @@ Deno.test("POST /authorize takes a form without boxes for all that was asked", a
   assert.deepEqual(body.scope.split(" ").sort(), ["mail:read", "mail:send"]);
 });
 
+Deno.test("POST /authorize takes a form that names a scope for no more than that", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const scope = "mail:read mail:send";
+  const page = await browser.open(client.authorizationUrl({ scope }));
+  const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
+  const text = `<form action="/authorize">${request}</form>`;
+  const arrival = await browser.press(
+    { ...page, text },
+    "decision",
+    "approve",
+    { scope: "mail:read" },
+  );
+  const { body } = await client.redeem(client.codeFrom(arrival));
+  assert.equal(body.scope, "mail:read");
+});
+
 Deno.test("POST /authorize refuses an answer to what has ended meanwhile", async () => {
   await using asked = await asking();
   const { client, browser, page } = asked;
@@ -212,4 +230,19 @@ Deno.test("POST /authorize refuses an answer to what has ended meanwhile", async
     assert.equal(again.status, 400);
     assert.match(again.text, /answered already/);
   }
+});
+
+Deno.test("POST /authorize refuses a form that was not rendered here", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  for (const request of ["", "guess", "a".repeat(43)]) {
+    const refused = await browser.press(page, "decision", "approve", {
+      request,
+    });
+    assert.equal(refused.status, 400);
+  }
+  const odd = await browser.press(page, "decision", "perhaps");
+  assert.equal(odd.status, 400);
 });

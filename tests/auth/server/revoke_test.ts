@@ -93,6 +93,21 @@ Deno.test("POST /revoke refuses a client that does not authenticate", async () =
   assert.equal(await call(), 200);
 });
 
+Deno.test("POST /revoke takes a client's Basic authentication, and no one's word for it", async () => {
+  await using server = await startOAuthServer({ tools: [greet] });
+  const client = await Client.register(server, {
+    token_endpoint_auth_method: "client_secret_basic",
+  });
+  const { refresh_token } = await client.connect();
+  const revoke = (headers: Record<string, string>) =>
+    statusOf(server.form("/revoke", { token: refresh_token }, headers));
+  assert.equal(await revoke({}), 200);
+  const { body } = await client.refresh(refresh_token);
+  const name = `${encodeURIComponent(client.clientId)}:${client.clientSecret}`;
+  assert.equal(await revoke({ authorization: `Basic ${btoa(name)}` }), 200);
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
+
 Deno.test("POST /revoke takes a token without a client for its holder's own wish", async () => {
   await using flow = await connected();
   const { tokens, revoke, client } = flow;

@@ -63,6 +63,12 @@ Deno.test("progress() sends what the client asked for", async () => {
   ]);
 });
 
+Deno.test("progress() sends nothing to a client that did not ask", async () => {
+  const { context, sent } = contextOf();
+  await context.progress(1);
+  assert.deepEqual(sent, []);
+});
+
 Deno.test("progress() must grow", async () => {
   const { context, sent } = contextOf({ progressToken: "t" });
   for (const done of [0, 0, -1, NaN, 0.5, 0.5, 1]) await context.progress(done);

@@ -7,6 +7,23 @@ const ADA: CountedAs = { name: "ada", isMany: false };
 const BOB: CountedAs = { name: "bob", isMany: false };
 const OFFICE: CountedAs = { name: "office", isMany: true };
 
+Deno.test("CallerBound refuses one more than a caller may have, and no one else", () => {
+  const bound = new CallerBound(2, "calls at a time");
+  bound.take(ADA);
+  bound.take(ADA);
+  assert.throws(
+    () => bound.take(ADA),
+    (error) =>
+      error instanceof LimitError && error.status === 429 &&
+      error.headers["retry-after"] === "5" &&
+      error.message === "Too many calls at a time: try again in 5 seconds",
+  );
+  bound.take(BOB);
+  bound.release(ADA);
+  bound.take(ADA);
+  assert.throws(() => bound.take(ADA), LimitError);
+});
+
 Deno.test("CallerBound counts what was checked before", () => {
   const bound = new CallerBound(1, "calls at a time");
   bound.check(ADA);

@@ -62,6 +62,7 @@ async function refuses(
 
 for (
   const method of [
+    "notifications/cancelled",
     "tools/call",
     "resources/read",
     "prompts/get",
@@ -101,6 +102,11 @@ Deno.test("charge() counts neither what is cheap nor those whom nothing tells ap
     await charge("tools/call");
     await charge("initialize");
   }
+});
+
+Deno.test("charge() has no limit where there are 0 calls a minute", async () => {
+  const { charge } = limitsOf({ callsPerMinute: 0 });
+  for (const caller of [ADA, UNKNOWN]) await charge("tools/call", caller);
 });
 
 Deno.test("charge() has one limit, generous, for all whose address is unknown, and says once which setting is missing", async () => {

@@ -152,3 +152,22 @@ Deno.test("openRequestState() opens what version 0.2 sealed", async () => {
   const other = { ...BINDING, caller: "eve" };
   await rejects(openRequestState(KEY, former, other, NOW), -32602);
 });
+
+Deno.test("openRequestState() opens what version 0.2 sealed for its caller's former name", async () => {
+  const { seal, unseal } = await import("../../../src/crypto/seal.ts");
+  const bound = (subject: string) => ({
+    ...BINDING,
+    caller: JSON.stringify(["https://a.example", "https://a.example", subject]),
+  });
+  const then = bound("id.example.com:42");
+  const today = bound("https://id.example.com#42");
+  const ofToday = await sealRequestState(KEY, STATE, then);
+  const { boundTo, ...state } = JSON.parse(await unseal(KEY, ofToday));
+  const [, whole] = boundTo.split(".");
+  const former = await seal(KEY, JSON.stringify({ ...state, boundTo: whole }));
+  assert.equal((await openRequestState(KEY, former, today, NOW)).nonce, "n");
+  const other = bound("https://id.example.com#43");
+  await rejects(openRequestState(KEY, former, other, NOW), -32602);
+  // What is sealed now says whose it is.
+  await rejects(openRequestState(KEY, ofToday, today, NOW), -32602);
+});

@@ -60,14 +60,14 @@ class KeptSteps {
 }
 
 /** Work that waits in one task, over several runs. */
-function workOn(kv: Deno.Kv) {
+function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
   const steps = new KeptSteps();
   const tokens: string[] = [];
   const told: string[] = [];
   const database = new Database(kv);
   const waits = waitStore(database);
   const begun = taskStore(database).createDurable(
-    "t1",
+    taskId,
     { tool: "pay", scopes: [], keep: 60, caller: ANONYMOUS },
     {
       input: {},
@@ -82,10 +82,10 @@ function workOn(kv: Deno.Kv) {
       steps.run(),
       {
         waits,
-        taskId: "t1",
+        taskId,
         tool: "pay",
         caller: ANONYMOUS,
-        isMany: true,
+        isMany,
         signal: new AbortController().signal,
         tell: (message) => {
           told.push(message);
@@ -201,6 +201,33 @@ test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({
   await waits.tell(two, 2);
   await waits.tell(one, 1);
   assert.deepEqual((await both).toSorted(), [1, 2]);
+  const tasks = ["t2", "t3"].map((taskId) => workOn(kv, taskId));
+  const paid = Promise.all(tasks.map(({ run }) => run()));
+  await until(() => tasks.every(({ tokens }) => tokens.length === 1));
+  for (const { tokens } of tasks) await waits.tell(tokens[0], tokens[0]);
+  assert.deepEqual(await paid, tasks.map(({ tokens }) => tokens[0]));
+});
+
+test.inMemory("wait() has a hundred places for a person, and more for many people", async ({ kv }) => {
+  const { waits, run, tokens } = workOn(kv);
+  const { subject } = ANONYMOUS;
+  const other = {
+    subject,
+    kind: "moment",
+    question: "q",
+    tool: "pay",
+  } as const;
+  for (let n = 0; n < 100; n++) {
+    await waits.open({ ...other, place: `${n}` }, { message: "Waits" });
+  }
+  await assert.rejects(
+    workOn(kv, "t2", false).run(),
+    /Too many questions that wait for this person/,
+  );
+  const paid = run();
+  await until(() => tokens.length === 1);
+  await waits.tell(tokens[0], "paid");
+  assert.equal(await paid, "paid");
 });
 
 test.inMemory("no page shows a moment, and no token answers a page", async ({ kv }) => {

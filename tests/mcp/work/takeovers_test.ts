@@ -5,6 +5,7 @@ import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { stepStore } from "../../../src/store/steps.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
 
 const BEGINNING = {
@@ -60,5 +61,60 @@ Deno.test("look() leaves places to others where four people have more work than 
   const all = four.reduce((sum, name) => sum + taken.get(name)!, 0);
   assert(all < 180, `${all} of 200`);
   takeovers.end();
+  await database.idle();
+});
+
+Deno.test("look() takes a caller's other work once some has ended, and none at the end of the server", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const runs = await leave(database, [["ada", 61]]);
+  const done = Promise.withResolvers<void>();
+  let taken = 0;
+  const takeovers = new Takeovers({
+    database,
+    runs,
+    steps: stepStore(database),
+    log: silentLogger,
+    stopping: new AbortController().signal,
+    goOn() {
+      taken++;
+      return Promise.resolve({ done: done.promise });
+    },
+  });
+  await takeovers.look();
+  assert.equal(taken, 50);
+  done.resolve();
+  time.tick(60);
+  // The first looks find that the others may have died: these do not wait.
+  for (let n = 0; n < 3; n++) await takeovers.look();
+  assert.equal(taken, 61);
+  await leave(database, [["bob", 1]]);
+  takeovers.end();
+  await takeovers.look();
+  takeovers.notice();
+  await takeovers.settled();
+  assert.equal(taken, 61);
+  await database.idle();
+});
+
+Deno.test("look() keeps no place for work that does not go on", async () => {
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const runs = await leave(database, [["ada", 60]]);
+  let taken = 0;
+  const takeovers = new Takeovers({
+    database,
+    runs,
+    steps: stepStore(database),
+    log: silentLogger,
+    stopping: new AbortController().signal,
+    goOn() {
+      taken++;
+      return Promise.resolve(undefined);
+    },
+  });
+  await takeovers.look();
+  assert.equal(taken, 60);
   await database.idle();
 });

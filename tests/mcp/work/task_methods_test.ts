@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { ChallengeError } from "../../../src/errors.ts";
 import type { Caller } from "../../../src/caller.ts";
 import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import { getTask } from "../../../src/mcp/work/task_methods.ts";
+import { findTask, getTask } from "../../../src/mcp/work/task_methods.ts";
 import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
 import type { Task, TaskStore } from "../../../src/store/tasks.ts";
 import { rejects } from "../../kit/refuses.ts";
@@ -54,4 +55,15 @@ Deno.test("a task that is not there is unknown, whatever else fails", async () =
   const readUse = () => Promise.reject(new Error("away"));
   await rejects(get({ ...ADA, grantId: "g" }, { find, readUse }), -32602);
   await settled();
+});
+
+Deno.test("findTask() asks for the scopes of the task's tool, where they can be had", async () => {
+  const tasks = { find: () => Promise.resolve(TASK) };
+  assert.equal(await findTask(tasks, ADA, "t"), TASK);
+  await assert.rejects(
+    findTask(tasks, { ...ADA, scopes: [] }, "t"),
+    ChallengeError,
+  );
+  const beyond = { ...ADA, scopes: [], ceiling: [] };
+  assert.equal(await findTask(tasks, beyond, "t"), undefined);
 });
