@@ -26,7 +26,7 @@ import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { ServerParts } from "./server_parts.ts";
-import { watchedSignIn } from "./sign_in_routes.ts";
+import { watchedSignIn } from "./watched_sign_in.ts";
 
 interface AppParts extends ServerParts {
   /** The public address, without a trailing slash. */

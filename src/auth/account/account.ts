@@ -8,7 +8,7 @@ import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
-import { accountPages, type AccountPart } from "./account_page.ts";
+import { accountPages, type AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";

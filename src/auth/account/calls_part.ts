@@ -17,7 +17,7 @@ import { isMachine } from "../rules/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
-import type { AccountPart, Visit } from "./account_page.ts";
+import type { AccountPart, Visit } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientNameOf, ownGrants } from "./own_grants.ts";
 

@@ -6,7 +6,7 @@
 import { bindingAt, type Grant } from "../rules/grant.ts";
 import { ConnectionsSection } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/wait_page.tsx";
-import type { AccountPart } from "./account_page.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
 import {

@@ -14,7 +14,7 @@ import { workAhead } from "../../store/work_ahead.ts";
 import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";
-import type { AccountPart } from "./account_page.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */

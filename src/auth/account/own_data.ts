@@ -13,7 +13,7 @@ import { dropCookie } from "../../http/cookie.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import { DataSection } from "../../pages/data_section.tsx";
-import type { AccountPart } from "./account_page.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
 

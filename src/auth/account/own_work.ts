@@ -22,7 +22,7 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { bindingAt } from "../rules/grant.ts";
-import type { AccountPart, Visit } from "./account_page.ts";
+import type { AccountPart, Visit } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./own_grants.ts";
 import type { AccountPlaces } from "./places.ts";

@@ -13,7 +13,7 @@ import {
 import type { Client } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
-import type { AccountPart } from "./account_page.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import {
   clientNameOf,

@@ -13,7 +13,7 @@ import { isAllowed } from "../rules/allowed_users.ts";
 import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import { resourceOf } from "../rules/resource.ts";
-import type { AccountPart } from "./account_page.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
 import { personConfirmation } from "./confirmed_person.ts";
