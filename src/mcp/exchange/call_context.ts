@@ -153,8 +153,10 @@ export class CallContext implements Context {
   }
 
   get wait(): Context["wait"] {
-    return (id, options) =>
-      this.#work.wait!(this.#durable("wait"), id, options);
+    return (id, options) => {
+      this.#durable("wait");
+      return this.#work.wait!(id, options);
+    };
   }
 
   get resourceUpdated(): Context["resourceUpdated"] {

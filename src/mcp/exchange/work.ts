@@ -31,7 +31,7 @@ export interface Work {
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
   /** Waits in durable work for a word from outside. */
-  wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
+  wait?(id: string, options: WaitOptions): Promise<unknown>;
   /** Tells why there is no `upstream`; absent: its caller has none. */
   readonly lacksUpstream?: string;
   readonly durable?: Durable;

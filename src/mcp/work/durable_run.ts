@@ -10,7 +10,7 @@ import type { Step } from "../../store/steps.ts";
 import { parseKept, thrownAgain } from "./kept_value.ts";
 import { RunMemory, type RunSurroundings } from "./run_memory.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
-import { type StepFunction, StepTries } from "./step_tries.ts";
+import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
 
 export class DurableRun implements Durable {
   readonly #around: RunSurroundings;
@@ -45,15 +45,34 @@ export class DurableRun implements Durable {
     run: StepFunction<T>,
     { retries = 0 }: StepOptions = {},
   ): Promise<T> {
+    return this.#step(id, run, { retries, isRepeatable: retries > 0 });
+  }
+
+  /** Does a step that is done again when its process has died in it. */
+  repeatableStep<T>(id: string, run: StepFunction<T>): Promise<T> {
+    return this.#step(id, run, { retries: 0, isRepeatable: true });
+  }
+
+  #step<T>(id: string, run: StepFunction<T>, how: Trying): Promise<T> {
     const where = new Error();
     return this.#within("step", id, where, async (call, known) => {
       if (known?.state === "kept") return parseKept<T>(known.text);
       if (known?.state === "failed") throw thrownAgain(known.error!);
-      return await this.#tries.do(call, known, run, retries);
+      return await this.#tries.do(call, known, run, how);
     });
   }
 
-  sleep(id: string, until: number | Date): Promise<void> {
+  /** True if an earlier run has kept the result of a step. */
+  hasKept(id: string): boolean {
+    return this.#memory.find(`step:${id}`)?.state === "kept";
+  }
+
+  /** @param enough ends the sleep before its time */
+  sleep(
+    id: string,
+    until: number | Date,
+    enough?: AbortSignal,
+  ): Promise<void> {
     const where = new Error();
     const memory = this.#memory;
     return this.#within("sleep", id, where, async (call, known) => {
@@ -66,7 +85,7 @@ export class DurableRun implements Durable {
           until: end,
         });
       }
-      await memory.rest.waitUntil(end);
+      await memory.rest.waitUntil(end, enough);
     });
   }
 

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Durable } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
 import { canonicalJson } from "../wire/request_state.ts";
@@ -16,6 +15,7 @@ import {
 } from "../../store/waits.ts";
 import { persist, tidy } from "../../store/persist.ts";
 import { MANY } from "../exchange/counted_as.ts";
+import type { DurableRun } from "./durable_run.ts";
 
 interface WaitingWork {
   waits: WaitStore;
@@ -45,12 +45,15 @@ async function answeredOr(
   }
 }
 
+/** The run of durable work that waits. */
+type WaitingRun = Pick<DurableRun, "repeatableStep" | "sleep" | "hasKept">;
+
 /**
  * Waits in durable work; undefined if no word came in time. Its steps have the
  * same names in every run, and the answer is kept as a step.
  */
 export async function waitForMoment(
-  durable: Durable,
+  run: WaitingRun,
   work: WaitingWork,
   id: string,
   { message, open, seconds }: WaitOptions,
@@ -66,10 +69,8 @@ export async function waitForMoment(
     grantId,
     taskId,
   };
-  const until = await durable.step(`wait ${id}: open`, async ({ once }) => {
-    // Read, so that the step is repeated when its process dies: the wait of a
-    // place is found again, and its token is the same.
-    void once;
+  // When it is repeated the wait of its place is found, with the same token.
+  const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
     const wait = await persist(
       () => waits.open(waiting, { message }, { seconds, most }),
@@ -80,11 +81,21 @@ export async function waitForMoment(
     return wait.expiresAt;
   });
   const wait = await persist(() => waits.at(waiting), { signal });
-  const isOver = durable.sleep(`wait ${id}: time`, new Date(until * 1000));
-  // The process may leave meanwhile: the sleep, or the answer, wakes another.
-  await (wait ? answeredOr(isOver, wait, work) : isOver);
-  const { told } = await durable.step(`wait ${id}: end`, async ({ once }) => {
-    void once;
+  const enough = new AbortController();
+  const isOver = run.sleep(
+    `wait ${id}: time`,
+    new Date(until * 1000),
+    enough.signal,
+  );
+  // An earlier run may have had the answer, and have withdrawn the wait.
+  if (!run.hasKept(`wait ${id}: end`)) {
+    // The process may leave meanwhile: the sleep, or the answer, wakes another.
+    await (wait ? answeredOr(isOver, wait, work) : isOver);
+  }
+  // A sleep that went on would let the run leave before its code has ended.
+  enough.abort();
+  await isOver;
+  const { told } = await run.repeatableStep(`wait ${id}: end`, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
     return answer ? { told: answer.data } : {};

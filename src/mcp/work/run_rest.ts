@@ -102,16 +102,21 @@ export class RunRest {
     return await new Promise(() => {});
   }
 
-  async waitUntil(until: number): Promise<void> {
+  /** @param enough ends the wait before its time */
+  async waitUntil(
+    until: number,
+    enough: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
     const { signal, now } = this.around;
-    if (until <= now()) return;
+    if (until <= now() || enough.aborted) return;
     await this.wait({ until }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         await pause(
           Math.min(left * 1000, TIMER_MILLISECONDS),
-          AbortSignal.any([signal, this.#rechecked.signal]),
+          AbortSignal.any([signal, this.#rechecked.signal, enough]),
         );
         if (signal.aborted) return await new Promise(() => {});
+        if (enough.aborted) return;
       }
     });
   }

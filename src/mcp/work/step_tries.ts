@@ -20,6 +20,14 @@ const MOST_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
+/** The ways in which a step may be done more than once. */
+export interface Trying {
+  /** The most repetitions after an exception. */
+  retries: number;
+  /** True if it is done again when its process has died in it. */
+  isRepeatable: boolean;
+}
+
 export class StepTries {
   #hasKept = false;
 
@@ -34,11 +42,12 @@ export class StepTries {
     call: StepCall,
     known: Step | undefined,
     run: StepFunction<T>,
-    retries: number,
+    { retries, isRepeatable }: Trying,
   ): Promise<T> {
     const { memory, memory: { rest, around: { now, signal } } } = this;
-    const isRepeatable = retries > 0 || known?.usesOnce === true;
-    let attempts = await this.#attemptsBefore(call, known, retries);
+    isRepeatable ||= known?.usesOnce === true;
+    const trying = { retries, isRepeatable };
+    let attempts = await this.#attemptsBefore(call, known, trying);
     for (;;) {
       await memory.goOn();
       const step: Step = {
@@ -72,11 +81,10 @@ export class StepTries {
   async #attemptsBefore(
     call: StepCall,
     known: Step | undefined,
-    retries: number,
+    { retries, isRepeatable }: Trying,
   ): Promise<number> {
     const { rest, around: { hold, cut } } = this.memory;
-    const { state, attempts = 0, usesOnce = false } = known ?? {};
-    const isRepeatable = retries > 0 || usesOnce;
+    const { state, attempts = 0 } = known ?? {};
     if (state === "begun" && !isRepeatable) {
       return await cut(
         fault(

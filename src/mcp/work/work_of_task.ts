@@ -5,7 +5,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { Durable, McpClient } from "../../authoring/context.ts";
+import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
@@ -134,15 +134,11 @@ export class WorkOfTask implements Work {
   }
 
   /** Waits in durable work for a word from outside. */
-  async wait(
-    durable: Durable,
-    id: string,
-    options: WaitOptions,
-  ): Promise<unknown> {
+  async wait(id: string, options: WaitOptions): Promise<unknown> {
     const { durable: work, signal } = this.#surroundings;
     try {
       return await waitForMoment(
-        durable,
+        this.durable!,
         {
           waits: work!.waits,
           taskId: this.requestId,

@@ -155,6 +155,36 @@ Deno.test("step() that has read `once` is done again with the same", async () =>
   );
 });
 
+Deno.test("repeatableStep() is one commit, and done again wherever its process has died in it", async () => {
+  const task = new Task();
+  let begun = 0;
+  const code = (end: Promise<void>) => (run: DurableRun) =>
+    run.repeatableStep("wait", async () => {
+      begun++;
+      await end;
+    });
+  void task.run(code(new Promise(() => {})));
+  await until(() => begun === 1);
+  assert.deepEqual(task.states, []);
+  await task.run(code(Promise.resolve()), { deaths: 1 });
+  assert.equal(begun, 2);
+  assert.deepEqual(task.states, ["step:wait kept"]);
+  // A version before has noted its beginning.
+  const noted = new Task();
+  const { place, isAlone, version, startedAt } = task.steps.get("step:wait")!;
+  const known: Step = {
+    id: "step:wait",
+    place,
+    isAlone,
+    version,
+    startedAt,
+    state: "begun",
+  };
+  noted.steps.set(known.id, known);
+  await noted.run(code(Promise.resolve()), { deaths: 1 });
+  assert.deepEqual(noted.states, ["step:wait kept"]);
+});
+
 Deno.test("step() in which process after process dies is given up", async () => {
   const code = (run: DurableRun) => run.step("a", () => 1, { retries: 2 });
   assert.equal(await new Task().run(code, { deaths: 2 }), 1);

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import type { Hono } from "@hono/hono";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { RoutesContext } from "../../../src/server/server_options.ts";
-import type { Durable } from "../../../src/authoring/context.ts";
 import type { WaitOptions } from "../../../src/authoring/durable.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { waitForMoment } from "../../../src/mcp/work/moments.ts";
@@ -28,21 +27,13 @@ class KeptSteps {
   wake = () => {};
 
   /** One run. */
-  run(): Durable {
+  run(): Parameters<typeof waitForMoment>[0] {
     return {
-      step: async (id, work) => {
+      repeatableStep: async (id, work) => {
         const known = this.kept.get(id);
         if (known !== undefined) return JSON.parse(known).value;
-        let isRepeatable = false;
-        const value = await work({
-          get once() {
-            isRepeatable = true;
-            return id;
-          },
-          attempt: 1,
-          signal: new AbortController().signal,
-        });
-        assert.equal(isRepeatable, true, `${id} would not be repeated`);
+        const { signal } = new AbortController();
+        const value = await work({ once: id, attempt: 1, signal });
         if (this.diesIn === id) {
           this.deaths++;
           return await new Promise(() => {});
@@ -50,9 +41,11 @@ class KeptSteps {
         this.kept.set(id, JSON.stringify({ value }));
         return value;
       },
-      sleep: (_id, until) =>
+      hasKept: (id) => this.kept.has(id),
+      sleep: (_id, until, enough) =>
         new Promise((resolve) => {
-          if (Number(until) <= Date.now()) return resolve();
+          if (Number(until) <= Date.now() || enough?.aborted) return resolve();
+          enough?.addEventListener("abort", () => resolve());
           this.wake = resolve;
         }),
     };
