@@ -87,8 +87,10 @@ export async function waitForMoment(
     new Date(until * 1000),
     enough.signal,
   );
-  // An earlier run may have had the answer, and have withdrawn the wait.
-  if (!run.hasKept(`wait ${id}: end`)) {
+  // An earlier run may have had the answer, and have withdrawn the wait. One
+  // that came before this run must not let it leave again.
+  const isAnswered = wait !== undefined && wait.state !== "open";
+  if (!isAnswered && !run.hasKept(`wait ${id}: end`)) {
     // The process may leave meanwhile: the sleep, or the answer, wakes another.
     await (wait ? answeredOr(isOver, wait, work) : isOver);
   }

@@ -15,7 +15,7 @@ import { FakeTime } from "../../kit/fake_time.ts";
 import { resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";
-import { until } from "../../kit/wait.ts";
+import { until, within } from "../../kit/wait.ts";
 
 /** Steps that outlive a run, as a store keeps them. */
 class KeptSteps {
@@ -23,6 +23,8 @@ class KeptSteps {
   /** The step in which the process dies once it has done its work. */
   diesIn?: string;
   deaths = 0;
+  /** The sleeps that have not ended. */
+  asleep = 0;
   /** Ends the sleeps of this process. */
   wake = () => {};
 
@@ -45,8 +47,12 @@ class KeptSteps {
       sleep: (_id, until, enough) =>
         new Promise((resolve) => {
           if (Number(until) <= Date.now() || enough?.aborted) return resolve();
-          enough?.addEventListener("abort", () => resolve());
-          this.wake = resolve;
+          this.asleep++;
+          this.wake = () => {
+            this.asleep--;
+            resolve();
+          };
+          enough?.addEventListener("abort", this.wake);
         }),
     };
   }
@@ -172,6 +178,17 @@ test.inMemory("wait() finds the answer that came while no process ran, with the 
   // Another replay has it from its steps.
   assert.deepEqual(await run(), { n: 1 });
   assert.equal(tokens.length, 2);
+});
+
+test.inMemory("wait() gives its word at once to a later run, and lets its sleep end", async ({ kv }) => {
+  const { steps, tokens, waits, run } = workOn(kv);
+  const first = run();
+  await until(() => tokens.length === 1);
+  await waits.tell(tokens[0], { euros: 5 });
+  assert.deepEqual(await first, { euros: 5 });
+  assert.equal(steps.asleep, 0);
+  assert.deepEqual(await within(10, run()), { euros: 5 });
+  assert.equal(tokens.length, 1);
 });
 
 test.inMemory("wait() gives undefined when its time is over, and what comes later is not taken", async ({ kv }) => {
