@@ -58,7 +58,7 @@ export interface WaitOptions {
   /** Says in the task's status what is waited for. */
   message: string;
   /**
-   * Begins what will answer, and gives it the token. Whoever has the token
+   * Begins what will answer, and gives it the token. Anyone who has the token
    * answers: it is a secret. It may run again with the same token.
    */
   open(token: string): MaybePromise<unknown>;

@@ -7,7 +7,7 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { Passing } from "./passing.ts";
 
-/** The least time between two looks at the database, whoever probes. */
+/** The least time between two looks at the database, of all who probe. */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */

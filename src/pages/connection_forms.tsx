@@ -47,7 +47,7 @@ export function ConnectionRow(
     name: string;
     /** The name, as the row shows it. */
     title: Child;
-    /** The grants that End ends; the first stands for its connection. */
+    /** The grants that End ends; the first one names the connection. */
     grantIds: readonly string[];
     scopes: readonly ScopeInWords[];
     /** True if its client gets another grant without asking. */

@@ -138,7 +138,7 @@ export function sessionLists(database: Database) {
       return await endingOf(last);
     },
 
-    /** Ends every session of a person, whichever grant used it. */
+    /** Ends every session of a person, of any grant. */
     async forgetAllOf(binding: string): Promise<void> {
       await endListed(await keysOf(binding, () => true));
     },

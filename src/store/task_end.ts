@@ -42,7 +42,7 @@ function isToolError(end: TaskEnd): boolean {
   return end.status === "completed" && end.outcome.isError === true;
 }
 
-/** The records beside a task's own that its durable work has. */
+/** The records besides a task's own that its durable work has. */
 interface WorkRecords {
   run: Entry<RunRecord>;
   listed: Entry<TaskOfPerson>;

@@ -168,7 +168,13 @@ function listedTask(
   const { tool, grantId, scopes = [], status, isError, durable } = record;
   const { createdMilliseconds } = record;
   return {
-    ...{ taskId, tool, grantId, scopes, status, isError, createdMilliseconds },
+    taskId,
+    tool,
+    grantId,
+    scopes,
+    status,
+    isError,
+    createdMilliseconds,
     ...state && "isParked" in state && {
       run: { isParked: state.isParked, dueSeconds: state.dueSeconds },
     },

@@ -30,9 +30,9 @@ export type Taking =
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
-/** True if a lease was renewed after the time of a wake. */
+/** True if a lease was renewed after a wake had been set. */
 function isNewer({ expiresAt }: Expiring, wake: Wake): boolean {
-  return expiresAt - LEASE_SECONDS >= wake.dueSeconds;
+  return expiresAt - LEASE_SECONDS + LOOK_SECONDS > wake.dueSeconds;
 }
 
 /**

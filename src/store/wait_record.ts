@@ -169,9 +169,18 @@ export function waitSeals(database: Database) {
       const { id, payload } = await opened(found, "payload") ?? {};
       const answer = await opened(found, "answer");
       return {
-        ...{ subject, kind, tool, clientId, clientName, grantId },
+        key,
+        subject,
+        kind,
+        tool,
+        clientId,
+        clientName,
+        grantId,
         ...pageTask !== undefined && { pageTask },
-        ...{ key, createdAt, expiresAt, state, answer },
+        createdAt,
+        expiresAt,
+        state,
+        answer,
         id: id as string | undefined,
         payload: payload as JsonObject | undefined,
       };

@@ -191,10 +191,11 @@ export function waitStore(database: Database) {
      * @throws the signal's reason when it fires first
      */
     async settled(
-      { key }: Wait,
+      { key, state }: Wait,
       signal: AbortSignal,
       milliseconds = Infinity,
     ): Promise<boolean> {
+      if (state !== "open") return true;
       const last = database.clock() + milliseconds;
       const record = await database.waitFor<WaitRecord>(
         key,

@@ -68,7 +68,10 @@ export class DurableRunner {
     this.#room = new TaskRoom(tasks);
     const stopping = this.#stopping.signal;
     this.#stores = {
-      ...{ database, tasks, log, stopping },
+      database,
+      tasks,
+      log,
+      stopping,
       runs: taskRunStore(database, options),
       steps: stepStore(database),
       failures: stepFailureStore(database, log),

@@ -29,16 +29,16 @@ interface WaitingWork {
   tell(message: string): Promise<void>;
 }
 
-/** Waits for an answer, or until the time is over. */
+/** Waits for an answer or the end of a sleep, and ends the sleep. */
 async function answeredOr(
-  isOver: Promise<void>,
+  slept: Promise<void>,
   wait: Wait,
   { waits, signal }: WaitingWork,
+  over: AbortController,
 ): Promise<void> {
-  const over = new AbortController();
   const watched = waits.settled(wait, AbortSignal.any([signal, over.signal]));
   try {
-    await Promise.race([watched, isOver]);
+    await Promise.race([watched, slept]);
   } finally {
     over.abort();
     await watched.catch(() => {});
@@ -69,7 +69,7 @@ export async function waitForMoment(
     grantId,
     taskId,
   };
-  // When it is repeated the wait of its place is found, with the same token.
+  // A repetition finds the wait of its place, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
     const wait = await persist(
@@ -81,23 +81,19 @@ export async function waitForMoment(
     return wait.expiresAt;
   });
   const wait = await persist(() => waits.at(waiting), { signal });
-  const enough = new AbortController();
-  const isOver = run.sleep(
+  const end = `wait ${id}: end`;
+  const over = new AbortController();
+  const slept = run.sleep(
     `wait ${id}: time`,
     new Date(until * 1000),
-    enough.signal,
+    over.signal,
   );
-  // An earlier run may have had the answer, and have withdrawn the wait. One
-  // that came before this run must not let it leave again.
-  const isAnswered = wait !== undefined && wait.state !== "open";
-  if (!isAnswered && !run.hasKept(`wait ${id}: end`)) {
-    // The process may leave meanwhile: the sleep, or the answer, wakes another.
-    await (wait ? answeredOr(isOver, wait, work) : isOver);
-  }
-  // A sleep that went on would let the run leave before its code has ended.
-  enough.abort();
-  await isOver;
-  const { told } = await run.repeatableStep(`wait ${id}: end`, async () => {
+  // An earlier run may have had the answer, and have withdrawn the wait.
+  if (run.hasKept(end)) over.abort();
+  // The process may leave meanwhile: the sleep, or the answer, wakes another.
+  else if (wait) await answeredOr(slept, wait, work, over);
+  await slept;
+  const { told } = await run.repeatableStep(end, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
     return answer ? { told: answer.data } : {};

@@ -33,7 +33,7 @@ export interface DurableWork {
   run(beginning: RunBeginning, context: Context): Promise<CallToolResult>;
 }
 
-/** Work that another process began, and the request that stands for its call. */
+/** Work that another process began, with a request in place of its call. */
 export interface Resumed {
   work: DurableWork;
   /** Undefined: its caller may not do this any more. */
@@ -69,7 +69,10 @@ export class RunAtWork {
     const task = this.task = taskOfRun(stores, hold, request);
     const { signal } = task;
     this.run = new DurableRun({
-      ...{ hold, steps, version, signal },
+      hold,
+      steps,
+      version,
+      signal,
       now: () => database.now(),
       save: (step) => this.#save(step),
       park: async (dueSeconds, questions) => {
@@ -82,7 +85,10 @@ export class RunAtWork {
     });
     const { run, stores: { database: { clock } } } = this;
     this.#own = new WorkOfTask(taskId, request, {
-      ...{ tasks, signal, clock, log },
+      tasks,
+      signal,
+      clock,
+      log,
       durable: { run, waits, tool },
     });
   }
@@ -97,7 +103,7 @@ export class RunAtWork {
     );
   }
 
-  /** Keeps a step, and counts its failure beside that. */
+  /** Keeps a step, and counts its failure as well. */
   async #save(step: Step): Promise<boolean> {
     const { stores: { steps, failures }, hold } = this;
     const isSaved = await steps.save(hold, step);

@@ -103,20 +103,18 @@ export class RunRest {
   }
 
   /** @param enough ends the wait before its time */
-  async waitUntil(
-    until: number,
-    enough: AbortSignal = new AbortController().signal,
-  ): Promise<void> {
+  async waitUntil(until: number, enough?: AbortSignal): Promise<void> {
     const { signal, now } = this.around;
-    if (until <= now() || enough.aborted) return;
+    if (until <= now() || enough?.aborted) return;
+    const ends = enough ? [signal, enough] : [signal];
     await this.wait({ until }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         await pause(
           Math.min(left * 1000, TIMER_MILLISECONDS),
-          AbortSignal.any([signal, this.#rechecked.signal, enough]),
+          AbortSignal.any([...ends, this.#rechecked.signal]),
         );
         if (signal.aborted) return await new Promise(() => {});
-        if (enough.aborted) return;
+        if (enough?.aborted) return;
       }
     });
   }

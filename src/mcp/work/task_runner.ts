@@ -174,7 +174,11 @@ export class TaskRunner {
     const { tasks, questions, clock, log } = this;
     const { taskId, signal } = atWork;
     return new WorkOfTask(taskId, request, {
-      ...{ tasks, signal, clock, log, begun },
+      tasks,
+      signal,
+      clock,
+      log,
+      begun,
       asking: { questions, wait: () => this.#wait(atWork) },
     });
   }

@@ -31,29 +31,36 @@ async function leave(
       await runs.park(hold, database.now());
     }
   }
-  return runs;
+}
+
+/** Takes work over with `goOn`, as a process does. */
+function takeoversOf(
+  database: Database,
+  goOn: ConstructorParameters<typeof Takeovers>[0]["goOn"],
+): Takeovers {
+  return new Takeovers({
+    database,
+    runs: taskRunStore(database),
+    steps: stepStore(database),
+    log: silentLogger,
+    stopping: new AbortController().signal,
+    goOn,
+  });
 }
 
 Deno.test("look() leaves places to others where four people have more work than a process takes", async () => {
   using kv = memoryKv();
   const database = new Database(kv);
   const four = ["a", "b", "c", "d"];
-  const runs = await leave(database, [
+  await leave(database, [
     ...four.map((name) => [name, 60] as const),
     ["eve", 1],
   ]);
   const taken = new Map<string, number>();
-  const takeovers = new Takeovers({
-    database,
-    runs,
-    steps: stepStore(database),
-    log: silentLogger,
-    stopping: new AbortController().signal,
-    goOn({ run: { countedAs } }) {
-      const { name } = countedAs!;
-      taken.set(name, (taken.get(name) ?? 0) + 1);
-      return Promise.resolve({ done: new Promise(() => {}) });
-    },
+  const takeovers = takeoversOf(database, ({ run: { countedAs } }) => {
+    const { name } = countedAs!;
+    taken.set(name, (taken.get(name) ?? 0) + 1);
+    return Promise.resolve({ done: new Promise(() => {}) });
   });
   await takeovers.look();
   assert.equal(taken.get("eve"), 1);
@@ -68,19 +75,12 @@ Deno.test("look() takes a caller's other work once some has ended, and none at t
   using time = new FakeTime();
   using kv = memoryKv();
   const database = new Database(kv);
-  const runs = await leave(database, [["ada", 61]]);
+  await leave(database, [["ada", 61]]);
   const done = Promise.withResolvers<void>();
   let taken = 0;
-  const takeovers = new Takeovers({
-    database,
-    runs,
-    steps: stepStore(database),
-    log: silentLogger,
-    stopping: new AbortController().signal,
-    goOn() {
-      taken++;
-      return Promise.resolve({ done: done.promise });
-    },
+  const takeovers = takeoversOf(database, () => {
+    taken++;
+    return Promise.resolve({ done: done.promise });
   });
   await takeovers.look();
   assert.equal(taken, 50);
@@ -101,18 +101,11 @@ Deno.test("look() takes a caller's other work once some has ended, and none at t
 Deno.test("look() keeps no place for work that does not go on", async () => {
   using kv = memoryKv();
   const database = new Database(kv);
-  const runs = await leave(database, [["ada", 60]]);
+  await leave(database, [["ada", 60]]);
   let taken = 0;
-  const takeovers = new Takeovers({
-    database,
-    runs,
-    steps: stepStore(database),
-    log: silentLogger,
-    stopping: new AbortController().signal,
-    goOn() {
-      taken++;
-      return Promise.resolve(undefined);
-    },
+  const takeovers = takeoversOf(database, () => {
+    taken++;
+    return Promise.resolve(undefined);
   });
   await takeovers.look();
   assert.equal(taken, 60);

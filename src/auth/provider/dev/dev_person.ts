@@ -1,5 +1,5 @@
 /**
- * The people of the development provider, who are whoever they say.
+ * The people of the development provider, which believes any name.
  *
  * @module
  */
