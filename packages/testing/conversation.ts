@@ -5,12 +5,12 @@
  */
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
-import { TASKS_EXTENSION } from "../../src/mcp/catalogue/capabilities.ts";
+import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
 import { parseNotYet, unknownTask } from "../../src/mcp/exchange/task_words.ts";
 import {
   TASK_CANCEL,
   TASK_STATUS,
-} from "../../src/mcp/catalogue/task_tools.ts";
+} from "../../src/mcp/catalogue/compiled_tool.ts";
 import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { OFFLINE_ACCESS } from "../auth/rules/scope.ts";
-import type { ScopeUse } from "../mcp/catalogue/scope_uses.ts";
+import type { ScopeUse } from "../mcp/catalogue/descriptions.ts";
 import type { ScopeInWords } from "./scope_boxes.tsx";
 
 /**

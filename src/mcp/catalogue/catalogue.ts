@@ -14,23 +14,29 @@ import {
   statelessPrinter,
 } from "../wire/printer.ts";
 import { REVISIONS } from "../wire/revisions.ts";
-import { capabilitiesOf } from "./capabilities.ts";
+import {
+  capabilitiesOf,
+  type Introduction,
+  printLists,
+} from "./introduction.ts";
 import {
   compileDefinitions,
   type CompiledTemplate,
   type Definitions,
 } from "./compiled_definitions.ts";
-import type { CompiledTool } from "./compiled_tool.ts";
-import { type ListedTool, withObjectOutput } from "./descriptions.ts";
-import { type Introduction, printLists } from "./introduction.ts";
-import { collectScopes, type ScopeUse } from "./scope_uses.ts";
-import type { CompiledSkill, Directory } from "./skill_manifest.ts";
 import {
+  type CompiledTool,
   isAlwaysTask,
   listTaskTools,
   mayOutlast,
   TASK_TOOLS,
-} from "./task_tools.ts";
+} from "./compiled_tool.ts";
+import {
+  collectScopes,
+  type ScopeUse,
+  withObjectOutput,
+} from "./descriptions.ts";
+import type { CompiledSkill, Directory } from "./skill_manifest.ts";
 import { isTemplate } from "./uri_template.ts";
 
 /** Settings of a catalogue's lists and introduction. */
@@ -151,6 +157,7 @@ function sourceOf(
     cacheScope: listsVary ? "private" : "public",
   };
   const { tools = [], resources = [], prompts = [] } = definitions;
+  const needing = [...tools, ...resources, ...prompts, ...compiled.skills];
   const discovery = printer.result({
     supportedVersions: REVISIONS,
     capabilities: capabilities.stateless,
@@ -167,12 +174,7 @@ function sourceOf(
     common: {
       serverInfo,
       instructions,
-      scopes: collectScopes([
-        ...tools,
-        ...resources,
-        ...prompts,
-        ...compiled.skills,
-      ]),
+      scopes: collectScopes(needing),
       listCache,
       discovery,
     },
@@ -186,7 +188,7 @@ function select(
   source: ReturnType<typeof sourceOf>,
   isSeen: Test,
 ): Omit<Catalogue, "within"> {
-  const { listed, lists } = source;
+  const { lists } = source;
   const tools = source.tools.filter(isSeen);
   const prompts = source.prompts.filter(isSeen);
   const skills = source.skills.filter(isSeen);
@@ -203,7 +205,7 @@ function select(
   const files = skills.flatMap(({ resources: [, ...others] }) => others);
   const hasTaskTools = tools.some(mayOutlast);
   const listOf = (items: readonly Described[]) =>
-    items.map((item) => listed.get(item)!);
+    items.map((item) => source.listed.get(item)!);
   const entries = {
     tools: listOf(tools),
     taskTools: hasTaskTools ? listTaskTools(lists) : [],
@@ -213,8 +215,9 @@ function select(
     skills: skills.map(({ entry }) => entry),
   };
   // A 2025 client has no tasks, so it could not call the others.
-  const forAll = (listOf(tools.filter(isForAll)) as ListedTool[])
-    .map(withObjectOutput);
+  const forAll = tools.filter((tool) =>
+    !isAlwaysTask(tool) || mayOutlast(tool)
+  );
   return {
     ...source.common,
     tools: byName(tools),
@@ -229,17 +232,15 @@ function select(
     directories: new Map(
       skills.flatMap(({ directories }) => [...directories]),
     ),
-    isEmpty: [tools, resources, templates, prompts].every((items) =>
-      items.length === 0
+    isEmpty: tools.length + resources.length + templates.length +
+        prompts.length === 0,
+    session: printLists(
+      { ...entries, tools: listOf(forAll).map(withObjectOutput) },
+      source.session,
+      lists,
     ),
-    session: printLists({ ...entries, tools: forAll }, source.session, lists),
     stateless: printLists(entries, source.stateless, lists),
   };
-}
-
-/** True for a tool that clients without tasks can call. */
-function isForAll(tool: CompiledTool): boolean {
-  return !isAlwaysTask(tool) || mayOutlast(tool);
 }
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {

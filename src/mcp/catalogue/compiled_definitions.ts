@@ -11,17 +11,18 @@ import type { Skill } from "../../authoring/skill.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
-import { checkArguments } from "../wire/prompt_arguments.ts";
+import { checkArguments } from "../wire/json_schema.ts";
 import {
   checkHandOver,
   type CompiledTool,
   compileTool,
   HAND_OVER_SECONDS,
+  mayOutlast,
+  TASK_TOOLS,
   type ToolDefaults,
 } from "./compiled_tool.ts";
 import { listPrompt, listResource, listTemplate } from "./descriptions.ts";
 import { type CompiledSkill, compileSkill } from "./skill_manifest.ts";
-import { mayOutlast, TASK_TOOLS } from "./task_tools.ts";
 import {
   isTemplate,
   parseUriTemplate,

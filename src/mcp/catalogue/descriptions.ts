@@ -1,6 +1,8 @@
 /**
- * Tools, resources and prompts as list entries.
+ * Tools, resources and prompts as list entries for clients, and as the uses of
+ * a scope for people.
  *
+
  * @module
  * @see MCP 2026-07-28, Server Features
  */
@@ -65,8 +67,10 @@ export function withSecuritySchemes(
 }
 
 /** Removes an output schema that is no object's: 2025 clients refuse it. */
-export function withObjectOutput(listed: ListedTool): JsonObject {
-  if (listed.outputSchema?.type === "object") return listed;
+export function withObjectOutput(listed: JsonObject): JsonObject {
+  const schema = listed.outputSchema as JsonObject | undefined;
+  if (schema?.type === "object") return listed;
+
   const { outputSchema: _, ...rest } = listed;
   return rest;
 }
@@ -116,4 +120,31 @@ function describe(
     ...(icons && { icons }),
     ...(_meta && { _meta }),
   };
+}
+
+/** An item that needs a scope, in its author's words. */
+export interface ScopeUse {
+  /** For people: its title, or its name. */
+  title: string;
+  /** A description of it. */
+  words: string;
+  /** All the scopes it needs. */
+  scopes: readonly string[];
+}
+
+/** Collects the things that need each scope. */
+export function collectScopes(
+  items: readonly Described[],
+): ReadonlyMap<string, readonly ScopeUse[]> {
+  const scopes = new Map<string, ScopeUse[]>();
+  for (
+    const { scopes: needed = [], name, title = name, description } of items
+  ) {
+    for (const scope of needed) {
+      const uses = scopes.get(scope) ?? [];
+      uses.push({ title, words: description ?? title, scopes: needed });
+      scopes.set(scope, uses);
+    }
+  }
+  return scopes;
 }

@@ -5,9 +5,15 @@
  * @module
  */
 import type { JsonObject } from "../../json.ts";
-import { type Pages, printPages } from "../wire/pagination.ts";
-import type { CacheHint, Printer } from "../wire/printer.ts";
-import { skillsPerPage } from "./skill_manifest.ts";
+import {
+  type CacheHint,
+  type Pages,
+  type Printer,
+  printPages,
+} from "../wire/printer.ts";
+import { SKILLS_EXTENSION, skillsPerPage } from "./skill_manifest.ts";
+import type { Definitions } from "./compiled_definitions.ts";
+import { VIEWS_EXTENSION } from "./view_resource.ts";
 
 export interface Introduction {
   printer: Printer;
@@ -22,18 +28,13 @@ export interface Introduction {
   skills: Pages;
 }
 
-interface Entries {
-  tools: readonly JsonObject[];
-  /** The server's own tools, where they can be needed. */
-  taskTools: readonly JsonObject[];
-  resources: readonly JsonObject[];
-  resourceTemplates: readonly JsonObject[];
-  prompts: readonly JsonObject[];
-  skills: readonly JsonObject[];
-}
+type List = "resources" | "resourceTemplates" | "prompts";
 
 export function printLists(
-  entries: Entries,
+  entries: Record<
+    "tools" | "taskTools" | List | "skills",
+    readonly JsonObject[]
+  >,
   { printer, capabilities }: Pick<Introduction, "printer" | "capabilities">,
   { listCache, pageSize }: { listCache: CacheHint; pageSize: number },
 ): Introduction {
@@ -49,8 +50,8 @@ export function printLists(
     cache = listCache,
     size = pageSize,
   ) => printPages(member, items, size, (page) => printer.result(page, cache));
-  const pagesOf = (list: "resources" | "resourceTemplates" | "prompts") =>
-    pages(list, entries[list]);
+  const pagesOf = (list: List) => pages(list, entries[list]);
+
   const tools = pages("tools", entries.tools, toolCache);
   const skillPage = Math.min(pageSize, skillsPerPage(skills));
   return {
@@ -65,4 +66,39 @@ export function printLists(
     prompts: pagesOf("prompts"),
     skills: pages("skills", skills, listCache, skillPage),
   };
+}
+
+/** The name of the tasks extension in capabilities. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** Gives the capabilities by generation: 2025 has no push, and no tasks. */
+export function capabilitiesOf(
+  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
+  { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },
+): { session: JsonObject; stateless: JsonObject } {
+  const hasResources = resources.length > 0 || hasViews ||
+    skills.length > 0;
+  const extensions = {
+    ...(hasViews && { [VIEWS_EXTENSION]: {} }),
+    ...(skills.length > 0 && { [SKILLS_EXTENSION]: { directoryRead: true } }),
+  };
+  const session = {
+    ...(tools.length > 0 && { tools: {} }),
+    ...(hasResources && { resources: {} }),
+    ...(prompts.length > 0 && { prompts: {} }),
+    ...([...resources, ...prompts].some(({ complete }) => complete) &&
+      { completions: {} }),
+    logging: {},
+    ...(Object.keys(extensions).length > 0 && { extensions }),
+  };
+  const stateless = {
+    ...session,
+    ...(tools.length > 0 && { tools: { listChanged: true } }),
+    ...(hasResources &&
+      { resources: { subscribe: true, listChanged: true } }),
+    ...(prompts.length > 0 && { prompts: { listChanged: true } }),
+    ...(hasTasks &&
+      { extensions: { ...extensions, [TASKS_EXTENSION]: {} } }),
+  };
+  return { session, stateless };
 }

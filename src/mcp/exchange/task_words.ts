@@ -8,7 +8,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../catalogue/task_tools.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../catalogue/compiled_tool.ts";
 import type { Call } from "./call.ts";
 import { shortened } from "../wire/messages.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";

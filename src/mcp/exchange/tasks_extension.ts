@@ -9,7 +9,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { Task } from "../../store/tasks.ts";
-import { TASKS_EXTENSION } from "../catalogue/capabilities.ts";
+import { TASKS_EXTENSION } from "../catalogue/introduction.ts";
 import type { Call } from "./call.ts";
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };

@@ -12,14 +12,17 @@ import { telemetry } from "../../telemetry/current.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CompiledTool } from "../catalogue/compiled_tool.ts";
+import {
+  type CompiledTool,
+  isAlwaysTask,
+  mayOutlast,
+} from "../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { argumentsOf, invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { isAlwaysTask, mayOutlast } from "../catalogue/task_tools.ts";
 import { type LastingCall, LastingTool } from "../work/hand_over.ts";
 import { checkKnowsTasks, hasTasks } from "../exchange/tasks_extension.ts";
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";

@@ -6,7 +6,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal, type Task } from "../../store/task_record.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../catalogue/task_tools.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../catalogue/compiled_tool.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { argumentsOf } from "../wire/messages.ts";
