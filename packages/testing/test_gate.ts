@@ -12,9 +12,12 @@ import {
 import type { Context } from "../../src/authoring/context.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { ChallengeError } from "../../src/errors.ts";
-import type { Gate } from "../../src/auth/doors/gate.ts";
+import {
+  type Gate,
+  parseBearer,
+  printChallenge,
+} from "../../src/auth/doors/gate.ts";
 import type { Progress } from "./request_options.ts";
-import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
 
 /** The caller of a request; by default anonymous with every scope. */
 export interface TestCaller {

@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { gateOfDoors } from "../auth/doors/doors.ts";
+import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import {
   anonymousGate,
   type Gate,
   lateGate,
   openGate,
 } from "../auth/doors/gate.ts";
-import { staticDoors } from "../auth/doors/static_doors.ts";
 import { HttpError } from "../errors.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { WaitPages } from "../mcp/exchange/visits.ts";

@@ -8,12 +8,10 @@
 import type { Upstream } from "../caller.ts";
 import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
-import { gateOfDoors } from "../auth/doors/doors.ts";
+import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
-import { staticDoors } from "../auth/doors/static_doors.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
 import { heldScopes } from "../auth/rules/held_scopes.ts";
-import { accessTokenVerifier } from "../auth/server/access_token_verifier.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { grantStore } from "../store/grants.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -36,15 +34,12 @@ export async function callGate(
     oauth: oauth && oauthDoor({
       baseUrl,
       scopes,
-      ...accessTokenVerifier({
-        baseUrl,
-        mayHold: heldScopes({ ...oauth, baseUrl, permissions }),
-        accessTokens: accessTokenStore(database),
-        grants: grantStore(database),
-        lifetimes: oauth.lifetimes,
-        providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },
-        clock,
-      }),
+      mayHold: heldScopes({ ...oauth, baseUrl, permissions }),
+      accessTokens: accessTokenStore(database),
+      grants: grantStore(database),
+      upstream: (key) => lateApi(() => upstream(key)),
+      lifetimes: oauth.lifetimes,
+      clock,
     }),
     jwt: jwt && jwtDoor?.({
       ...jwt,

@@ -11,7 +11,7 @@ import {
   type ListTaking,
   parseListEntry,
 } from "../auth/rules/list_entry.ts";
-import { prefixOf } from "../auth/rules/membership.ts";
+import { prefixOf } from "../auth/rules/person.ts";
 import {
   parsePermissions,
   type PermissionRule,

@@ -15,10 +15,10 @@ import type { Database } from "./database.ts";
 import {
   type CredentialKind,
   mintCredential,
+  mintPersonalToken,
   parseCredential,
 } from "../auth/rules/credential.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
-import { mintPersonalToken } from "../auth/rules/personal_token.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";

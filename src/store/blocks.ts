@@ -9,7 +9,7 @@
 import type { OAuthErrorCode } from "../errors.ts";
 import { shortClientId } from "../auth/rules/client_id.ts";
 import type { Grant } from "../auth/rules/grant.ts";
-import { refusedByBlock } from "../auth/rules/sign_in_grant.ts";
+import { refusedByBlock } from "../auth/rules/allowed_users.ts";
 import { machineSubject } from "../auth/rules/subject.ts";
 import type { Database, Entry } from "./database.ts";
 import { blockHeadKey, blockKey } from "./keys.ts";

@@ -16,13 +16,15 @@ import {
   authorizationResponseUrl,
   parseAuthorizationRequest,
 } from "../../src/auth/rules/authorization_request.ts";
-import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
-import { registerClient } from "../../src/auth/rules/client.ts";
+import { parseBearer, printChallenge } from "../../src/auth/doors/gate.ts";
+import {
+  parseClientMetadata,
+  registerClient,
+} from "../../src/auth/rules/client.ts";
 import {
   parseClientCredentials,
   verifyClientAssertion,
 } from "../../src/auth/rules/client_authentication.ts";
-import { parseClientMetadata } from "../../src/auth/rules/client_metadata.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
 import { isDocumentUrl } from "../../src/auth/rules/client_id.ts";
 import { parseMetadataDocument } from "../../src/auth/rules/metadata_document.ts";

@@ -7,12 +7,12 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../../packages/operate/run_command.ts";
 import { openRegister } from "../../packages/operate/register.ts";
-import { parseCredential } from "../../src/auth/rules/credential.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
 import {
   mintPersonalToken,
   newPersonalGrantId,
-} from "../../src/auth/rules/personal_token.ts";
+  parseCredential,
+} from "../../src/auth/rules/credential.ts";
+import type { Grant } from "../../src/auth/rules/grant.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { fingerprint } from "../../src/crypto/crypto.ts";
 import { Log, type LogEvent } from "../../src/log/log.ts";

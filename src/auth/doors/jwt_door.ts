@@ -15,7 +15,7 @@ import {
 import type { JwtConfig } from "../../settings/jwt.ts";
 import type { Authenticated } from "../../caller.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import { parseBearer, printChallenge } from "../rules/challenge.ts";
+import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../rules/resource.ts";
@@ -24,7 +24,6 @@ import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import { addressRuleOf, isTrue } from "../provider/identity.ts";
 import { claimAt } from "../provider/memberships.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
-import type { Gate } from "./gate.ts";
 
 /** Subjects that stand for no particular person. */
 const NO_ONES = ["anonymous", "operator"];
@@ -117,9 +116,7 @@ export function jwtDoor(
 
   return {
     authenticate(headers) {
-      const token = parseBearer(headers.get("authorization"));
-      if (token === undefined) throw new ChallengeError("Sign in first");
-      const found = verified.find(token);
+      const found = verified.find(presentedBearer(headers));
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 

@@ -3,33 +3,134 @@
  *
  * @module
  */
-import type { MaybePromise } from "../../authoring/service.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import type { Authenticated } from "../../caller.ts";
-import { ChallengeError } from "../../errors.ts";
-import { parseBearer, printChallenge } from "../rules/challenge.ts";
+import { type Clock, now } from "../../clock.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import { recent } from "../../store/recent.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import {
+  callerOf,
+  endOfToken,
+  type Grant,
+  withinLifetimes,
+} from "../rules/grant.ts";
+import type { Held, MayHold } from "../rules/held_scopes.ts";
+import type { Lifetimes } from "../rules/lifetimes.ts";
 import { resourceMetadataUrl, serverMetadataUrl } from "../rules/resource.ts";
-import type { Gate } from "./gate.ts";
+import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 
-/** Lets in whom the authorization server knows by their access token. */
+/** The result for a token, remembered for up to a second. */
+interface Verified {
+  authenticated: Authenticated;
+  expiresAt: number;
+  /** True if the person paused the connection. */
+  isPaused: boolean;
+}
+
+/**
+ * Lets in the holder of a live token whose grant is valid here: the subject,
+ * scopes, client and grant, and the provider's API in their name. Work that has
+ * no request any more is judged by its grant. Either is at most a second stale.
+ */
 export function oauthDoor(
-  { baseUrl, scopes: { usual }, verify, restore }: {
+  {
+    baseUrl,
+    scopes: { usual },
+    mayHold,
+    accessTokens,
+    grants,
+    upstream,
+    lifetimes,
+    clock,
+  }: {
     baseUrl: string;
     /** The scopes in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
-    /** Verifies an access token. @throws {ChallengeError} */
-    verify(token: string): MaybePromise<Authenticated>;
-    restore: Gate["restore"];
+    /** Tells what a grant's tokens may still be used for. */
+    mayHold: MayHold;
+    accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
+    grants: Pick<GrantStore, "touch">;
+    upstream: ProviderTokens["upstream"];
+    lifetimes: Lifetimes;
+    clock: Clock;
   },
 ): Gate {
+  const verified = recent(read, { clock });
+  const live = recent(accessTokens.findGrant, { clock });
+
+  async function find(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<{ grant: Grant; held: Held } | undefined> {
+    const grant = await live.find(grantId);
+    if (!grant || grant.pausedAt !== undefined) return undefined;
+    const { expiresAt } = withinLifetimes(grant, lifetimes);
+    const held = expiresAt > now(clock) && mayHold(grant, scopes);
+    return held ? { grant, held } : undefined;
+  }
+
+  /** True if a grant still allows everything that it did. */
+  async function isStillHeld(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<boolean> {
+    const found = await find(grantId, scopes);
+    return found?.held.scopes.length === scopes.length;
+  }
+
+  async function read(token: string): Promise<Verified | undefined> {
+    const access = await accessTokens.find(token);
+    if (!access) return undefined;
+    const { grant, dataKey } = access;
+    const held = mayHold(grant, access.scopes);
+    if (!held) return undefined;
+    const isPaused = grant.pausedAt !== undefined;
+    if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
+    return {
+      authenticated: {
+        caller: callerOf(grant, held),
+        upstream: dataKey && upstream({ grant, dataKey }),
+        isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
+      },
+      expiresAt: endOfToken(grant, access, lifetimes),
+      isPaused,
+    };
+  }
+
+  function admit(found: Verified | undefined): Authenticated {
+    if (found && found.expiresAt > now(clock)) {
+      if (!found.isPaused) return found.authenticated;
+      // Not 401: a client would throw away tokens that will work again later.
+      throw new HttpError(
+        403,
+        `This connection is paused: resume it at ${baseUrl}/account`,
+      );
+    }
+    throw new ChallengeError(
+      "The access token is unknown, expired or revoked",
+      "invalid_token",
+    );
+  }
+
   return {
     authenticate(headers) {
-      const token = parseBearer(headers.get("authorization"));
-      if (token === undefined) throw new ChallengeError("Sign in first");
-      return verify(token);
+      const found = verified.find(presentedBearer(headers));
+      return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    restore,
+    // Without the provider's API: that is sealed with a credential of a request.
+    async restore({ grantId = "", scopes }) {
+      const found = await find(grantId, scopes === "all" ? [] : scopes);
+      if (!found) return undefined;
+      const { grant, held } = found;
+      return {
+        caller: callerOf(grant, held),
+        isLive: (id = grantId) => isStillHeld(id, held.scopes),
+      };
+    },
 
     challenge: (refusal, sid) =>
       // RFC 9728 clients follow the first; other clients look for the second.

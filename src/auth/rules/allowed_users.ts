@@ -5,10 +5,10 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
+import { OAuthError, type OAuthErrorCode } from "../../errors.ts";
 import { shortClientId } from "./client_id.ts";
 import { type ListEntry, lowerAscii } from "./list_entry.ts";
-import { membershipName } from "./membership.ts";
-import type { Person } from "./person.ts";
+import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
 /** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets all. */
@@ -31,6 +31,17 @@ export function isBlocked(
   const person = { subject, identity: { ...identity, emailVerified: true } };
   return blocked.some((entry) =>
     isAbout(entry, person) || isAboutClient(entry, clientId)
+  );
+}
+
+/** Makes the refusal of people and clients that the operator has blocked. */
+export function refusedByBlock(
+  code: OAuthErrorCode = "access_denied",
+): OAuthError {
+  return new OAuthError(
+    code,
+    "The people who run this server have blocked this account or this app",
+    { situation: "blocked" },
   );
 }
 

@@ -7,8 +7,7 @@
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet } from "jose";
 import { fingerprint, isSameSecret } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
-import type { Client } from "./client.ts";
-import { acceptedAuthMethods } from "./client_metadata.ts";
+import { acceptedAuthMethods, type Client } from "./client.ts";
 import {
   ASSERTION_MAX_TTL_SECONDS,
   CLOCK_TOLERANCE_SECONDS,

@@ -5,8 +5,7 @@
  * @module
  */
 import { OAuthError } from "../../errors.ts";
-import type { Client } from "./client.ts";
-import { acceptedAuthMethods } from "./client_metadata.ts";
+import { acceptedAuthMethods, type Client } from "./client.ts";
 import { redirectKind } from "./redirect_uri.ts";
 
 /** The operator's decisions about clients. */

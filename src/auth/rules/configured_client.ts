@@ -7,12 +7,12 @@
  */
 import { base64url, fingerprint, fromHex } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
-import type { Client } from "./client.ts";
 import {
+  type Client,
   isForProven,
   MACHINE_GRANT_TYPE,
   parseClientMetadata,
-} from "./client_metadata.ts";
+} from "./client.ts";
 import { parseScope } from "./scope.ts";
 
 /** A client ID: VSCHAR (RFC 6749 appendix A.1), and no address. */

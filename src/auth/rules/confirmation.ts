@@ -9,7 +9,7 @@ import { isAddressEntry } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
-import { withoutMemberships } from "./membership.ts";
+import { withoutMemberships } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
 /** The questions about people that the rules of a server ask a provider again. */

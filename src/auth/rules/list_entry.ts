@@ -7,7 +7,7 @@
  */
 import type { Membership } from "../../caller.ts";
 import { isSealedClientId, namesDocument, shortClientId } from "./client_id.ts";
-import { membershipName, parseMembership, prefixOf } from "./membership.ts";
+import { membershipName, parseMembership, prefixOf } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The people that an entry is about, or the client. */

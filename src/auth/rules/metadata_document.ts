@@ -6,8 +6,7 @@
  * @module
  */
 import { OAuthError } from "../../errors.ts";
-import type { Client } from "./client.ts";
-import { parseClientMetadata } from "./client_metadata.ts";
+import { type Client, parseClientMetadata } from "./client.ts";
 import { isDocumentUrl } from "./client_id.ts";
 
 /**

@@ -6,46 +6,39 @@
  */
 import type { Identity } from "../../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
-import { newGrantId } from "./credential.ts";
+import { newGrantId, newPersonalGrantId } from "./credential.ts";
 import type { Grant } from "./grant.ts";
 import { CODE_TTL_SECONDS, type Lifetimes } from "./lifetimes.ts";
-import { newPersonalGrantId } from "./personal_token.ts";
-import { machineSubject, subjectOf } from "./subject.ts";
+import { isSubjectOfOther, machineSubject, subjectOf } from "./subject.ts";
+import { OAuthError } from "../../errors.ts";
+import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
+import type { Confirmation } from "./confirmation.ts";
+import type { Permissions } from "./permissions.ts";
+import { cutScopes, opensNothing } from "./scope.ts";
 
 /** Makes the grant of an approved request, whose code is not redeemed yet. */
 export function openGrant(
-  request: AuthorizationRequest,
-  {
-    issuer,
-    provider,
-    identity,
-    clientName,
-    scopes = request.scopes,
-    lifetimes,
-    now,
-  }: {
-    lifetimes: Lifetimes;
-    issuer: string;
-    /** The `providerId` of the provider that the person signed in at. */
-    provider: string;
-    identity: Identity;
-    clientName: string;
-    /** The scopes that the person approved and may grant; all by default. */
-    scopes?: readonly string[];
-    now: number;
-  },
+  { clientId, redirectUri, resource, scopes }: AuthorizationRequest,
+  { lifetimes, now, ...granted }:
+    & Pick<Grant, "issuer" | "identity" | "clientName">
+    & {
+      /** The `providerId` of the provider that the person signed in at. */
+      provider: string;
+      /** The scopes that the person approved and may grant; all by default. */
+      scopes?: readonly string[];
+      lifetimes: Lifetimes;
+      now: number;
+    },
 ): Grant {
   return {
     id: newGrantId(),
-    issuer,
-    resource: request.resource,
-    subject: subjectOf(provider, identity),
-    identity,
-    provider,
-    clientId: request.clientId,
-    clientName,
+    resource,
+    clientId,
+    redirectUri,
     scopes,
-    redirectUri: request.redirectUri,
+    subject: subjectOf(granted.provider, granted.identity),
+    ...granted,
     status: "pending",
     createdAt: now,
     usedAt: now,
@@ -121,5 +114,68 @@ export function openPersonalGrant(
     clientId: "",
     kind: "token",
     clientName: name,
+  });
+}
+
+/** The rules about people who sign in at the provider. */
+interface SignInRules {
+  /** The prefixes of all subjects. */
+  subjectIds: readonly string[];
+  /** People who may sign in; empty: everyone. */
+  allowedUsers: readonly ListEntry[];
+  /** People and clients who may not. */
+  blocked: readonly ListEntry[];
+  permissions?: Permissions;
+  lifetimes: Lifetimes;
+  confirmation: Pick<Confirmation, "reduce">;
+}
+
+/**
+ * Makes the grant of a person, with what they approved and may grant.
+ *
+ * @throws {OAuthError} `access_denied`
+ */
+export function grantOfSignIn(
+  identity: Identity,
+  { providerId, request, clientName, consented }: {
+    /** The prefix of the subjects of the person's provider. */
+    providerId: string;
+    request: AuthorizationRequest;
+    clientName: string;
+    consented: readonly string[];
+  },
+  rules: SignInRules,
+  { issuer, now }: { issuer: string; now: number },
+): Grant {
+  const subject = subjectOf(providerId, identity);
+  const { clientId } = request;
+  if (isBlocked({ subject, identity, clientId }, rules.blocked)) {
+    throw refusedByBlock();
+  }
+  // A rule about another issuer's person must not match one of this.
+  const others = rules.subjectIds.filter((id) => id !== providerId);
+  const isTakenForOther = isSubjectOfOther(identity.subject, others);
+  const isWelcome = isAllowed({ subject, identity }, rules.allowedUsers);
+  if (isTakenForOther || !isWelcome) {
+    throw new OAuthError("access_denied", "This account may not sign in here");
+  }
+  const kept = rules.confirmation.reduce(identity);
+  const ceiling = rules.permissions?.ceiling({ subject, identity: kept });
+  const scopes = cutScopes(consented, ceiling);
+  if (opensNothing(scopes) && !opensNothing(consented)) {
+    throw new OAuthError(
+      "access_denied",
+      "This account may not have what the app asked for here: " +
+        "ask the people who run this server",
+    );
+  }
+  return openGrant(request, {
+    issuer,
+    provider: providerId,
+    identity: kept,
+    clientName,
+    scopes,
+    lifetimes: rules.lifetimes,
+    now,
   });
 }

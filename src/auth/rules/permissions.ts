@@ -12,8 +12,7 @@ import {
   type ListEntry,
   parseListEntry,
 } from "./list_entry.ts";
-import { membershipName, withoutMemberships } from "./membership.ts";
-import type { Person } from "./person.ts";
+import { membershipName, type Person, withoutMemberships } from "./person.ts";
 
 /** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {

@@ -7,13 +7,12 @@
  */
 import { OAuthError } from "../../errors.ts";
 import { seal, unseal } from "../../crypto/seal.ts";
-import type { Client } from "./client.ts";
+import type { Client, ClientMetadata } from "./client.ts";
 import {
   CLIENT_ID_MAX_CHARACTERS,
   isSealedClientId,
   shortClientId,
 } from "./client_id.ts";
-import type { ClientMetadata } from "./client_metadata.ts";
 
 /** The needed members of a registration; others are only echoed. */
 const KEPT = [

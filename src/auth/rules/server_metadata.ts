@@ -7,11 +7,7 @@
  */
 import type { About } from "../../authoring/about.ts";
 import { SIGNATURE_ALGORITHMS } from "./signed_jwt.ts";
-import {
-  AUTH_METHODS,
-  GRANT_TYPES,
-  MACHINE_GRANT_TYPE,
-} from "./client_metadata.ts";
+import { AUTH_METHODS, GRANT_TYPES, MACHINE_GRANT_TYPE } from "./client.ts";
 import { ID_JAG_PROFILE, JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { resourceOf } from "./resource.ts";
 import { OFFLINE_ACCESS } from "./scope.ts";

@@ -1,6 +1,6 @@
 /**
  * The authorization server: an app of its own. Its access tokens are verified
- * by `access_token_verifier.ts`, which needs none of this.
+ * by `doors/oauth_door.ts`, which needs none of this.
  *
  * @module
  */

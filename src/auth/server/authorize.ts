@@ -20,8 +20,7 @@ import {
 } from "../rules/authorization_request.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { isAboutClient } from "../rules/allowed_users.ts";
-import { refusedByBlock } from "../rules/sign_in_grant.ts";
+import { isAboutClient, refusedByBlock } from "../rules/allowed_users.ts";
 import { Parameters } from "../rules/parameters.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { parseScope, unionOfScopes } from "../rules/scope.ts";

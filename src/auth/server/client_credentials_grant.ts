@@ -9,7 +9,7 @@ import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { openClientGrant } from "../rules/new_grant.ts";
-import { refusedByBlock } from "../rules/sign_in_grant.ts";
+import { refusedByBlock } from "../rules/allowed_users.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";

@@ -18,7 +18,7 @@ import {
   isGrantOf,
   withinLifetimes,
 } from "../rules/grant.ts";
-import { refusedByBlock } from "../rules/sign_in_grant.ts";
+import { refusedByBlock } from "../rules/allowed_users.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";

@@ -5,9 +5,8 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { Client } from "../rules/client.ts";
+import { acceptedAuthMethods, type Client } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { acceptedAuthMethods } from "../rules/client_metadata.ts";
 import { parseCredential } from "../rules/credential.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
 import { isMinted } from "../rules/refresh_token.ts";

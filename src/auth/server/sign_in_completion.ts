@@ -15,7 +15,7 @@ import { signInInterrupted, storeSignIn } from "../provider/unavailable.ts";
 import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
 import type { Grant } from "../rules/grant.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
-import { grantOfSignIn } from "../rules/sign_in_grant.ts";
+import { grantOfSignIn } from "../rules/new_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
 import { finishedAlready } from "./own_request.ts";
 import type { AuthServices } from "../services.ts";

@@ -1,9 +1,8 @@
 /** Callers without a request: work that goes on is theirs as long as their door is open. */
 import assert from "node:assert/strict";
 import { anonymousGate, openGate } from "../../../src/auth/doors/gate.ts";
-import { gateOfDoors } from "../../../src/auth/doors/doors.ts";
+import { gateOfDoors, staticDoors } from "../../../src/auth/doors/doors.ts";
 import { jwtDoor } from "../../../src/auth/doors/jwt_door.ts";
-import { staticDoors } from "../../../src/auth/doors/static_doors.ts";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 
 const bearer = { tokens: ["secret"] };

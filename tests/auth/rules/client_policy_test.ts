@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import type { Client } from "../../../src/auth/rules/client.ts";
-import { parseClientMetadata } from "../../../src/auth/rules/client_metadata.ts";
+import {
+  type Client,
+  parseClientMetadata,
+} from "../../../src/auth/rules/client.ts";
 import {
   checkRedirectHosts,
   isSelfRegistered,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../../../src/caller.ts";
-import { parseMembership } from "../../../src/auth/rules/membership.ts";
+import { parseMembership } from "../../../src/auth/rules/person.ts";
 import { known } from "../../kit/known.ts";
 import {
   parsePermissions,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { Hono } from "@hono/hono";
-import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
+import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
 import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
 import { scopesOf } from "../../../src/authoring/scope.ts";
@@ -47,8 +47,9 @@ function start() {
     opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
   });
-  const { verify } = accessTokenVerifier({
+  const door = oauthDoor({
     baseUrl: BASE_URL,
+    scopes: { usual: [] },
     mayHold: heldScopes({
       ...config,
       baseUrl: BASE_URL,
@@ -57,9 +58,11 @@ function start() {
     accessTokens: accessTokenStore(database),
     grants: grantStore(database),
     lifetimes: LIFETIMES,
-    providerTokens: server,
+    upstream: server.upstream,
     clock: database.clock,
   });
+  const verify = (token: string) =>
+    door.authenticate(new Headers({ authorization: `Bearer ${token}` }));
   return { server, verify };
 }
 

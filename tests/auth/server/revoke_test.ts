@@ -8,13 +8,11 @@ import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import {
   mintCredential,
+  mintPersonalToken,
   newGrantId,
+  newPersonalGrantId,
   parseCredential,
 } from "../../../src/auth/rules/credential.ts";
-import {
-  mintPersonalToken,
-  newPersonalGrantId,
-} from "../../../src/auth/rules/personal_token.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 

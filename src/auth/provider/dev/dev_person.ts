@@ -8,7 +8,7 @@ import {
   type Membership,
   MEMBERSHIPS,
 } from "../../../caller.ts";
-import { parseMembership } from "../../rules/membership.ts";
+import { parseMembership } from "../../rules/person.ts";
 import { parseIdentity } from "../identity.ts";
 
 /** OpenID claims of a person who typed a name. */

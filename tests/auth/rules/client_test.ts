@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {
+  parseClientMetadata,
   printRegistration,
   registerClient,
 } from "../../../src/auth/rules/client.ts";
-import { parseClientMetadata } from "../../../src/auth/rules/client_metadata.ts";
 import {
   checkDocumentUrl,
   parseMetadataDocument,

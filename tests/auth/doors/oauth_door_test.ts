@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
-import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
+import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
@@ -18,9 +18,9 @@ const GRANT = {
   scopes: ["a", "b"],
 } as unknown as Grant;
 
-type Parts = Parameters<typeof accessTokenVerifier>[0];
+type Parts = Parameters<typeof oauthDoor>[0];
 
-/** Makes a verifier whose tokens all belong to one grant. */
+/** Makes a door whose tokens all belong to one grant. */
 function start({ grant = GRANT, dataKey }: {
   grant?: Grant;
   dataKey?: () => Promise<Uint8Array>;
@@ -28,8 +28,9 @@ function start({ grant = GRANT, dataKey }: {
   const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
   const touched: string[] = [];
   const upstream = {} as Upstream;
-  const { verify } = accessTokenVerifier({
+  const door = oauthDoor({
     baseUrl: "https://tools.example.com",
+    scopes: { usual: [] },
     mayHold: () => state.held && { scopes: state.held },
     lifetimes: LIFETIMES,
     accessTokens: {
@@ -42,16 +43,16 @@ function start({ grant = GRANT, dataKey }: {
     grants: {
       touch: (id: string) => void touched.push(id),
     } as unknown as Parts["grants"],
-    providerTokens: {
-      upstream: () => upstream,
-    } as unknown as Parts["providerTokens"],
+    upstream: () => upstream,
     clock: systemClock,
   });
-  const verified = async (): Promise<Authenticated> => await verify("tsa_x");
+  const headers = new Headers({ authorization: "Bearer tsa_x" });
+  const verified = async (): Promise<Authenticated> =>
+    await door.authenticate(headers);
   return { state, touched, upstream, verified };
 }
 
-Deno.test("verify() says that a caller's grant is live as long as it holds the same", async () => {
+Deno.test("oauthDoor() says that a caller's grant is live as long as it holds the same", async () => {
   using time = new FakeTime();
   const { state, verified } = start();
   const { isLive } = await verified();
@@ -76,7 +77,7 @@ Deno.test("verify() says that a caller's grant is live as long as it holds the s
   assert.equal(await isLive!("again"), false);
 });
 
-Deno.test("verify() notes the use of a token that a person made, and of no other", async () => {
+Deno.test("oauthDoor() notes the use of a token that a person made, and of no other", async () => {
   const made = start({ grant: { ...GRANT, kind: "token" } as Grant });
   await made.verified();
   assert.deepEqual(made.touched, ["g"]);
@@ -86,7 +87,7 @@ Deno.test("verify() notes the use of a token that a person made, and of no other
 });
 
 for (const kind of [undefined, "token"] as const) {
-  Deno.test(`verify() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
+  Deno.test(`oauthDoor() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
     using time = new FakeTime();
     const grant = { ...GRANT, kind } as Grant;
     const { touched, verified } = start({ grant });
@@ -106,7 +107,7 @@ for (const kind of [undefined, "token"] as const) {
   });
 }
 
-Deno.test("verify() gives the provider's API where a provider is behind the grant", async () => {
+Deno.test("oauthDoor() gives the provider's API where a provider is behind the grant", async () => {
   const dataKey = () => Promise.resolve(new Uint8Array(32));
   const { verified, upstream } = start({ dataKey });
   assert.equal((await verified()).upstream, upstream);
