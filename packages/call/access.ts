@@ -5,8 +5,12 @@
  * @module
  */
 import { isLoopback } from "../../src/net/loopback.ts";
-import { challengeOf, refused } from "./challenge.ts";
-import { Credentials, type CredentialsOptions } from "./credentials.ts";
+import { SignIn } from "../client/mod.ts";
+import {
+  Credentials,
+  type CredentialsOptions,
+  type Refusal,
+} from "./credentials.ts";
 import { Exit, Failure } from "./failure.ts";
 
 interface AccessOptions extends CredentialsOptions {
@@ -40,17 +44,17 @@ export class Access {
     for (let signIns = 0;;) {
       const used = token ?? await credentials.current();
       const response = await this.#send(request.clone(), used);
-      const challenge = challengeOf(response);
-      if (!challenge) return response;
+      const refusal = refusalIn(response);
+      if (!refusal) return response;
       await response.body?.cancel();
-      if (token !== undefined) throw refused(url, challenge);
-      if (!challenge.isStepUp && used !== undefined && !hasRefreshed) {
+      if (token !== undefined) throw refused(url, refusal);
+      if (!refusal.isStepUp && used !== undefined && !hasRefreshed) {
         hasRefreshed = true;
         if (await credentials.refresh(used)) continue;
       }
       // A server that asks again and again would keep its person busy.
-      if (signIns++ === 2) throw refused(url, challenge);
-      await credentials.signIn(challenge);
+      if (signIns++ === 2) throw refused(url, refusal);
+      await credentials.signIn(refusal);
     }
   };
 
@@ -101,6 +105,25 @@ export class Access {
       Exit.access,
     );
   }
+}
+
+/** Reads the refusal in a response that wants other credentials. */
+export function refusalIn(
+  { status, headers }: Response,
+): Refusal | undefined {
+  const challenge = SignIn.parseChallenge(headers);
+  const isStepUp = status === 403 && challenge.error === "insufficient_scope";
+  return status === 401 || isStepUp ? { ...challenge, isStepUp } : undefined;
+}
+
+/** Makes the failure for a caller who may not call. */
+function refused(url: string, { isStepUp, scope }: Refusal): Failure {
+  return new Failure(
+    isStepUp
+      ? `This needs the scope ${scope}, which was not granted at ${url}`
+      : `${url} does not accept these credentials: sign in, or give --token`,
+    Exit.access,
+  );
 }
 
 function wordsOf(error: unknown): string {

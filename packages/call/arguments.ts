@@ -5,8 +5,7 @@
  */
 import { isObject } from "../../src/json.ts";
 import type { Json } from "../client/mod.ts";
-import { usageFailure } from "./failure.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean, usageFailure } from "./failure.ts";
 import {
   alternativesOf,
   choicesOf,

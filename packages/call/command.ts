@@ -13,11 +13,10 @@ import {
 import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
-import { listOf, partsOf } from "./display.ts";
 import { Exit, usageFailure } from "./failure.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
-import { Notices, Output } from "./output.ts";
+import { listOf, Notices, Output, partsOf } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
 import type { Terminal } from "./terminal.ts";

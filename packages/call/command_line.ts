@@ -7,8 +7,7 @@ import { parseArgs } from "node:util";
 import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
 import type { Revision } from "../client/mod.ts";
-import { usageFailure } from "./failure.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean, usageFailure } from "./failure.ts";
 
 export const HELP = `Calls the tools of an MCP server.
 

@@ -4,11 +4,20 @@
  *
  * @module
  */
-import { SignIn, type SignInError, type Tokens } from "../client/mod.ts";
-import type { Challenge } from "./challenge.ts";
+import {
+  type Challenge,
+  SignIn,
+  type SignInError,
+  type Tokens,
+} from "../client/mod.ts";
 import { Exit, Failure } from "./failure.ts";
 import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
 import { listen } from "./receiver.ts";
+
+/** A refusal for want of a token, or of scopes. */
+export interface Refusal extends Challenge {
+  isStepUp: boolean;
+}
 
 /** The server that they are for, and the ways to get them. */
 export interface CredentialsOptions {
@@ -93,9 +102,9 @@ export class Credentials {
   }
 
   /** Signs in as a challenge wants it. @throws {Failure} */
-  async signIn(challenge: Challenge): Promise<void> {
+  async signIn(refusal: Refusal): Promise<void> {
     try {
-      await this.#signIn(challenge);
+      await this.#signIn(refusal);
     } catch (cause) {
       const { message, status } = cause as SignInError;
       const hint = status === 404 ? ". If it has no sign-in, give --token" : "";
@@ -107,7 +116,7 @@ export class Credentials {
     }
   }
 
-  async #signIn({ isStepUp, scope, metadataUrl }: Challenge): Promise<void> {
+  async #signIn({ isStepUp, scope, metadataUrl }: Refusal): Promise<void> {
     const { url, clientId, file, show, signal } = this.#options;
     const kept = await this.#kept;
     const registration = kept?.registration;

@@ -5,10 +5,9 @@
  */
 import type { Client, Json, ServerError } from "../client/mod.ts";
 import type { CommandLine } from "./command_line.ts";
-import { promptText, resourceText, toolText } from "./display.ts";
-import { usageFailure } from "./failure.ts";
-import { didYouMean } from "./nearest.ts";
-import type { Output } from "./output.ts";
+import { didYouMean, usageFailure } from "./failure.ts";
+import { listOf, type Output } from "./output.ts";
+import { describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The most pages of a list that are read, because it may have no end. */
@@ -89,4 +88,55 @@ export function named(
     `There is no ${noun} ${target}` +
       (didYouMean(target, names) || `. See ${option}`),
   );
+}
+
+/** Prints a tool with its arguments. */
+function toolText(tool: Json): string {
+  const schema = (tool.inputSchema ?? {}) as Json;
+  const properties = Object.entries(propertiesOf(schema));
+  const required = requiredOf(schema);
+  const rows = properties.map(([name, property]) => [
+    `${name}=${describe(property, schema)}`,
+    [
+      required.includes(name) ? "" : "optional",
+      property.default === undefined
+        ? ""
+        : `${JSON.stringify(property.default)} by default`,
+      firstLine(property.description),
+    ].filter(Boolean).join("; "),
+  ]);
+  return entryText(tool, rows);
+}
+
+function promptText(prompt: Json): string {
+  const rows = listOf(prompt.arguments).map((it) => [
+    `${it.name}=string`,
+    [it.required ? "" : "optional", firstLine(it.description)]
+      .filter(Boolean).join("; "),
+  ]);
+  return entryText(prompt, rows);
+}
+
+function resourceText(resource: Json): string {
+  const name = `${resource.uri ?? resource.uriTemplate}`;
+  return entryText({ ...resource, name }, []);
+}
+
+function entryText(
+  { name, title, description }: Json,
+  rows: readonly string[][],
+): string {
+  const words = firstLine(description) || firstLine(title);
+  const width = Math.max(0, ...rows.map(([left]) => left.length));
+  const line = firstLine(`${name}`);
+  return [
+    words ? `${line}: ${words}` : line,
+    ...rows.map(([left, right]) =>
+      `    ${left.padEnd(right ? width : 0)}${right ? `  ${right}` : ""}`
+    ),
+  ].join("\n");
+}
+
+function firstLine(text: unknown): string {
+  return typeof text === "string" ? text.trim().split(/\r?\n/)[0] : "";
 }

@@ -6,9 +6,50 @@
  */
 import type { Json, TaskState } from "../client/mod.ts";
 import type { CommandLine } from "./command_line.ts";
-import { type FileContent, partsOf } from "./display.ts";
 import { usageFailure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** A file in a result. */
+interface FileContent {
+  type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** The parts of a result. */
+interface Parts {
+  texts: string[];
+  files: FileContent[];
+}
+
+/** Takes the content of a tool's result or a prompt's messages apart. */
+export function partsOf(blocks: unknown): Parts {
+  const parts: Parts = { texts: [], files: [] };
+  for (const block of listOf(blocks)) {
+    if (typeof block.text === "string") parts.texts.push(block.text);
+    else if (block.type === "resource") {
+      const { texts, files } = partsOf([block.resource]);
+      parts.texts.push(...texts);
+      parts.files.push(...files);
+    } else if (block.type === "resource_link") {
+      parts.texts.push(
+        `${block.title ?? block.name ?? ""} ${block.uri}`.trim(),
+      );
+    } else if (typeof (block.data ?? block.blob) === "string") {
+      parts.files.push({
+        type: `${block.mimeType ?? block.type ?? "file"}`,
+        bytes: Uint8Array.fromBase64(`${block.data ?? block.blob}`),
+      });
+    } else parts.texts.push(JSON.stringify(block));
+  }
+  return parts;
+}
+
+/** The objects of a list; none if it is no list. */
+export function listOf(value: unknown): Json[] {
+  return Array.isArray(value)
+    ? value.filter((it) => typeof it === "object" && it !== null)
+    : [];
+}
 
 /** The output that a command line asks for. */
 export class Output {

@@ -6,7 +6,7 @@
  * @see MCP 2025-11-25 and 2026-07-28
  */
 import { Exchange, type RequestOptions } from "./exchange.ts";
-import type { Json, Message, TaskState } from "./message.ts";
+import type { Json, Message, TaskState } from "./connection.ts";
 
 /** A list of a server, as far as it was read. */
 export interface ListRead {

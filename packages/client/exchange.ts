@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25 and 2026-07-28, elicitation
  */
-import type { Json, Question } from "./message.ts";
+import type { Json, Question } from "./connection.ts";
 import { Session } from "./session.ts";
 
 export interface RequestOptions {

@@ -1,11 +1,49 @@
 /**
- * The metadata of a resource and of its authorization server, as a client reads
- * it.
+ * The challenge and the metadata by which a client finds its sign-in, and the
+ * data that it keeps of one, which is plain, so that it can be stored.
  *
  * @module
- * @see RFC 9728, RFC 8414
+ * @see RFC 9728, RFC 8414, RFC 7591, RFC 6749 §5.1
  */
-import type { Json } from "./message.ts";
+import type { Json } from "./connection.ts";
+
+/** The parameters of a challenge that concern a client. */
+export interface Challenge {
+  /** The code of RFC 6750 §3.1, such as `insufficient_scope`. */
+  error?: string;
+  scope?: string;
+  metadataUrl?: string;
+}
+
+/** A client's place at an authorization server. */
+export interface Registration {
+  clientId: string;
+  redirectUri: string;
+  issuer: string;
+  resource: string;
+  tokenEndpoint: string;
+  revocationEndpoint?: string;
+}
+
+/** A sign-in that goes on in a browser. */
+export interface SignInRequest extends Registration {
+  /** The address that the person opens. */
+  url: string;
+  state: string;
+  codeVerifier: string;
+  /** True if the server promises to name its issuer in the response. */
+  returnsIssuer: boolean;
+}
+
+/** Tokens of a server. */
+export interface Tokens {
+  accessToken: string;
+  refreshToken?: string;
+  /** Epoch milliseconds. */
+  expiresMilliseconds?: number;
+  /** The scopes that were granted, if the server names them. */
+  scope?: string;
+}
 
 /** A refusal of an authorization server. */
 export interface SignInError extends Error {
@@ -25,6 +63,24 @@ export class Metadata {
     protected readonly url: string,
     private readonly fetcher: typeof fetch = globalThis.fetch,
   ) {}
+
+  /** Parses `WWW-Authenticate` (RFC 9110 §11.6.1, RFC 9728 §5.1). */
+  static parseChallenge(headers: Headers): Challenge {
+    const text = headers.get("www-authenticate") ?? "";
+    const parameter =
+      /(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+    const found = new Map<string, string>();
+    for (const [, name, quoted, token] of text.matchAll(parameter)) {
+      const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? token;
+      // Several challenges: the first one that names it.
+      if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), value);
+    }
+    return {
+      error: found.get("error"),
+      scope: found.get("scope"),
+      metadataUrl: found.get("resource_metadata"),
+    };
+  }
 
   /** Finds the authorization server of the resource (RFC 9728). */
   protected async ofResource(metadataUrl?: string) {

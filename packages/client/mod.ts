@@ -5,11 +5,9 @@
  *
  * @module
  */
-export { classText } from "./class_text.ts";
 export { Client, type ListRead } from "./client.ts";
-export type { ClientOptions } from "./connection.ts";
-export type { RequestOptions } from "./exchange.ts";
 export type {
+  ClientOptions,
   EncodedRequest,
   Json,
   ListedTool,
@@ -18,7 +16,13 @@ export type {
   Revision,
   ServerError,
   TaskState,
-} from "./message.ts";
-export type { SignInError } from "./metadata.ts";
-export type { Registration, SignInRequest, Tokens } from "./registration.ts";
+} from "./connection.ts";
+export type { RequestOptions } from "./exchange.ts";
+export type {
+  Challenge,
+  Registration,
+  SignInError,
+  SignInRequest,
+  Tokens,
+} from "./metadata.ts";
 export { SignIn, type SignInOptions } from "./sign_in.ts";

@@ -5,8 +5,13 @@
  * @module
  * @see MCP 2025-11-25, Session Management
  */
-import { type ClientOptions, Connection } from "./connection.ts";
-import type { EncodedRequest, Json, Revision } from "./message.ts";
+import {
+  type ClientOptions,
+  Connection,
+  type EncodedRequest,
+  type Json,
+  type Revision,
+} from "./connection.ts";
 
 /** A connection that knows how requests are encoded in its session. */
 export class Session extends Connection {

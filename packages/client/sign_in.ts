@@ -5,9 +5,13 @@
  * @module
  * @see RFC 7591, RFC 6749 §4.1, RFC 7636, RFC 9207
  */
-import type { Json } from "./message.ts";
-import { Metadata } from "./metadata.ts";
-import type { Registration, SignInRequest, Tokens } from "./registration.ts";
+import type { Json } from "./connection.ts";
+import {
+  Metadata,
+  type Registration,
+  type SignInRequest,
+  type Tokens,
+} from "./metadata.ts";
 
 export interface SignInOptions {
   /** The address of `/mcp`. */

@@ -57,9 +57,11 @@ export function devClient(
     },
     async fetch(request) {
       const response = await page.fetch(request);
-      const challenge = response.headers.get("www-authenticate");
-      if (response.status === 401 || response.status === 403 && challenge) {
-        scope = /scope="([^"]*)"/.exec(challenge ?? "")?.[1] ?? "";
+      const { status, headers } = response;
+      const isRefused = status === 401 ||
+        status === 403 && headers.has("www-authenticate");
+      if (isRefused) {
+        scope = SignIn.parseChallenge(headers).scope ?? "";
         kept.removeItem("token");
         onRefused(await hasSignIn() ? "sign-in" : "token");
       }

@@ -33,3 +33,15 @@ export const PARTS = {
   Client,
   SignIn,
 };
+
+/**
+ * Prints a part as an expression, with the classes that it extends. It may use
+ * nothing else of its module.
+ */
+export function partText(part: object): string {
+  // A bundler may have given the class another name than this text shows.
+  const base = /^class [^{]*\bextends ([\w$]+)/.exec(`${part}`)?.[1];
+  return base === undefined
+    ? `${part}`
+    : `((${base}) => ${part})(${partText(Object.getPrototypeOf(part))})`;
+}

@@ -14,9 +14,8 @@ import { cspSource } from "../../src/pages/respond.ts";
 import { STYLE } from "../../src/pages/style.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
-import { classText } from "../client/mod.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
-import { PARTS } from "./host_parts.ts";
+import { PARTS, partText } from "./host_parts.ts";
 import { HOST_OPTIONS } from "./host_view.ts";
 import { HOST_STYLE } from "./host_style.ts";
 import { PALETTE } from "./palette.ts";
@@ -26,7 +25,7 @@ import { runHostPage } from "./run_host_page.ts";
 /** Some bundlers wrap functions in a call of __name to keep their names. */
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
   ${
-  Object.entries(PARTS).map(([name, part]) => `${name}: ${classText(part)},`)
+  Object.entries(PARTS).map(([name, part]) => `${name}: ${partText(part)},`)
     .join("\n")
 }
   options: ${JSON.stringify(HOST_OPTIONS)},

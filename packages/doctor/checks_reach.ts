@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { SignIn } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
@@ -160,17 +161,17 @@ export const REACH_CHECKS: readonly Check[] = [
     async run(site) {
       const { status, headers } = await site.greeting();
       if (status !== 401) throw new Skipped("no one signs in here");
-      const challenge = headers.get("www-authenticate");
-      if (!challenge) {
+      if (!headers.get("www-authenticate")) {
         throw new Fault(
           "401 without WWW-Authenticate",
           "Let the header through any proxy: clients find the sign-in by it.",
         );
       }
-      if (!/resource_metadata="https?:/.test(challenge)) {
+      const { metadataUrl = "", error } = SignIn.parseChallenge(headers);
+      if (!/^https?:/.test(metadataUrl)) {
         throw new Skipped("clients send a credential that is given to them");
       }
-      if (/error=/.test(challenge)) {
+      if (error !== undefined) {
         throw new Fault(
           "the challenge names an error although no credentials were sent",
           "Leave error out (RFC 6750 §3.1): some clients give up on it.",

@@ -15,10 +15,8 @@ export class Site extends Requests {
   resourceMetadataUrl(): Promise<string> {
     return this.keep("resource metadata URL", async () => {
       const { status, headers } = await this.greeting();
-      const url = /resource_metadata="([^"]*)"/.exec(
-        headers.get("www-authenticate") ?? "",
-      )?.[1];
-      if (status === 401 && url) return url;
+      const { metadataUrl } = SignIn.parseChallenge(headers);
+      if (status === 401 && metadataUrl) return metadataUrl;
       throw new Skipped("no one signs in here");
     });
   }

@@ -5,7 +5,7 @@
  */
 
 import { RpcCode } from "../../src/errors.ts";
-import type { ServerError } from "../client/mod.ts";
+import { type ServerError, SignIn } from "../client/mod.ts";
 import type { TestCaller } from "./test_gate.ts";
 
 /** A request that a server refused, as its client learns it. */
@@ -39,8 +39,7 @@ export function refusedWords(
   },
 ): string {
   const words = `${what} was refused (${status}, code ${code}): ${message}`;
-  const challenge = headers.get("www-authenticate") ?? "";
-  const needed = /\bscope="([^"]*)"/.exec(challenge)?.[1];
+  const { scope: needed } = SignIn.parseChallenge(headers);
   if (needed !== undefined) {
     const { subject = "anonymous", scopes = "all" } = caller;
     const granted = [scopes].flat().join(" ") || "no scopes";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseCommandLine, serverAddress } from "../command_line.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../failure.ts";
 import { harmless, harmlessLine } from "../terminal.ts";
 
 Deno.test("nearest() finds slips and parts, and nothing far away", () => {

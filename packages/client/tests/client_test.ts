@@ -5,12 +5,7 @@ import { resource } from "../../../src/authoring/resource.ts";
 import { BASE_URL, startServer } from "../../../tests/kit/server.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
-import {
-  classText,
-  Client,
-  type ClientOptions,
-  type TaskState,
-} from "../mod.ts";
+import { Client, type ClientOptions, type TaskState } from "../mod.ts";
 
 const where = z.object({
   region: z.string().meta({ "x-mcp-header": "Region" }),
@@ -546,21 +541,6 @@ Deno.test("Client cancels the task that its request became", () =>
     const { status } = await client.begin("tasks/get", { taskId });
     assert.equal(status, "cancelled");
   }));
-
-Deno.test("classText() prints a class that works alone, with those that it extends", async () => {
-  const OtherClient: typeof Client = new Function(
-    `return ${classText(Client)}`,
-  )();
-  assert.notEqual(OtherClient, Client);
-  const client = new OtherClient({
-    url: "http://localhost/mcp",
-    fetch: async (request) => {
-      const { id, method } = await request.json();
-      return Response.json({ jsonrpc: "2.0", id, result: { method } });
-    },
-  });
-  assert.deepEqual(await client.request("ping"), { method: "ping" });
-});
 
 Deno.test("list() reads page after page, up to a bound", async () => {
   const client = new Client({

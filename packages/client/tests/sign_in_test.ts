@@ -291,3 +291,28 @@ Deno.test("SignIn revokes a token where the server has that", async () => {
   );
   assert.equal(sent.length, length);
 });
+
+Deno.test("SignIn.parseChallenge() reads what a server wants", () => {
+  const parse = (header: string) =>
+    SignIn.parseChallenge(new Headers({ "www-authenticate": header }));
+  const nothing = {
+    error: undefined,
+    scope: undefined,
+    metadataUrl: undefined,
+  };
+  assert.deepEqual(SignIn.parseChallenge(new Headers()), nothing);
+  assert.deepEqual(parse('Bearer x_scope="no"'), nothing);
+  assert.deepEqual(
+    parse('Bearer resource_metadata="https://a/b", scope="c d"'),
+    { ...nothing, scope: "c d", metadataUrl: "https://a/b" },
+  );
+  assert.deepEqual(
+    parse('Basic realm="m", Bearer error = insufficient_scope,Scope=c'),
+    { ...nothing, error: "insufficient_scope", scope: "c" },
+  );
+  // A parameter that is quoted in another one is none.
+  assert.deepEqual(
+    parse(String.raw`Bearer error_description="no scope=\"a\"", scope="b"`),
+    { ...nothing, scope: "b" },
+  );
+});

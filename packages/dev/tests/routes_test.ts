@@ -7,6 +7,8 @@ import type { Server } from "../../../src/server/server_options.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { BASE_URL, INTRODUCTION } from "../../../tests/kit/server.ts";
 import { SILENT } from "../../../tests/kit/log.ts";
+import { Client } from "../../client/mod.ts";
+import { partText } from "../host_parts.ts";
 
 const chart = tool({
   name: "chart",
@@ -124,4 +126,19 @@ Deno.test("/views/boot names the process, and ends with it", async () => {
     while (!(await reader.read()).done);
   }
   assert.notEqual(names[0], names[1]);
+});
+
+Deno.test("partText() prints a class that works alone, with those that it extends", async () => {
+  const OtherClient: typeof Client = new Function(
+    `return ${partText(Client)}`,
+  )();
+  assert.notEqual(OtherClient, Client);
+  const client = new OtherClient({
+    url: "http://localhost/mcp",
+    fetch: async (request) => {
+      const { id, method } = await request.json();
+      return Response.json({ jsonrpc: "2.0", id, result: { method } });
+    },
+  });
+  assert.deepEqual(await client.request("ping"), { method: "ping" });
 });
