@@ -58,6 +58,7 @@ export class Command {
       onQuestion: (question) => answer(question, terminal, signal),
       onNotification: (method, params) => notices.show(method, params),
       onTask: (task) => notices.showTask(task),
+      onAnswering: (isAnswering) => notices.showAnswering(isAnswering),
     };
   }
 

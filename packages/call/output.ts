@@ -129,4 +129,13 @@ export class Notices {
     if (status !== "working") return;
     this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
+
+  /** Tells that no server answers about a task, or that one does again. */
+  showAnswering(isAnswering: boolean): void {
+    this.terminal.tell(
+      isAnswering
+        ? "The server answers again"
+        : "The server does not answer: trying again for a minute",
+    );
+  }
 }

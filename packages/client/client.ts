@@ -192,10 +192,15 @@ export class Client extends Exchange {
     params: Json,
     signal?: AbortSignal,
   ): Promise<Response> {
+    const { onAnswering } = this.options;
+    let isAnswering = true;
     for (let left = 60;; left--) {
       try {
         const response = await this.post(method, params, signal);
-        if (![502, 503, 504].includes(response.status)) return response;
+        if (![502, 503, 504].includes(response.status)) {
+          if (!isAnswering) onAnswering?.(true);
+          return response;
+        }
         if (left === 0) return response;
         await response.body?.cancel();
       } catch (error) {
@@ -203,6 +208,8 @@ export class Client extends Exchange {
         const { cause = error } = error as Error;
         if (left === 0 || !(cause instanceof TypeError)) throw error;
       }
+      if (isAnswering) onAnswering?.(false);
+      isAnswering = false;
       await Client.#pause(1000, signal);
     }
   }

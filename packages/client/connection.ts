@@ -88,6 +88,11 @@ export interface ClientOptions {
   onNotification?: (method: string, params: Json) => void;
   /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
+  /**
+   * Called with false when no server answers about a task, and with true once
+   * one does again.
+   */
+  onAnswering?: (isAnswering: boolean) => void;
   /** Called before a request begins again with the answers of one round. */
   onRound?: () => void;
 }

@@ -241,6 +241,28 @@ Deno.test("Ctrl+C at --task leaves the task alone", async () => {
   await begun.ended;
 });
 
+Deno.test("--task tells once that the server is away, and once that it is back", async () => {
+  const away = [503, 502];
+  await using server = listen(async (request) => {
+    const { id, method } = await request.json();
+    if (method === "subscriptions/listen") {
+      return new Response(null, { status: away.shift() ?? 200 });
+    }
+    const status = away.length > 0 ? "working" : "completed";
+    const result = method === "tasks/get"
+      ? { taskId: "t", status, result: { content: [], isError: false } }
+      : {};
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+  const { code, err } = await call(["--task", "t", "--url", server.url]);
+  assert.equal(code, 0);
+  assert.equal(
+    err,
+    "The server does not answer: trying again for a minute\n" +
+      "The server answers again\n",
+  );
+});
+
 Deno.test("--task refuses an unknown ID, other words, and a server of 2025", async () => {
   const nothing = await at(["--task", "nothing"]);
   assert.equal(nothing.code, 3);

@@ -344,10 +344,12 @@ Deno.test("Client follows a task through a restart of its server", async () => {
       }),
     "tasks/update": (id) => answerTo(id, {}),
   };
+  const told: boolean[] = [];
   let asked = 0;
   try {
     const client = new Client({
       url: "http://127.0.0.1/mcp",
+      onAnswering: (isAnswering) => told.push(isAnswering),
       async fetch(request) {
         const { id, method } = await request.json();
         posted.push(method);
@@ -363,6 +365,8 @@ Deno.test("Client follows a task through a restart of its server", async () => {
     globalThis.setTimeout = setTimeout;
   }
   assert.deepEqual([away.length, asked], [0, 1]);
+  // Once each time: that it is away, and that it is back.
+  assert.deepEqual(told, [false, true, false, true, false, true]);
 });
 
 Deno.test("Client gives up a task whose server does not come back", async () => {
