@@ -64,7 +64,8 @@ export class Client extends Exchange {
       return await this.follow({ taskId }, options);
     } catch (error) {
       if (!options.signal?.aborted) throw error;
-      await this.read(await this.post("tasks/cancel", { taskId }));
+      // A refusal would hide the reason.
+      await this.begin("tasks/cancel", { taskId }).catch(() => {});
       throw options.signal.reason;
     }
   }

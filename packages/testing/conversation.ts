@@ -130,7 +130,7 @@ export class Conversation {
       return told;
     } catch (error) {
       // No one will answer a question that the task may still wait for.
-      await call(TASK_CANCEL, {});
+      await call(TASK_CANCEL, {}).catch(() => {});
       throw error;
     }
   }

@@ -111,7 +111,7 @@ export class TestTask<O = unknown> {
       return new TestResult(result, request);
     } catch (error) {
       // No one will answer a question that the task may still wait for.
-      await this.cancel();
+      await this.cancel().catch(() => {});
       if (signal?.aborted) throw signal.reason;
       const isCancelled = error instanceof DOMException;
       throw isCancelled

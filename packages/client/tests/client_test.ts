@@ -320,6 +320,23 @@ Deno.test("Client waits a minute at most between two looks at a task", async () 
   assert.deepEqual(waits, [60_000]);
 });
 
+Deno.test("request() rejects with the signal's reason, though its task cannot be cancelled", async () => {
+  const abort = new AbortController();
+  const client = clientOf({
+    "tools/call": (id) =>
+      answerTo(id, { resultType: "task", taskId: "t", status: "working" }),
+    "subscriptions/listen": () => {
+      abort.abort(new Error("enough"));
+      return streamOf("");
+    },
+    "tasks/cancel": () => new Response("", { status: 503 }),
+  });
+  await assert.rejects(
+    client.request("tools/call", { name: "brew" }, { signal: abort.signal }),
+    /enough/,
+  );
+});
+
 Deno.test("Client follows a task through a restart of its server", async () => {
   const { setTimeout } = globalThis;
   globalThis.setTimeout =

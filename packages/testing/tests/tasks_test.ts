@@ -84,6 +84,26 @@ Deno.test("startTask() gives a task to look at, wait for and cancel", async () =
   assert.deepEqual(await endless.status(), { status: "cancelled" });
 });
 
+for (
+  const [told, capabilities] of [
+    ["as a task", undefined],
+    ["in words", { elicitation: { form: {} } }],
+  ] as const
+) {
+  Deno.test(`call() rejects with the first error of a call handed over ${told}, which cannot be cancelled`, async () => {
+    const kv = memoryKv();
+    await using server = await testServer({ ...everything, kv });
+    const answers = () => {
+      kv[Symbol.dispose]();
+      throw new Error("the first");
+    };
+    await assert.rejects(
+      server.call(build, { n: 1 }, { answers, capabilities }),
+      /^Error: the first$/,
+    );
+  });
+}
+
 Deno.test("signal cancels the task that a call waits for", async () => {
   await using server = await testServer({ tools: [forever] });
   const abort = new AbortController();
