@@ -6,7 +6,10 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
-import { parseNotYet, unknownTask } from "../../src/mcp/exchange/task_words.ts";
+import {
+  parseNotYet,
+  unknownTask,
+} from "../../src/mcp/exchange/task_answer.ts";
 import {
   TASK_CANCEL,
   TASK_STATUS,

@@ -8,7 +8,7 @@
 import type { Around } from "../../src/authoring/around.ts";
 import type { Context, Question } from "../../src/authoring/context.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
-import { knowsTasks } from "../../src/mcp/exchange/tasks_extension.ts";
+import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
 import type { TestGate } from "./test_gate.ts";
 
 /** Makes the kit's hook around tools, within which is the author's. */

@@ -1,7 +1,8 @@
 /**
  * `/mcp`: one endpoint for both generations. The body of a POST decides which
  * one is spoken; the headers must agree. A call is admitted, parsed, found,
- * checked, run, settled and encoded, in modules of these names.
+ * checked, run, settled and encoded, by functions of these names.
+
  *
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
@@ -9,7 +10,7 @@
 import type { ConnectionInfo } from "../http/client_address.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
-import { emptyResponse, encode } from "./exchange/encode.ts";
+import { emptyResponse, encode } from "./exchange/answer.ts";
 import type { Admitted } from "./exchange/engine.ts";
 import { respond } from "./exchange/run.ts";
 import { refuse, type Uncalled } from "./exchange/settle.ts";

@@ -6,8 +6,10 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
-import { CALLS_PER_CALLER } from "../../src/mcp/exchange/running.ts";
-import { SUBSCRIPTIONS_PER_CALLER } from "../../src/mcp/exchange/subscriptions.ts";
+import {
+  CALLS_PER_CALLER,
+  SUBSCRIPTIONS_PER_CALLER,
+} from "../../src/mcp/exchange/running.ts";
 import { TASKS_KEPT, TASKS_PER_CALLER } from "../../src/mcp/work/task_room.ts";
 import { MANY } from "../../src/mcp/exchange/counted_as.ts";
 import { Database } from "../../src/store/database.ts";

@@ -23,8 +23,14 @@ import {
   QuestionError,
 } from "../wire/elicitation.ts";
 import { invalidParams } from "../wire/messages.ts";
-import { askOnPage } from "./page_question.ts";
 import type { Work } from "./work.ts";
+import type { PageQuestion, Visits } from "./visits.ts";
+
+/**
+ * The time for which a round of a 2026 client is held while its person is on
+ * the page, in milliseconds: proxies and clients give up after 30 seconds.
+ */
+const HOLD_MILLISECONDS = 25_000;
 
 const NO_PAGE =
   "This caller cannot sign in to a page of this server, on which a person says that it is done.";
@@ -109,28 +115,57 @@ export class Asking {
   async #askOnPage(
     question: Extract<Question, { url: string }>,
   ): Promise<Elicited<undefined> | undefined> {
-    const work = this.work;
+    const { work } = this;
     const { visits, client: { capabilities: { elicitation } } } = work;
     const isOpener = isObject(elicitation) && "url" in elicitation;
-    const mustBeDone = question.until === "done";
-    if (isOpener && !mustBeDone) return undefined;
+    if (isOpener && question.until !== "done") return undefined;
     if (!visits) {
-      if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
+      if (isOpener) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    const asks = isOpener && !work.keepAnswer;
-    const ask = () =>
-      askOnPage(
-        work,
-        visits,
-        question,
-        asks
-          ? (params, key) => this.#request("elicitation/create", params, key)
-          : undefined,
-      );
+    const isTold = isOpener && !work.keepAnswer;
+    const ask = () => this.#visit(visits, question, isTold);
     return await this.#orCut(() =>
       work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
     );
+  }
+
+  /**
+   * Gives the answer that was given on a page. The person is told of it by their
+   * client if that opens pages, else by the model.
+   */
+  async #visit(
+    visits: Visits,
+    question: PageQuestion,
+    isOpener: boolean,
+  ): Promise<Elicited<undefined>> {
+    const { work, work: { signal, stateless } } = this;
+    const { message } = question;
+    const visit = await visits.open(question);
+    if ("answer" in visit) return visit.answer;
+    const { key, address: url, wait } = visit;
+    const elicitationId = stateless ? {} : { elicitationId: wait.id };
+    while (isOpener) {
+      // A client only accepts that the page is opened.
+      const { action } = await this.#request(
+        "elicitation/create",
+        { mode: "url", message, url, ...elicitationId },
+        key,
+      );
+      if (action !== "accept") {
+        await visits.withdraw(visit);
+        return { action: action === "decline" ? action : "cancel" };
+      }
+      const most = work.mayAskAgain && HOLD_MILLISECONDS;
+      const answer = await visits.hold(visit, signal, most);
+      if (answer && !stateless) {
+        await work.notify("notifications/elicitation/complete", elicitationId);
+      }
+      if (answer) return answer;
+      if (!work.mayAskAgain?.(key)) break;
+    }
+    await work.showLink!({ address: url, message });
+    return (await visits.hold(visit, signal))!;
   }
 
   /** Checks that the client asks in the form that is needed. */

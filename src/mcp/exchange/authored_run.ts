@@ -10,6 +10,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { Suspended } from "../wire/inquiry.ts";
+import type { Logger } from "../../log/log.ts";
 
 /**
  * Tells an author whose code goes on what it should have waited for; undefined
@@ -141,4 +142,33 @@ export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
     token: () => orCut(() => upstream.token()),
     fetch: (input, init) => orCut(() => upstream.fetch(input, init)),
   };
+}
+
+/**
+ * Fires a signal of authors' code with an `AbortError`. A listener that throws
+ * is an uncaught exception of the process, which would end it: it is logged
+ * instead, as are those of signals that depend on this one.
+ */
+
+export function fire(
+  abort: AbortController,
+  reason: string,
+  { log, reference }: { log: Logger; reference: () => string },
+): void {
+  if (abort.signal.aborted) return;
+  const survive = (event: ErrorEvent) => {
+    // The process may have a listener of its own.
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    log.error("A listener of `signal` threw", {
+      reference: reference(),
+      error: event.error,
+    });
+  };
+  globalThis.addEventListener?.("error", survive);
+  try {
+    abort.abort(new DOMException(reason, "AbortError"));
+  } finally {
+    globalThis.removeEventListener?.("error", survive);
+  }
 }

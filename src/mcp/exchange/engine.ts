@@ -22,8 +22,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
-import type { RunningCalls } from "./running.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { WaitPages } from "./visits.ts";
 
 /** The parts of one server, made once in `server_parts.ts`. */

@@ -7,7 +7,7 @@
  */
 import { type Clock, systemClock } from "../../clock.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
-import { encode, type JsonAnswer } from "./encode.ts";
+import { encode, type JsonAnswer } from "./answer.ts";
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],

@@ -5,10 +5,9 @@
  *
  * @module
  */
-import type { Answer, Ending } from "./answer.ts";
+import { type Answer, encode, type Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
-import { encode } from "./encode.ts";
 import { settle } from "./settle.ts";
 
 /** Answers a request. Whatever it throws or rejects with is its `error`. */

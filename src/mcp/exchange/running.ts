@@ -1,6 +1,7 @@
 /**
  * The requests this process is working on, and one timer for all of them, which
- * also finds cancellations from other processes.
+ * also finds cancellations from other processes; and the subscriptions among
+ * them.
  *
  * @module
  */
@@ -14,6 +15,7 @@ import type { RequestId } from "../wire/messages.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "./caller_bound.ts";
 import type { CountedAs } from "./counted_as.ts";
+import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;
 
@@ -158,3 +160,44 @@ export class RunningCalls {
 }
 
 const STOPPING = "The server stops";
+
+/** The most streams that one process keeps open; a stream costs a few KiB. */
+const SUBSCRIPTIONS = 10_000;
+
+/** The most streams of one caller in one process. */
+export const SUBSCRIPTIONS_PER_CALLER = 100;
+
+/** The open subscriptions, bounded, until the server stops. */
+export class Subscriptions {
+  #open = new Set<Running>();
+  #hasEnded = false;
+  #bound = new CallerBound(
+    SUBSCRIPTIONS_PER_CALLER,
+    "subscriptions at a time",
+  );
+
+  /**
+   * @throws {HttpError} 503 when there are too many, or the server stops; 429
+   * when the caller has too many
+   */
+  add(call: Running): void {
+    if (this.#hasEnded || this.#open.size >= SUBSCRIPTIONS) {
+      const message = this.#hasEnded
+        ? "The server is stopping"
+        : "Too many subscriptions";
+      throw new HttpError(503, message, { "retry-after": "30" });
+    }
+    this.#bound.take(call.countedAs);
+    this.#open.add(call);
+  }
+
+  delete(call: Running): void {
+    if (this.#open.delete(call)) this.#bound.release(call.countedAs);
+  }
+
+  /** Ends all subscriptions, each with its result; new ones are refused. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const call of this.#open) call.stop(STOPPING);
+  }
+}

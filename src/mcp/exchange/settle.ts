@@ -15,8 +15,7 @@ import type { Call } from "./call.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
-import { handedOver } from "./task_words.ts";
-import { hasTasks, printTask } from "./tasks_extension.ts";
+import { handedOver, hasTasks, printTask } from "./task_answer.ts";
 
 /** Ends a call with its first answer; a later one is dropped. Never throws. */
 export function settle(call: Call, answer: Answer): void {

@@ -7,8 +7,7 @@
  */
 import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
-import type { Ending } from "../exchange/answer.ts";
-import { emptyResponse, encode } from "../exchange/encode.ts";
+import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { run } from "../exchange/run.ts";

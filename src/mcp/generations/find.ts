@@ -33,7 +33,7 @@ import {
   metaOf,
   parseStatelessMeta,
 } from "../wire/request_meta.ts";
-import { hasTasks } from "../exchange/tasks_extension.ts";
+import { hasTasks } from "../exchange/task_answer.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
 import type { InSession } from "./session.ts";

@@ -8,7 +8,7 @@
 import { RpcCode, RpcError } from "../../errors.ts";
 import { mayAdopt, type Session } from "../../store/sessions.ts";
 import { countedAs } from "../exchange/counted_as.ts";
-import { emptyResponse } from "../exchange/encode.ts";
+import { emptyResponse } from "../exchange/answer.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import {
   invalidRequest,

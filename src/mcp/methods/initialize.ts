@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, Lifecycle
  */
 import type { Implementation } from "@modelcontextprotocol/server";
-import { encode } from "../exchange/encode.ts";
+import { encode } from "../exchange/answer.ts";
 import {
   invalidParams,
   printResult,

@@ -18,7 +18,7 @@ import {
 import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../wire/request_meta.ts";
 import { parseTaskIds, TaskFeed, taskNotification } from "../work/task_feed.ts";
-import { checkKnowsTasks } from "../exchange/tasks_extension.ts";
+import { checkKnowsTasks } from "../exchange/task_answer.ts";
 
 /** The changes that a slow client may be behind before its stream is closed. */
 const BEHIND = 1000;

@@ -24,10 +24,14 @@ import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import { type LastingCall, LastingTool } from "../work/hand_over.ts";
-import { checkKnowsTasks, hasTasks } from "../exchange/tasks_extension.ts";
+import {
+  checkKnowsTasks,
+  hasTasks,
+  resultOfTask,
+  unknownTask,
+} from "../exchange/task_answer.ts";
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";
 import { callTaskTool } from "../work/task_tools.ts";
-import { resultOfTask, unknownTask } from "../exchange/task_words.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";

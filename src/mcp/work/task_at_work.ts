@@ -12,7 +12,7 @@ import { HEARTBEAT_SECONDS } from "../../store/leases.ts";
 import { persist } from "../../store/persist.ts";
 import type { TaskEnd } from "../../store/task_end.ts";
 import type { TaskStore } from "../../store/tasks.ts";
-import { fire } from "../exchange/abort.ts";
+import { fire } from "../exchange/authored_run.ts";
 import {
   CANCELLED,
   endingOf,

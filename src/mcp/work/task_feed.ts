@@ -15,7 +15,7 @@ import {
 } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { Meta } from "../wire/request_meta.ts";
-import { printTask } from "../exchange/tasks_extension.ts";
+import { printTask } from "../exchange/task_answer.ts";
 import { findTask } from "./task_methods.ts";
 
 /** The most tasks that one subscription may name: each is polled. */

@@ -9,7 +9,7 @@ import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { checkGranted, isWithinReach } from "../exchange/check.ts";
-import { checkKnowsTasks, printTask } from "../exchange/tasks_extension.ts";
+import { checkKnowsTasks, printTask } from "../exchange/task_answer.ts";
 import { invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 

@@ -17,7 +17,7 @@ import {
   resultOfTask,
   stillWorking,
   unknownTask,
-} from "../exchange/task_words.ts";
+} from "../exchange/task_answer.ts";
 
 /** The time that `task_status` waits, so that a model asks rarely. */
 const PATIENCE_MILLISECONDS = 25_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Caller } from "../../../src/caller.ts";
+import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
@@ -8,7 +8,11 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import { check as checkCall } from "../../../src/mcp/exchange/check.ts";
+import {
+  check as checkCall,
+  checkGranted,
+  isWithinReach,
+} from "../../../src/mcp/exchange/check.ts";
 
 const scopes = ["mail:read", "mail:send"];
 const catalogue = compileCatalogue({
@@ -110,4 +114,34 @@ Deno.test("check() looks at as many resources as a subscription may name", () =>
     const notifications = { resourceSubscriptions };
     check("subscriptions/listen", { notifications }, []);
   }
+});
+
+const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["read"] };
+const NEEDED = ["read", "write"];
+
+Deno.test("checkGranted() asks for every scope: of a person with 403, of a stranger with 401", () => {
+  for (
+    const [caller, status, error] of [
+      [ADA, 403, "insufficient_scope"],
+      [STRANGER, 401, undefined],
+    ] as const
+  ) {
+    assert.throws(() => checkGranted(caller, NEEDED), (thrown) => {
+      assert(thrown instanceof ChallengeError);
+      assert.deepEqual(
+        [thrown.status, thrown.error, thrown.scopes],
+        [status, error, NEEDED],
+      );
+      return true;
+    });
+  }
+  checkGranted(ADA, ["read"]);
+  checkGranted(ANONYMOUS, NEEDED);
+});
+
+Deno.test("isWithinReach() is whether a caller could be granted all of it", () => {
+  assert(isWithinReach(ADA, NEEDED));
+  assert(isWithinReach({ ...ADA, ceiling: ["write", "read"] }, NEEDED));
+  assert(!isWithinReach({ ...ADA, ceiling: ["read"] }, NEEDED));
+  assert(isWithinReach({ ...ADA, ceiling: [] }, []));
 });

@@ -3,12 +3,14 @@ import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { canAsk } from "../../../src/mcp/work/task_wait.ts";
 import {
   handedOver,
+  knowsTasks,
   parseNotYet,
+  printTask,
   resultOfTask,
   stateOf,
   stillWorking,
   unknownTask,
-} from "../../../src/mcp/exchange/task_words.ts";
+} from "../../../src/mcp/exchange/task_answer.ts";
 import { resultOf } from "../../../src/mcp/wire/tool_result.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
@@ -99,4 +101,29 @@ Deno.test("canAsk() goes by what a client declared", () => {
   assert.equal(can({ sampling: {} }, sample, { tools: [] }), false);
   assert.equal(can({ sampling: { tools: {} } }, sample, { tools: [] }), true);
   assert.equal(can({ roots: {} }, "roots/list"), true);
+});
+
+Deno.test("printTask() lets clients poll less and less often while nothing changes", () => {
+  const task = {
+    taskId: "t",
+    scopes: [],
+    status: "working",
+    createdMilliseconds: 500,
+    updatedMilliseconds: 10_000,
+    expiresAt: 60,
+  } as const;
+  const polls = [0, 9, 10, 30, 120, 600, 86400].map((seconds) =>
+    printTask(task, 10_000 + seconds * 1000).pollIntervalMs
+  );
+  assert.deepEqual(polls, [1000, 1000, 2000, 5000, 15_000, 30_000, 30_000]);
+  assert.equal(printTask(task, 0).ttlMs, 60_000);
+});
+
+Deno.test("knowsTasks() takes a client's word, and no other extension for it", () => {
+  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+  const revision = "2026-07-28";
+  assert.equal(knowsTasks({ capabilities, revision }), true);
+  for (const extensions of [undefined, {}, { other: {} }]) {
+    assert.equal(knowsTasks({ capabilities: { extensions }, revision }), false);
+  }
 });
