@@ -21,10 +21,10 @@ import {
   endSession,
   findSession,
   findSessionOnce,
+  initialize,
   takeNotification,
   takeResponse,
 } from "./generations/session.ts";
-import { initialize } from "./methods/initialize.ts";
 import {
   parseMessage,
   type RpcNotification,

@@ -11,30 +11,20 @@ import {
 } from "../../caller.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { JsonObject } from "../../json.ts";
-import type { TaskStore } from "../../store/tasks.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Engine } from "../exchange/engine.ts";
 import type { DurableRunner } from "../work/durable_runner.ts";
 import type { DurableWork } from "../work/run_at_work.ts";
-import { ResumedCall } from "../work/resumed_call.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
-
-/** The parts of a server by which work is taken over. */
-type Resuming =
-  & Pick<
-    Engine,
-    | "catalogue"
-    | "log"
-    | "clock"
-    | "ledger"
-    | "changes"
-    | "around"
-  >
-  & { tasks: Pick<TaskStore, "userOf"> };
+import type { Hold, RunBeginning } from "../../store/run_record.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { type Reported, reportTask } from "../exchange/report.ts";
+import { hasPage, Visits } from "../exchange/visits.ts";
+import type { Beginning } from "../work/work_of_task.ts";
 
 /** The address at which work is taken over, as far as it is needed. */
 export interface Home extends Pick<Engine, "waitPages"> {
@@ -76,7 +66,7 @@ export function durableWorkOf(
  * they are known today.
  */
 export function resumeBy(
-  engine: Resuming,
+  engine: Omit<Engine, "gate">,
   home: () => Home,
 ): ConstructorParameters<typeof DurableRunner>[3] {
   /** Finds the caller by the grant of the call, or the one that uses it now. */
@@ -108,7 +98,7 @@ export function resumeBy(
     return {
       work,
       request: isAllowed
-        ? new ResumedCall(
+        ? resumedRequest(
           { ...engine, waitPages: home().waitPages },
           hold,
           beginning,
@@ -117,5 +107,50 @@ export function resumeBy(
         )
         : undefined,
     };
+  };
+}
+
+/** The words for work without the sign-in of a request. */
+export const LACKS_UPSTREAM =
+  "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
+
+/** Makes the request that stands for a call whose process has gone. */
+function resumedRequest(
+  engine: Omit<Engine, "gate">,
+  { taskId, run }: Hold,
+  { client, meta }: RunBeginning,
+  authenticated: Authenticated,
+  catalogue: Catalogue,
+): Beginning {
+  const { changes, waitPages } = engine;
+  const { caller } = authenticated;
+  const { tool, countedAs, createdMilliseconds } = run;
+  const reported: Reported = {
+    engine,
+    message: {
+      kind: "request",
+      id: taskId,
+      method: "tools/call",
+      params: { name: tool, _meta: meta },
+    },
+    admitted: { authenticated, catalogue },
+    client,
+    requestId: taskId,
+    startedMilliseconds: createdMilliseconds,
+  };
+  return {
+    ...{ client, meta, changes, countedAs, authenticated, caller },
+    stateless: true,
+    requestId: taskId,
+    lacksUpstream: LACKS_UPSTREAM,
+    visits: waitPages && hasPage(caller, waitPages)
+      ? new Visits(waitPages, caller, tool, { taskId }, taskId)
+      : undefined,
+    // Its work has a signal of its own.
+    signal: new AbortController().signal,
+    // Nothing is sent beside the task, which asks by itself.
+    notify: () => Promise.resolve(),
+    request: () => Promise.reject(new Error("There is no request to ask on")),
+    endTask: (taskId, outcome) => reportTask(reported, taskId, outcome),
   };
 }

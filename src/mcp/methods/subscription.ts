@@ -1,9 +1,9 @@
 /**
  * `subscriptions/listen`: a stream of the changes that a 2026 client asked for,
- * made in any process.
+ * of lists, resources and its caller's tasks, made in any process.
  *
  * @module
- * @see MCP 2026-07-28, Subscriptions
+ * @see MCP 2026-07-28, Subscriptions; MCP extension io.modelcontextprotocol/tasks
  */
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
@@ -17,11 +17,16 @@ import {
 } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../wire/request_meta.ts";
-import { parseTaskIds, TaskFeed, taskNotification } from "../work/task_feed.ts";
-import { checkKnowsTasks } from "../exchange/task_answer.ts";
+import { checkKnowsTasks, printTask } from "../exchange/task_answer.ts";
+import { isTerminal } from "../../store/task_record.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
+import { findTask } from "../work/task_methods.ts";
 
 /** The changes that a slow client may be behind before its stream is closed. */
 const BEHIND = 1000;
+
+/** The most tasks that one subscription may name: each is polled. */
+const TASKS = 100;
 
 /** The changes that a client wants to hear of, as far as they are supported. */
 export interface SubscriptionFilter {
@@ -55,20 +60,33 @@ export function parseFilter(
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
-  const taskIds = parseTaskIds(notifications);
-  if (taskIds) filter.taskIds = taskIds;
-  const { resourceSubscriptions: uris } = notifications;
-  if (uris === undefined) return filter;
-  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
-    throw invalidParams("resourceSubscriptions must be an array of URIs");
+  const taskIds = textsOf(notifications, "taskIds", "strings", TASKS);
+  if (taskIds) filter.taskIds = [...new Set(taskIds)];
+  const uris = textsOf(notifications, "resourceSubscriptions", "URIs", URIS);
+  if (uris && capabilities.resources) {
+    filter.resourceSubscriptions = new Set(uris);
   }
-  if (uris.length > URIS) {
-    throw invalidParams(
-      `resourceSubscriptions must have at most ${URIS} items`,
-    );
-  }
-  if (capabilities.resources) filter.resourceSubscriptions = new Set(uris);
   return filter;
+}
+
+/** Reads a list of texts, of which there may be only so many. */
+function textsOf(
+  notifications: JsonObject,
+  member: string,
+  what: string,
+  most: number,
+): string[] | undefined {
+  const texts = notifications[member];
+  if (texts === undefined) return undefined;
+  if (
+    !Array.isArray(texts) || !texts.every((text) => typeof text === "string")
+  ) {
+    throw invalidParams(`${member} must be an array of ${what}`);
+  }
+  if (texts.length > most) {
+    throw invalidParams(`${member} must have at most ${most} items`);
+  }
+  return texts;
 }
 
 /** Makes the notification of a change; undefined if it is filtered out. */
@@ -121,7 +139,7 @@ async function follow(
   filter: SubscriptionFilter,
 ): Promise<Answer> {
   const { engine, introduction, message: { id }, response, signal } = call;
-  const feed = new TaskFeed(engine.tasks, call.caller);
+  const { caller, engine: { tasks } } = call;
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
@@ -140,24 +158,26 @@ async function follow(
     if (notification !== undefined) notify(notification);
   });
   try {
-    const tasks = await feed.find(filter.taskIds ?? []);
+    const named = await Promise.all(
+      filter.taskIds?.map((taskId) => findTask(tasks, caller, taskId)) ?? [],
+    );
+    const own = named.filter((task) => task !== undefined);
     const honoured = {
       ...filter,
-      ...(filter.taskIds && { taskIds: tasks.map(({ taskId }) => taskId) }),
+      ...(filter.taskIds && { taskIds: own.map(({ taskId }) => taskId) }),
     };
     await response.send(acknowledgement(honoured, id));
     acknowledged.resolve();
-    for (const task of tasks) {
-      feed.follow(
-        task,
-        (task) => notify(taskNotification(task, id, engine.clock())),
-        signal,
-      )
-        .catch((error) => {
+    for (const task of own) {
+      const onState = (task: Task) =>
+        notify(taskNotification(task, id, engine.clock()));
+      followTask(tasks, caller.binding, task, onState, signal).catch(
+        (error) => {
           if (signal.aborted) return;
           engine.log.warning("A task could not be followed", { error });
           call.cancel("a task could not be followed");
-        });
+        },
+      );
     }
     await aborted(signal);
     const _meta = { [Meta.subscriptionId]: id };
@@ -172,4 +192,37 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) =>
     signal.addEventListener("abort", () => resolve(), { once: true })
   );
+}
+
+/**
+ * Calls `onState` with a task now and after every change, until it has ended.
+ *
+ * @param binding that of its caller
+ * @throws the signal's reason when it fires first
+ */
+export async function followTask(
+  tasks: TaskStore,
+  binding: string,
+  task: Task,
+  onState: (task: Task) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let state: Task | undefined = task;
+  while (state) {
+    onState(state);
+    if (isTerminal(state.status)) return;
+    state = await tasks.next(state, binding, signal);
+  }
+}
+
+/** Prints the present answer of `tasks/get` as a notification. */
+function taskNotification(
+  task: Task,
+  subscriptionId: RequestId,
+  now: number,
+): string {
+  return printNotification("notifications/tasks", {
+    _meta: { [Meta.subscriptionId]: subscriptionId },
+    ...printTask(task, now),
+  });
 }

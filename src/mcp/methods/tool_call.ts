@@ -31,7 +31,7 @@ import {
   unknownTask,
 } from "../exchange/task_answer.ts";
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";
-import { callTaskTool } from "../work/task_tools.ts";
+import { callTaskTool } from "../work/task_methods.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";

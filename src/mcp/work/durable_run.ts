@@ -7,8 +7,12 @@
 import type { Durable } from "../../authoring/context.ts";
 import type { StepOptions } from "../../authoring/durable.ts";
 import type { Step } from "../../store/steps.ts";
-import { parseKept, thrownAgain } from "./kept_value.ts";
-import { RunMemory, type RunSurroundings } from "./run_memory.ts";
+import {
+  parseKept,
+  RunMemory,
+  type RunSurroundings,
+  thrownAgain,
+} from "./run_memory.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
 import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
 

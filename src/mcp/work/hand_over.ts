@@ -12,7 +12,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/settle.ts";
 import type { DurableRunner } from "./durable_runner.ts";
-import { messageOf } from "./status_message.ts";
+import { printProgress } from "./task_state.ts";
 import type { TaskRunner } from "./task_runner.ts";
 
 /** The time after which a hand-over that the database kept is tried again. */
@@ -77,7 +77,7 @@ async function handOver(
     result,
     get statusMessage() {
       const latest = CallContext.latestOf(context);
-      return latest && messageOf(latest);
+      return latest && printProgress(latest);
     },
     recall: (...question) => call.recall(...question),
     stop: (reason) => call.stop(reason),

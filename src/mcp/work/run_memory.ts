@@ -1,15 +1,15 @@
 /**
  * The memory of a run of durable work: the steps that earlier runs have kept,
- * and those that it keeps itself.
+ * those that it keeps itself, and their values: JSON, checked where it is made.
  *
  * @module
  */
 import { persist } from "../../store/persist.ts";
 import type { Hold } from "../../store/run_record.ts";
 import type { Step } from "../../store/steps.ts";
-import { MOST_CHARACTERS } from "./kept_value.ts";
 import { Left, type RestSurroundings, RunRest } from "./run_rest.ts";
 import { named, type StepCall } from "./step_order.ts";
+import { ToolError } from "../../authoring/tool.ts";
 
 export interface RunSurroundings extends RestSurroundings {
   hold: Hold;
@@ -77,4 +77,68 @@ export class RunMemory {
         `most ${MOST_CHARACTERS} characters together`,
     );
   }
+}
+
+/** The most characters that the results of one task have together. */
+export const MOST_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Prints what a step gave as JSON; undefined for undefined.
+ *
+ * @throws {TypeError} with the step's name, for what JSON cannot hold
+ */
+export function printKept(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const refuse = (what: string, cause?: unknown) => {
+    throw new TypeError(`The result of ${name} cannot be kept: ${what}`, {
+      cause,
+    });
+  };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, (key, member) => {
+      const where = key === "" ? "it" : `its member ${key}`;
+      if (typeof member === "function") refuse(`${where} is a function`);
+      if (typeof member === "symbol") refuse(`${where} is a symbol`);
+      if (member instanceof Map || member instanceof Set) {
+        refuse(`${where} is a ${member.constructor.name}`);
+      }
+      return member;
+    });
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith("The result")) {
+      throw error;
+    }
+    return refuse("it is no JSON", error);
+  }
+  if (text === undefined) return refuse("it is no JSON");
+  return text;
+}
+
+/** Reads what {@linkcode printKept} has printed. */
+export function parseKept<T>(text: string | undefined): T {
+  return (text === undefined ? undefined : JSON.parse(text)) as T;
+}
+
+/** The most characters of a message that is kept. */
+const MESSAGE_CHARACTERS = 1000;
+
+/** Prints what a step has thrown. */
+export function printThrown(thrown: unknown): Step["error"] {
+  if (!(thrown instanceof Error)) {
+    return { name: "Error", message: "The step threw what is no error" };
+  }
+  const { name, message } = thrown;
+  return {
+    name: `${name}`.slice(0, 100),
+    message: `${message}`.slice(0, MESSAGE_CHARACTERS).toWellFormed(),
+  };
+}
+
+/** Makes the error again that a step has thrown in an earlier run. */
+export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
+  if (name === "ToolError") return new ToolError(message);
+  const error = new Error(message);
+  error.name = name;
+  return error;
 }

@@ -9,8 +9,12 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import type { Step } from "../../store/steps.ts";
-import { parseKept, printKept, printThrown } from "./kept_value.ts";
-import type { RunMemory } from "./run_memory.ts";
+import {
+  parseKept,
+  printKept,
+  printThrown,
+  type RunMemory,
+} from "./run_memory.ts";
 import { named, type StepCall, titled } from "./step_order.ts";
 
 /** The longest pause between two tries. */

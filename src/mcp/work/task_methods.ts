@@ -1,5 +1,6 @@
 /**
- * The methods of the tasks extension, and the task that a request names.
+ * The methods of the tasks extension, and the server's own tools, with which a
+ * client that knows no tasks asks for a call that was handed over.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -9,9 +10,20 @@ import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { checkGranted, isWithinReach } from "../exchange/check.ts";
-import { checkKnowsTasks, printTask } from "../exchange/task_answer.ts";
-import { invalidParams } from "../wire/messages.ts";
+import {
+  checkKnowsTasks,
+  printTask,
+  resultOfTask,
+  stillWorking,
+  unknownTask,
+} from "../exchange/task_answer.ts";
+import { argumentsOf, invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { isTerminal } from "../../store/task_record.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../catalogue/compiled_tool.ts";
+import { errorResult, resultOf } from "../wire/tool_result.ts";
+import { TaskRelay, waitForTask } from "./task_wait.ts";
 
 export async function getTask(call: Call): Promise<Answer> {
   const { introduction: { printer } } = call;
@@ -85,4 +97,46 @@ export async function useTask(
   const task = await findTask(tasks, caller, taskId);
   if (task && reading) await tasks.use(taskId, caller, reading);
   return task;
+}
+
+/** The time that `task_status` waits, so that a model asks rarely. */
+const PATIENCE_MILLISECONDS = 25_000;
+
+/** Answers a call of one of the server's own tools. */
+export async function callTaskTool(call: Call, name: string): Promise<Answer> {
+  const result = await resultOfTaskTool(call, name);
+  return { result: call.introduction.printer.result(result) };
+}
+
+async function resultOfTaskTool(
+  call: Call,
+  name: string,
+): Promise<CallToolResult> {
+  const { taskId } = argumentsOf(call.params);
+  if (typeof taskId !== "string") {
+    return errorResult("taskId must be a string: the ID of a task.");
+  }
+  const task = await useTask(call, taskId);
+  if (!task) return unknownTask();
+  return await (name === TASK_CANCEL ? cancel : tellStatus)(call, task);
+}
+
+async function tellStatus(call: Call, task: Task): Promise<CallToolResult> {
+  const seen = await waitForTask(call, task, {
+    untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
+    relay: new TaskRelay(call, PATIENCE_MILLISECONDS),
+  });
+  if (seen === undefined) return unknownTask();
+  return isTerminal(seen.status)
+    ? resultOfTask(seen, call)
+    : stillWorking(seen);
+}
+
+async function cancel(
+  { engine: { tasks } }: Call,
+  { taskId }: Task,
+): Promise<CallToolResult> {
+  return await tasks.end(taskId, { status: "cancelled" })
+    ? resultOf("The task is cancelled.")
+    : resultOf(`The task had ended before: ${TASK_STATUS} gives its result.`);
 }

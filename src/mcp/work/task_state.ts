@@ -1,5 +1,6 @@
 /**
- * The ends that a task may have, and the state in which its client finds it.
+ * The state in which a client finds a task: the progress of its tool in words,
+ * or in numbers where there are none, and its end.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -10,6 +11,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
+import type { Clock } from "../../clock.ts";
 
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;
@@ -47,4 +49,65 @@ export function stateOf({ result, error }: SettledTask): TaskEnd {
   return result
     ? { status: "completed", outcome: result as JsonObject }
     : { status: "failed", outcome: { ...error } };
+}
+
+/** The least time between two messages that are written. */
+const MESSAGE_MILLISECONDS = 1000;
+
+/** The latest message of one task: the first is written at once, the last never lost. */
+export class StatusMessage {
+  #waiting?: string;
+  #writtenMilliseconds = -Infinity;
+  #timer?: ReturnType<typeof setTimeout>;
+  #writing: Promise<void> = Promise.resolve();
+  #hasEnded = false;
+
+  constructor(
+    private readonly store: (message: string) => Promise<void>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Tells a new message; resolves once it is written, or waits for its turn. */
+  async tell(message: string): Promise<void> {
+    if (this.#hasEnded) return;
+    this.#waiting = message;
+    const passed = this.clock() - this.#writtenMilliseconds;
+    if (passed >= MESSAGE_MILLISECONDS) return await this.#flush();
+    this.#timer ??= setTimeout(
+      () => this.#flush().catch(() => {}),
+      MESSAGE_MILLISECONDS - passed,
+    );
+  }
+
+  /** Writes what waits for its turn. */
+  async write(): Promise<void> {
+    if (this.#waiting !== undefined) await this.#flush();
+  }
+
+  /** Ends it; gives the message that has not been written yet. */
+  async end(): Promise<string | undefined> {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    await this.#writing.catch(() => {});
+    return this.#waiting;
+  }
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const message = this.#waiting!;
+    this.#waiting = undefined;
+    this.#writtenMilliseconds = this.clock();
+    return this.#writing = this.#writing.catch(() => {})
+      .then(() => this.store(message));
+  }
+}
+
+/** Prints progress as `3 of 9: indexing`, or as much of it as there is. */
+export function printProgress(
+  { message, progress, total }: JsonObject,
+): string | undefined {
+  const words = typeof message === "string" ? message : undefined;
+  if (total === undefined) return words;
+  return [`${progress} of ${total}`, words].filter(Boolean).join(": ");
 }

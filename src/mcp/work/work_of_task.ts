@@ -23,7 +23,7 @@ import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../wire/messages.ts";
 import { waitForMoment } from "./moments.ts";
-import { messageOf, StatusMessage } from "./status_message.ts";
+import { printProgress, StatusMessage } from "./task_state.ts";
 
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
@@ -170,7 +170,7 @@ export class WorkOfTask implements Work {
     if (awaitsTask && progressToken !== undefined) {
       await this.#request.notify(method, { ...params, progressToken });
     }
-    const message = messageOf(params);
+    const message = printProgress(params);
     if (message !== undefined) await this.status.tell(message);
   }
 

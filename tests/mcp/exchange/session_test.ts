@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
-import { initialize } from "../../../src/mcp/methods/initialize.ts";
 import {
   findSession,
   findSessionOnce,
+  initialize,
   takeNotification,
 } from "../../../src/mcp/generations/session.ts";
 import { findInSession } from "../../../src/mcp/generations/find.ts";

@@ -3,6 +3,7 @@ import { resource } from "../../../src/authoring/resource.ts";
 import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
+  followTask,
   listen,
   notificationOf,
   parseFilter,
@@ -11,9 +12,19 @@ import {
 import type { JsonObject } from "../../../src/json.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type { Change } from "../../../src/store/changes.ts";
-import type { TaskStore } from "../../../src/store/tasks.ts";
+import {
+  type Task,
+  type TaskStore,
+  taskStore,
+} from "../../../src/store/tasks.ts";
 import { refuses } from "../../kit/refuses.ts";
-import { settled } from "../../kit/wait.ts";
+import { settled, until } from "../../kit/wait.ts";
+import { Database } from "../../../src/store/database.ts";
+import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
+import type { TaskStatus } from "../../../src/store/task_record.ts";
+import { LEASE_SECONDS } from "../../../src/store/leases.ts";
+import { test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const ALL = { tools: {}, prompts: {}, resources: {} };
 const ID = "io.modelcontextprotocol/subscriptionId";
@@ -219,3 +230,118 @@ for (const isOver of [false, true]) {
     );
   });
 }
+
+const never = new AbortController().signal;
+
+Deno.test("parseFilter() takes each task once", () => {
+  const parse = (taskIds: string[]) =>
+    parseFilter({ notifications: { taskIds } }, ALL).taskIds;
+  assert.deepEqual(parse(["a", "b", "a"]), ["a", "b"]);
+  assert.deepEqual(parse(Array(100).fill("a")), ["a"]);
+  assert.deepEqual(parse([]), []);
+});
+
+for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
+  Deno.test(`parseFilter() refuses the tasks ${JSON.stringify(taskIds).slice(0, 9)}`, () => {
+    refuses(() => parseFilter({ notifications: { taskIds } }, ALL), -32602);
+  });
+}
+
+test.onDatabases("listen() follows a caller's own tasks", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("mine", { binding: "ada" });
+  await tasks.create("yours", { binding: "bob" });
+  const listening = new Listening();
+  listening.tasks = tasks;
+  const ended = listening.run({ taskIds: ["yours", "mine", "x"] });
+  await until(() => listening.sent.length > 0);
+  const { notifications } = JSON.parse(listening.sent[0]).params;
+  assert.deepEqual(notifications, { taskIds: ["mine"] });
+  listening.end();
+  await ended;
+});
+
+test.onDatabases("followTask() tells every state that another process makes, to the last", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  const elsewhere = taskStore(new Database(other));
+  const task = await elsewhere.create("t", { binding: "me" });
+  const heard: TaskStatus[] = [];
+  const following = followTask(
+    tasks,
+    "me",
+    task,
+    ({ status }) => heard.push(status),
+    never,
+  );
+  const asked = elsewhere.ask(
+    "t",
+    "key",
+    { method: "elicitation/create", params: {} },
+    { signal: never },
+  );
+  await until(() => heard.includes("input_required"));
+  await elsewhere.answer("t", { key: {} });
+  await asked;
+  await until(() => heard.at(-1) === "working");
+  const outcome = {};
+  await elsewhere.end("t", { status: "completed", outcome });
+  await following;
+  assert.deepEqual(heard, [
+    "working",
+    "input_required",
+    "working",
+    "completed",
+  ]);
+});
+
+test.onDatabases("followTask() tells the state of a task that has ended", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "me" });
+  await tasks.end("t", { status: "cancelled" });
+  const heard: TaskStatus[] = [];
+  const task = (await tasks.find("t", "me"))!;
+  const hear = ({ status }: Task) => heard.push(status);
+  await followTask(tasks, "me", task, hear, never);
+  assert.deepEqual(heard, ["cancelled"]);
+});
+
+test.onDatabases("followTask() notices that the process of a task has died", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
+  const task = await tasks.create("t", { binding: "me" });
+  const heard: TaskStatus[] = [];
+  const following = followTask(
+    tasks,
+    "me",
+    task,
+    ({ status }) => heard.push(status),
+    never,
+  );
+  await kv.delete(taskLeaseKey("t"));
+  time.tick(LEASE_SECONDS);
+  await following;
+  assert.deepEqual(heard, ["working", "failed"]);
+});
+
+test.onDatabases("followTask() ends when a task is gone", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  const task = await tasks.create("t", { binding: "me" });
+  const following = followTask(tasks, "me", task, () => {}, never);
+  await other.delete(taskKey("t"));
+  await following;
+});
+
+test.onDatabases("followTask() ends with the signal's reason", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  const task = await tasks.create("t", { binding: "me" });
+  const abort = new AbortController();
+  const following = followTask(
+    tasks,
+    "me",
+    task,
+    () => {},
+    abort.signal,
+  );
+  abort.abort(new Error("enough"));
+  await assert.rejects(following, /enough/);
+});

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  messageOf,
+  printProgress,
   StatusMessage,
-} from "../../../src/mcp/work/status_message.ts";
+} from "../../../src/mcp/work/task_state.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled } from "../../kit/wait.ts";
 
@@ -51,11 +51,11 @@ Deno.test("write() writes at once what waits, and nothing twice", async () => {
   assert.equal(await status.end(), undefined);
 });
 
-Deno.test("messageOf() gives the numbers and the words, as far as there are any", () => {
+Deno.test("printProgress() gives the numbers and the words, as far as there are any", () => {
   const numbers = { progress: 3, total: 9 };
   const message = "Brewing";
-  assert.equal(messageOf({ ...numbers, message }), "3 of 9: Brewing");
-  assert.equal(messageOf({ progress: 3, message }), "Brewing");
-  assert.equal(messageOf(numbers), "3 of 9");
-  assert.equal(messageOf({ progress: 3 }), undefined);
+  assert.equal(printProgress({ ...numbers, message }), "3 of 9: Brewing");
+  assert.equal(printProgress({ progress: 3, message }), "Brewing");
+  assert.equal(printProgress(numbers), "3 of 9");
+  assert.equal(printProgress({ progress: 3 }), undefined);
 });
