@@ -18,11 +18,10 @@ import {
   initializeGit,
   writeFiles,
 } from "./files.ts";
-import { parseProjectName, parseToolName } from "./names.ts";
-import { projectFiles } from "./project.ts";
-import { updateSettings } from "./project_settings.ts";
-import { updateSkills } from "./project_skills.ts";
-import { listTool, toolFiles } from "./tool_files.ts";
+import { parseProjectName, projectFiles } from "./project.ts";
+import { updateSettings } from "./settings.ts";
+import { updateSkills } from "./skills.ts";
+import { listTool, parseToolName, toolFiles } from "./tool_files.ts";
 
 const USAGE = `Usage:
   create NAME                a new project in a directory of that name

@@ -6,10 +6,11 @@
 import * as z from "zod";
 import { VERSION } from "../../src/version.ts";
 import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
-import { titleOf } from "./names.ts";
 import { agentsFile } from "./agents_words.ts";
+import { CreateError } from "./files.ts";
 import { readmeFile } from "./project_words.ts";
 import { envExample, grantedVariables } from "./settings.ts";
+import { titleOf } from "./tool_files.ts";
 
 /** The name under which projects import this package. */
 export const PACKAGE = "@tool-server/tool-server";
@@ -20,6 +21,22 @@ interface ProjectOptions {
   name: string;
   /** A copy of the package to use in place of the published one. */
   link?: string;
+}
+
+/**
+ * Parses the name of a project, which is that of its directory.
+ *
+ * @throws {CreateError}
+ */
+export function parseProjectName(directory: string): string {
+  const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
+  if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
+  throw new CreateError(
+    `A project's name must begin and end with a letter or a digit, with "-", ` +
+      `"_" and "." between them, such as my-tools: got ${
+        JSON.stringify(name)
+      }.`,
+  );
 }
 
 /** Makes the files of a new project, by their path in it. */

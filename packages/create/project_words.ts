@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { titleOf } from "./names.ts";
+import { titleOf } from "./tool_files.ts";
 
 export function readmeFile(name: string): string {
   return `# ${titleOf(name)}

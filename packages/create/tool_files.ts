@@ -1,9 +1,36 @@
 /**
- * A new tool: its file, its test, and its place in the list.
+ * A new tool: its name, its file, its test, and its place in the list.
  *
  * @module
  */
-import { titleOf, variableOf } from "./names.ts";
+import { CreateError } from "./files.ts";
+
+/**
+ * Parses the name of a tool and turns it to snake case: `searchMail` and
+ * `search-mail` become `search_mail`.
+ *
+ * @throws {CreateError}
+ */
+export function parseToolName(given: string): string {
+  const name = given.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_").toLowerCase();
+  if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
+  throw new CreateError(
+    `A tool's name must be a word or several, such as search_mail: got ` +
+      `${JSON.stringify(given)}.`,
+  );
+}
+
+/** Prints `search_mail` as `Search mail`. */
+export function titleOf(name: string): string {
+  const words = name.replaceAll(/[-_.]+/g, " ");
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** Prints `search_mail` as `searchMail`. */
+function variableOf(name: string): string {
+  return name.replaceAll(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+}
 
 /** Makes the files of a tool, by their path in the project. */
 export function toolFiles(name: string): Record<string, string> {

@@ -7,7 +7,7 @@ import type { Loose } from "./host_view.ts";
 import type { DevClient } from "./dev_client.ts";
 import type { MessageLog } from "./message_log.ts";
 import type { Remembered } from "./page_memory.ts";
-import type { Palette } from "./palette.ts";
+import type { Palette } from "./host_style.ts";
 
 /** Makes the answers. The source text of this function runs in the page. */
 export function hostAnswers(

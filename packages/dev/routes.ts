@@ -17,9 +17,7 @@ import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { PARTS, partText } from "./host_parts.ts";
 import { HOST_OPTIONS } from "./host_view.ts";
-import { HOST_STYLE } from "./host_style.ts";
-import { PALETTE } from "./palette.ts";
-import { PROBLEM_SCRIPT } from "./problem_script.ts";
+import { HOST_STYLE, PALETTE } from "./host_style.ts";
 import { runHostPage } from "./run_host_page.ts";
 
 /** Some bundlers wrap functions in a call of __name to keep their names. */
@@ -31,6 +29,34 @@ const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;
+
+/**
+ * The script that a view gets only in development, at the very beginning: it
+ * reports errors in the view to the page around it. It is one line, so that
+ * line numbers stay right. It does not report a blocked `eval`: libraries try
+ * whether they may, and if it matters, an error follows.
+ */
+const PROBLEM_SCRIPT = `<script>${
+  `
+(() => {
+  const tell = (words) => parent.postMessage({ viewProblem: String(words) }, "*");
+  const tellWhere = (message, line) =>
+    tell(line ? message + " (line " + line + ")" : message);
+  addEventListener("error", ({ message, lineno }) => {
+    if (message) tellWhere(message, lineno);
+  });
+  addEventListener("unhandledrejection", ({ reason }) => {
+    tellWhere(reason?.message ?? reason, /:(\\d+):\\d+/.exec(reason?.stack)?.[1]);
+  });
+  addEventListener("securitypolicyviolation", (event) => {
+    if (event.blockedURI === "eval") return;
+    tell(event.effectiveDirective + " does not allow " + event.blockedURI +
+      ": see connect, load and frames of the view");
+  });
+  const { error } = console;
+  console.error = (...words) => { tell(words.join(" ")); error.apply(console, words); };
+})();`.replaceAll(/\s*\n\s*/g, " ")
+}</script>`;
 
 const POLICY = [
   "default-src 'none'",

@@ -5,7 +5,7 @@
  */
 import type { PARTS } from "./host_parts.ts";
 import type { HOST_OPTIONS, HostedView, Loose } from "./host_view.ts";
-import type { Palette } from "./palette.ts";
+import type { Palette } from "./host_style.ts";
 
 /**
  * Runs the page. The source text of this function is put into it, so everything

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Introduction } from "./conversation.ts";
 import type { Site } from "./site.ts";
 
 /** A check. */
@@ -24,10 +23,7 @@ export type Store = "claude" | "chatgpt";
 /** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
-export interface StoreCheck {
-  name: string;
+export interface StoreCheck extends Check {
   /** The directories whose reviewers make it. */
   stores: readonly Store[];
-  /** @throws {Fault} @throws {Skipped} */
-  run(site: Site, meet: () => Promise<Introduction>): Promise<string>;
 }

@@ -7,7 +7,6 @@
 import type { Json } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
 import { type Store, type StoreCheck, STORES } from "./check.ts";
-import type { Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
@@ -55,10 +54,7 @@ export const PAGE_CHECKS: readonly StoreCheck[] = [
   linkCheck("Support", STORES, [], /support|contact|mailto:/i, "supportUrl"),
 ];
 
-async function checkCard(
-  site: Site,
-  meet: () => Promise<Introduction>,
-): Promise<string> {
+async function checkCard(site: Site): Promise<string> {
   const target = `${site.mcp}/server-card`;
   const { status, headers, text } = await site.send(target, {
     headers: {
@@ -84,7 +80,7 @@ async function checkCard(
       "Use reverse DNS with one slash, such as com.example/mail.",
     );
   }
-  const { version } = (await meet()).serverInfo;
+  const { version } = (await site.introduction()).serverInfo;
   if (version !== undefined && card.version !== version) {
     throw new Fault(
       `it says version ${card.version}, the server ${version}`,

@@ -4,13 +4,11 @@
  *
  * @module
  */
+import type { Json } from "../client/mod.ts";
 import { type StoreCheck, STORES } from "./check.ts";
 import { PAGE_CHECKS } from "./checks_pages.ts";
-import { checkSkills } from "./checks_skills.ts";
 import { TOOL_CHECKS } from "./checks_tools.ts";
-import { checkViews } from "./checks_views.ts";
-import { introduce, type Introduction } from "./conversation.ts";
-import { Fault } from "./finding.ts";
+import { Fault, Skipped } from "./finding.ts";
 import type { Site } from "./site.ts";
 
 /** The most characters of the instructions that ChatGPT reads. */
@@ -22,8 +20,8 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
   {
     name: "Instructions",
     stores: ["chatgpt"],
-    async run(_site, meet) {
-      const { instructions = "" } = await meet();
+    async run(site) {
+      const { instructions = "" } = await site.introduction();
       if (instructions.length <= INSTRUCTIONS_LENGTH) {
         return `${instructions.length} characters`;
       }
@@ -40,14 +38,103 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
   ...PAGE_CHECKS,
 ];
 
+const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
+const VIEW_TYPE = "text/html;profile=mcp-app";
+
+/** Checks that clients may read and show each view. @throws {Fault} */
+async function checkViews(site: Site): Promise<string> {
+  const { tools, extensions, read } = await site.introduction();
+  const uris = new Set(
+    tools.map(({ _meta }) => Object(_meta)).flatMap((meta: Json) => {
+      const uri = Object(meta.ui).resourceUri ?? meta["ui/resourceUri"] ??
+        meta["openai/outputTemplate"];
+      return typeof uri === "string" ? [uri] : [];
+    }),
+  );
+  if (uris.size === 0) throw new Skipped("no tool of this server has one");
+  if (!(VIEWS_EXTENSION in extensions)) {
+    throw new Fault(
+      `tools have views, but the capabilities do not name ${VIEWS_EXTENSION}`,
+      `Declare it: capabilities.extensions["${VIEWS_EXTENSION}"] = {}.`,
+    );
+  }
+  for (const uri of uris) {
+    const content = await read(uri);
+    if (content.mimeType !== VIEW_TYPE) {
+      throw new Fault(
+        `${uri} is ${content.mimeType ?? "nothing"}`,
+        `It must be ${VIEW_TYPE}.`,
+      );
+    }
+    if (Object(Object(content._meta).ui).domain !== undefined) {
+      throw new Fault(
+        `${uri} names a domain in _meta.ui, which Claude refuses to show`,
+        "Leave ui.domain out; ChatGPT reads openai/widgetDomain.",
+      );
+    }
+    const foreign = /<(?:script|img)[^<>]+src="https?:/i.exec(
+      String(content.text ?? ""),
+    );
+    if (foreign) {
+      throw new Fault(
+        `${uri} loads something from elsewhere`,
+        `Put it into the page: ${new URL(site.origin).host} alone is not ` +
+          "enough for Claude.",
+        "warning",
+      );
+    }
+  }
+  return `${uris.size} can be read`;
+}
+
+const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
+
+/** The most skills that ChatGPT takes. */
+const SKILLS = 5;
+const KIBIBYTE = 1024;
+/** The most bytes of a `SKILL.md`. */
+const MANUAL_BYTES = 256 * KIBIBYTE;
+/** The most bytes of all files of a skill. */
+const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
+
 /**
- * Makes a function that gives the server's introduction, which is requested
- * once.
+ * Checks ChatGPT's limits; those of all clients are checked when a server of
+ * ours starts.
  */
-export function meeting(
-  site: Site,
-  token: () => Promise<string | undefined>,
-): () => Promise<Introduction> {
-  let met: Promise<Introduction> | undefined;
-  return () => met ??= token().then((it) => introduce(site, it));
+async function checkSkills(site: Site): Promise<string> {
+  const { extensions, skills: list, read } = await site.introduction();
+  if (!(SKILLS_EXTENSION in extensions)) {
+    throw new Skipped("this server has none");
+  }
+  const skills = await list();
+  if (skills.length > SKILLS) {
+    throw new Fault(
+      `${skills.length} are listed, of which ChatGPT takes ${SKILLS}`,
+      "Combine the skills that belong together.",
+    );
+  }
+  for (const { uri, resources } of skills) {
+    const { text } = await read(String(uri));
+    if (typeof text !== "string") {
+      throw new Fault(`${uri} is no text`, "Serve it as text/markdown.");
+    }
+    checkSize(`${uri}`, new TextEncoder().encode(text).length, MANUAL_BYTES);
+    // The files of a skill without a list are not known in advance.
+    const files: unknown[] = Array.isArray(resources) ? resources : [];
+    const bytes = files.reduce<number>(
+      (sum, file) => sum + Number(Object(file).size),
+      0,
+    );
+    checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);
+  }
+  return `${skills.length} within what ChatGPT takes`;
+}
+
+function checkSize(what: string, bytes: number, most: number): void {
+  if (bytes <= most) return;
+  throw new Fault(
+    `${what} has ${bytes} bytes, of which ChatGPT takes ${most}`,
+    "Move parts of SKILL.md to other files, and leave out parts that no one " +
+      "reads.",
+  );
 }

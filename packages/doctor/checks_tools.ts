@@ -38,8 +38,8 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   {
     name: "Tools",
     stores: STORES,
-    async run(_site, meet) {
-      const { tools, isOnePage } = await meet();
+    async run(site) {
+      const { tools, isOnePage } = await site.introduction();
       if (tools.length === 0) {
         throw new Fault("there are none", "Add one: reviewers try each.");
       }
@@ -119,8 +119,8 @@ function eachTool(
   return {
     name,
     stores,
-    async run(_site, meet) {
-      const tools = (await meet()).tools.map(listedTool);
+    async run(site) {
+      const tools = (await site.introduction()).tools.map(listedTool);
       if (tools.length === 0) throw new Skipped("there are no tools");
       const wrong = tools.filter(isWrong).map((tool) => tool.name);
       if (wrong.length === 0) return "every tool has them right";

@@ -6,7 +6,7 @@
  */
 import type { Json, ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Site } from "./site.ts";
+import type { Requests } from "./requests.ts";
 
 /** The server's description of itself. */
 export interface Introduction {
@@ -32,7 +32,7 @@ const MAX_PAGES = 20;
  * @throws {Fault} when it refuses
  */
 export async function introduce(
-  site: Site,
+  site: Requests,
   token: string | undefined,
 ): Promise<Introduction> {
   const headers = (): Record<string, string> =>

@@ -4,38 +4,31 @@
  * @module
  */
 import type { Store } from "./check.ts";
-import { METADATA_CHECKS } from "./checks_metadata.ts";
-import { PROVIDER_CHECK } from "./checks_provider.ts";
 import { REACH_CHECKS } from "./checks_reach.ts";
 import { REGISTRATION_CHECKS } from "./checks_registration.ts";
-import { meeting, STORE_CHECKS } from "./checks_store.ts";
+import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
+import { STORE_CHECKS } from "./checks_store.ts";
 import { Fault, type Finding, Skipped } from "./finding.ts";
-import { type Receiver, signIn, Site } from "./site.ts";
+import { Site, type SiteOptions } from "./site.ts";
 
-export interface ExamineOptions {
-  fetch?: typeof fetch;
+export interface ExamineOptions extends SiteOptions {
   /** Directories whose reviewers will look at the server. */
   stores?: readonly Store[];
-  /** An access token, in place of signing in. */
-  token?: string;
-  /** The receiver of the person's browser, if they have to sign in. */
-  receiver?: Receiver;
 }
 
 /** The requirements of any client, in the order in which it meets them. */
 const CHECKS = [
   ...REACH_CHECKS,
-  PROVIDER_CHECK,
-  ...METADATA_CHECKS,
+  ...SIGN_IN_CHECKS,
   ...REGISTRATION_CHECKS,
 ];
 
 /** Examines the server at a URL. */
 export async function* examine(
   url: string,
-  { fetch: fetcher = fetch, stores = [], token, receiver }: ExamineOptions = {},
+  { stores = [], ...options }: ExamineOptions = {},
 ): AsyncGenerator<Finding> {
-  const site = new Site(url, fetcher);
+  const site = new Site(url, options);
   const told = new Map<Fault, string>();
   for (const { name, run } of CHECKS) {
     const finding = await examineOne(name, () => run(site), told);
@@ -46,17 +39,11 @@ export async function* examine(
     const { result, cause } = finding;
     if (/^Challenge/.test(name) && result === "skipped" && !cause) break;
   }
-  const meet = meeting(site, async () => {
-    const { status } = await site.greeting();
-    if (token !== undefined || status !== 401) return token;
-    if (receiver) return await signIn(site, receiver);
-    throw new Skipped("needs a token: --token");
-  });
   for (const { name, stores: whose, run } of STORE_CHECKS) {
     const asked = whose.filter((store) => stores.includes(store));
     if (asked.length === 0) continue;
     const label = `${name} (${asked.map((it) => STORE_NAMES[it]).join(", ")})`;
-    yield await examineOne(label, () => run(site, meet), told);
+    yield await examineOne(label, () => run(site), told);
   }
 }
 

@@ -6,11 +6,35 @@
  * @see RFC 9728, RFC 8414
  */
 import { type Json, SignIn } from "../client/mod.ts";
+import { introduce, type Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
 
+/** The receiver of the authorization response. */
+export interface Receiver {
+  /** An address on this machine. */
+  readonly redirectUri: string;
+  /** Shows the address of the sign-in to the person. */
+  show(address: string): void;
+  /** Waits for the authorization response that has this `state`. */
+  response(state: string): Promise<URLSearchParams>;
+}
+
+/** The credentials of a client, or the way to get them. */
+export interface SiteOptions {
+  fetch?: typeof fetch;
+  /** An access token, in place of signing in. */
+  token?: string;
+  /** The receiver of the person's browser, if they have to sign in. */
+  receiver?: Receiver;
+}
+
 /** The server under examination. Answers are kept. */
 export class Site extends Requests {
+  constructor(url: string, private readonly options: SiteOptions) {
+    super(url, options.fetch);
+  }
+
   /** Gives the address in the challenge (RFC 9728 §5.1). */
   resourceMetadataUrl(): Promise<string> {
     return this.keep("resource metadata URL", async () => {
@@ -102,41 +126,44 @@ export class Site extends Requests {
       );
     });
   }
-}
 
-/** The receiver of the authorization response. */
-export interface Receiver {
-  /** An address on this machine. */
-  readonly redirectUri: string;
-  /** Shows the address of the sign-in to the person. */
-  show(address: string): void;
-  /** Waits for the authorization response that has this `state`. */
-  response(state: string): Promise<URLSearchParams>;
-}
-
-/**
- * Gets an access token for the server's `resource`.
- *
- * @throws {Fault} when the person or the server refuses
- */
-export async function signIn(site: Site, receiver: Receiver): Promise<string> {
-  const { fetch, mcp: url } = site;
-  try {
-    const request = await SignIn.begin({
-      url,
-      metadataUrl: await site.resourceMetadataUrl(),
-      redirectUri: receiver.redirectUri,
-      clientName: "Doctor",
-      fetch,
+  /**
+   * Meets the server as a client with credentials.
+   *
+   * @throws {Fault} @throws {Skipped} without credentials that it wants
+   */
+  introduction(): Promise<Introduction> {
+    return this.keep("introduction", async () => {
+      const { status } = await this.greeting();
+      const { token, receiver } = this.options;
+      if (token !== undefined || status !== 401) {
+        return await introduce(this, token);
+      }
+      if (receiver) return await introduce(this, await this.#signIn(receiver));
+      throw new Skipped("needs a token: --token");
     });
-    receiver.show(request.url);
-    const response = await receiver.response(request.state);
-    return (await SignIn.finish(request, response, fetch)).accessToken;
-  } catch (error) {
-    if (error instanceof Fault || error instanceof Skipped) throw error;
-    throw new Fault(
-      `signing in fails: ${(error as Error).message}`,
-      "Sign in and approve, or give a token: --token.",
-    );
+  }
+
+  /** Gets an access token for the server's `resource`. @throws {Fault} */
+  async #signIn(receiver: Receiver): Promise<string> {
+    const { fetch, mcp: url } = this;
+    try {
+      const request = await SignIn.begin({
+        url,
+        metadataUrl: await this.resourceMetadataUrl(),
+        redirectUri: receiver.redirectUri,
+        clientName: "Doctor",
+        fetch,
+      });
+      receiver.show(request.url);
+      const response = await receiver.response(request.state);
+      return (await SignIn.finish(request, response, fetch)).accessToken;
+    } catch (error) {
+      if (error instanceof Fault || error instanceof Skipped) throw error;
+      throw new Fault(
+        `signing in fails: ${(error as Error).message}`,
+        "Sign in and approve, or give a token: --token.",
+      );
+    }
   }
 }

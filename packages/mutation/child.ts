@@ -14,7 +14,7 @@ import {
   type Order,
   type Ran,
   SWITCH,
-} from "./order.ts";
+} from "./test_process.ts";
 
 interface Test {
   name: string;

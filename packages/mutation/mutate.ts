@@ -20,10 +20,9 @@ import { parseArgs } from "node:util";
 import { Hunt, inTurns } from "./hunt.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import { nearestTests } from "./nearest.ts";
-import { RealTests } from "./real_tests.ts";
 import { isSurvivor, Results, summary } from "./results.ts";
 import { type Numbered, withSwitches } from "./switches.ts";
-import { filesBelow, Workplace } from "./workplace.ts";
+import { filesBelow, RealTests, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [

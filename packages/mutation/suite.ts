@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { NO_MUTANT } from "./order.ts";
-import { type Run, TestProcess } from "./test_process.ts";
+import { NO_MUTANT, type Run, TestProcess } from "./test_process.ts";
 import type { Verdict } from "./workplace.ts";
 
 const MOST_SECONDS = 120;

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { type Mutant, parsed } from "./mutants.ts";
-import { SWITCH } from "./order.ts";
+import { SWITCH } from "./test_process.ts";
 
 /** A mutant with the number of its switch. */
 export interface Numbered extends Mutant {

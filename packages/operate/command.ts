@@ -1,13 +1,13 @@
 /**
- * The commands of an operator, as text.
+ * The parts that the commands of an operator share, and their text.
  *
  * @module
  */
 import { MACHINE_ID } from "../../src/auth/rules/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
+import { visible } from "../../src/log/log_line.ts";
 import { type CommandLine, RefusalError } from "./command_line.ts";
 import type { Register } from "./register.ts";
-import { day, endedWords, shown, table } from "./table.ts";
 
 /** The surroundings of a command. */
 export interface Operator {
@@ -81,6 +81,34 @@ export abstract class Command {
     }));
     return this.print({ blocks }, table(rows));
   }
+}
+
+/** Prints a day of UTC. */
+export function day(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
+/** Prints text from outside, so that it cannot steer the terminal. */
+export function shown(value: unknown): string {
+  return visible(String(value)).replaceAll("\n", " ");
+}
+
+/** Prints how many connections were ended. */
+export function endedWords(count: number): string {
+  return `${count} ${count === 1 ? "connection" : "connections"} ended`;
+}
+
+/** Prints records by their members, a line each. */
+export function table(rows: readonly Record<string, unknown>[]): string {
+  if (rows.length === 0) return "None.";
+  const head = Object.keys(rows[0]);
+  const lines = [head, ...rows.map((row) => head.map((it) => shown(row[it])))];
+  const widths = head.map((_, at) =>
+    Math.max(...lines.map((line) => line[at].length))
+  );
+  return lines.map((line) =>
+    line.map((cell, at) => cell.padEnd(widths[at])).join("  ").trimEnd()
+  ).join("\n");
 }
 
 /** True for the subject of a client that acts for itself. */

@@ -3,10 +3,26 @@
  *
  * @module
  */
-import { ClientsCommand } from "./clients.ts";
-import type { Operator } from "./command.ts";
-import { parseCommandLine, UsageError } from "./command_line.ts";
-import { PeopleCommand } from "./people.ts";
+import { shortClientId } from "../../src/auth/rules/client_id.ts";
+import type { Grant } from "../../src/auth/rules/grant.ts";
+import { folded, nameOf } from "../../src/auth/rules/person.ts";
+import { machineSubject } from "../../src/auth/rules/subject.ts";
+import { parsePlace, printPlace } from "../../src/store/people.ts";
+import {
+  Command,
+  day,
+  endedWords,
+  isMachine,
+  type Operator,
+  shown,
+  table,
+} from "./command.ts";
+import {
+  notUnderstood,
+  parseCommandLine,
+  RefusalError,
+  UsageError,
+} from "./command_line.ts";
 
 /** Carries out a command, and gives its text. @throws {UsageError} */
 export async function runCommand(
@@ -21,5 +37,150 @@ export async function runCommand(
       return await new ClientsCommand(line, operator).run();
     default:
       throw new UsageError("Begin with people or clients");
+  }
+}
+
+/** The people of a page. */
+const PAGE = 100;
+
+/** The verbs that are about one person. */
+const OF_PERSON = ["show", "end", "block", "unblock", "export", "erase"];
+
+/** `deno task people …`: what an operator does about people. */
+class PeopleCommand extends Command {
+  override async run(): Promise<string> {
+    const { line: { verb }, operator: { register } } = this;
+    if (verb === "list") return await this.#list();
+    if (verb === "blocked") return await this.blocked(false);
+    if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
+    const subject = await this.#personNamed();
+    switch (verb) {
+      case "show":
+        return await this.#show(subject);
+      case "export":
+        this.audit("Person exported", { subject });
+        return (await Array.fromAsync(register.print(subject))).join("");
+      case "end": {
+        const ended = await register.endPerson(subject);
+        this.audit("Everything of a person ended", { subject, ended });
+        return this.print({ subject, ended }, endedWords(ended));
+      }
+      case "erase": {
+        const ended = await register.erase(subject);
+        // The name itself is what is erased.
+        this.audit("Person erased", { ended });
+        return this.print({ subject, ended }, `${shown(subject)} is erased`);
+      }
+      default:
+        return await this.change(subject, () => register.endPerson(subject));
+    }
+  }
+
+  async #list(): Promise<string> {
+    const { after, named } = this.line;
+    const place = parsePlace(after);
+    if (after !== undefined && !place) {
+      throw new UsageError("--after is not a place that a list gave");
+    }
+    const page = await this.operator.register.list({
+      search: named || undefined,
+      after: place,
+      most: PAGE,
+    });
+    const people = page.people.map(({ subject, grants }) => ({
+      subject,
+      name: nameOf(grants[0]),
+      email: grants[0].identity.email ?? "",
+      connections: grants.length,
+      lastUse: day(Math.max(...grants.map(({ usedAt }) => usedAt))),
+    }));
+    const next = page.next && printPlace(page.next);
+    const more = next ? `\nMore: --after '${next}'` : "";
+    return this.print({ people, next }, table(people) + more);
+  }
+
+  async #show(subject: string): Promise<string> {
+    const kept = await this.operator.register.gather(subject);
+    const rows = kept.connections.map((grant) => ({
+      client: grant.clientName,
+      status: grant.pausedAt === undefined ? grant.status : "paused",
+      scopes: grant.scopes.join(" "),
+      since: day(grant.createdAt),
+      lastUse: day(grant.usedAt),
+    }));
+    const state = kept.block ? "blocked" : "not blocked";
+    return this.print(
+      kept,
+      `${shown(subject)}: ${state}, ${kept.sessions} sessions, ` +
+        `${kept.tasks.length} tasks\n${table(rows)}`,
+    );
+  }
+
+  /** Finds the subject that is meant. @throws {UsageError} */
+  async #personNamed(): Promise<string> {
+    const { named } = this.line;
+    if (named === "") throw new UsageError("Name a person");
+    if (isMachine(named)) {
+      throw new UsageError("That is a client: use deno task clients");
+    }
+    // Also before their first sign-in, or when all has ended.
+    if (/^[^\s@:]+:\S+$/.test(named)) return named;
+    const { people, next } = await this.operator.register.list({
+      search: named,
+      most: PAGE,
+    });
+    const meant = people.filter(({ grants }) =>
+      grants.some((grant) => isCalled(grant, named))
+    );
+    if (meant.length === 1 && !next) return meant[0].subject;
+    // Someone after so many may be called the same.
+    if (meant.length > 0) {
+      throw new RefusalError(
+        `Several people may be called ${shown(named)}: name a subject`,
+      );
+    }
+    throw new RefusalError(
+      `No one is called ${shown(named)}: find them with "deno task people ` +
+        'list", or write their subject, as github:583231',
+    );
+  }
+}
+
+/** Returns true if a text is a whole name or address of a person. */
+function isCalled({ identity }: Grant, text: string): boolean {
+  const { login = "", name = "", email = "" } = identity;
+  return [login, name, email].some((it) => folded(it) === folded(text));
+}
+
+/** The verbs that are about one client. */
+const OF_CLIENT = ["end", "block", "unblock"];
+
+/** `deno task clients …`: what an operator does about clients. */
+class ClientsCommand extends Command {
+  override async run(): Promise<string> {
+    const { line: { verb, named }, operator: { register } } = this;
+    if (verb === "list") return await this.#list();
+    if (verb === "blocked") return await this.blocked(true);
+    if (!OF_CLIENT.includes(verb)) throw notUnderstood(verb);
+    if (named === "") throw new UsageError("Name a client by its ID");
+    const id = shortClientId(named.replace(/^client:/, ""));
+    if (verb !== "end") {
+      return await this.change(
+        machineSubject(id),
+        () => register.endClient(id),
+      );
+    }
+    const ended = await register.endClient(id);
+    this.audit("Everything of a client ended", { clientId: id, ended });
+    return this.print({ clientId: id, ended }, endedWords(ended));
+  }
+
+  async #list(): Promise<string> {
+    const clients = await this.operator.register.clients();
+    const rows = clients.map(({ usedAt, ...client }) => ({
+      ...client,
+      lastUse: day(usedAt),
+    }));
+    return this.print({ clients }, table(rows));
   }
 }

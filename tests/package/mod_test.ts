@@ -187,7 +187,7 @@ Deno.test("deno publish takes the package, its samples and tests left out", asyn
   // The settings command reads the project it runs in.
   const warnings = output.match(/(warning|error)\[[\w-]+\][\s\S]*?-->.*/g);
   assert.equal(warnings?.length, 1);
-  assert.match(warnings[0], /dynamic-import[\s\S]*create\/project_settings/);
+  assert.match(warnings[0], /dynamic-import[\s\S]*create\/settings/);
   assert.match(output, /src\/mod\.ts/);
   // A clone may be in a folder of any name.
   assert.doesNotMatch(

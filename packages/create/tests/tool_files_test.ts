@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { projectFiles } from "../project.ts";
-import { listTool } from "../tool_files.ts";
+import { CreateError } from "../files.ts";
+import { listTool, parseToolName, titleOf } from "../tool_files.ts";
 
 const LIST = projectFiles({ name: "a" })["tools/mod.ts"];
 
 Deno.test("listTool() adds an import and a place at the end", () => {
-  const listed = listTool(LIST, "search_mail")!;
+  const listed = listTool(LIST, "search_mail_2")!;
   assert.match(
     listed,
-    /greet\.ts";\nimport searchMail from "\.\/search_mail\.ts";\n/,
+    /greet\.ts";\nimport searchMail2 from "\.\/search_mail_2\.ts";\n/,
   );
-  assert.match(listed, /tools: Tool\[\] = \[greet, searchMail\];\n$/);
+  assert.match(listed, /tools: Tool\[\] = \[greet, searchMail2\];\n$/);
 });
 
 Deno.test("listTool() goes on with a list that is empty or takes several lines", () => {
@@ -24,4 +25,21 @@ Deno.test("listTool() leaves a list alone that it does not know", () => {
   assert.equal(listTool("export const tools = load();\n", "a"), undefined);
   const called = LIST.replace("Tool[] = [greet]", "Tool[] = all()");
   assert.equal(listTool(called, "a"), undefined);
+});
+
+Deno.test("parseToolName() writes every spelling in snake case", () => {
+  for (const given of ["search_mail", "search-mail", "searchMail"]) {
+    assert.equal(parseToolName(given), "search_mail");
+  }
+});
+
+for (const name of ["", "1st", "a b", "../a", "a.b", "mod.ts", "a'"]) {
+  Deno.test(`parseToolName() refuses ${JSON.stringify(name)}`, () => {
+    assert.throws(() => parseToolName(name), CreateError);
+  });
+}
+
+Deno.test("titleOf() spells a name for people", () => {
+  assert.equal(titleOf("search_mail"), "Search mail");
+  assert.equal(titleOf("my-tools.v2"), "My tools v2");
 });

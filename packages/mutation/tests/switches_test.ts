@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import ts from "typescript";
 import { mutantsOf } from "../mutants.ts";
-import { SWITCH } from "../order.ts";
+import { SWITCH } from "../test_process.ts";
 import { withSwitches } from "../switches.ts";
 
 /** Computes `x` in the source with no mutant, then with each one on. */

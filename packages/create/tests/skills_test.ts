@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CreateError } from "../files.ts";
-import { skillsModule } from "../skills_module.ts";
+import { skillsModule } from "../skills.ts";
 
 const encoder = new TextEncoder();
 
@@ -28,11 +28,11 @@ Deno.test("skillsModule() imports text, and holds what is none", () => {
       "picture.png": new Uint8Array([0x89, 0xff, 0x00]),
     }),
     folder("greeting", { "SKILL.md": manual("greeting") }),
-  ], "@example/server");
+  ]);
   assert.equal(
     written,
     `// Written by \`deno task skills\` from the folders next to it.
-import { type Skill, skill } from "@example/server/skill";
+import { type Skill, skill } from "@tool-server/tool-server/skill";
 import file1 from "./refunds/SKILL.md" with { type: "text" };
 import file2 from "./refunds/references/terms.md" with { type: "text" };
 import file3 from "./greeting/SKILL.md" with { type: "text" };
@@ -66,7 +66,7 @@ for (
 ) {
   Deno.test(`skillsModule() refuses a folder ${what}`, () => {
     assert.throws(
-      () => skillsModule([folder("refunds", files)], "@example/server"),
+      () => skillsModule([folder("refunds", files)]),
       (error) => error instanceof CreateError && complaint.test(error.message),
     );
   });

@@ -1,0 +1,143 @@
+/**
+ * `skills/mod.ts`: the skills of a project, made from their folders.
+ *
+ * @module
+ */
+import { parseFrontmatter } from "../../src/authoring/frontmatter.ts";
+import { CreateError, formatted } from "./files.ts";
+import { PACKAGE } from "./project.ts";
+
+interface SkillFolder {
+  name: string;
+  /** The content of its files, by their path in the folder. */
+  files: ReadonlyMap<string, Uint8Array>;
+}
+
+/**
+ * Prints the module that imports the files of every skill, so that they are
+ * part of the program. Text files are imported, other files are embedded.
+ *
+ * @throws {CreateError} for a folder without `SKILL.md`, or of another name
+ */
+export function skillsModule(folders: readonly SkillFolder[]): string {
+  const imports: string[] = [];
+  const skills = folders.map(({ name, files }) => {
+    checkFolder({ name, files });
+    const members = [...files].map(([path, bytes]) => {
+      const key = JSON.stringify(path);
+      if (textOf(bytes) === undefined) {
+        return `${key}: Uint8Array.fromBase64("${bytes.toBase64()}")`;
+      }
+      const variable = `file${imports.length + 1}`;
+      const address = JSON.stringify(`./${name}/${path}`);
+      imports.push(
+        `import ${variable} from ${address} with { type: "text" };\n`,
+      );
+      return `${key}: ${variable}`;
+    });
+    return `skill({ files: { ${members.join(", ")} } })`;
+  });
+  return "// Written by `deno task skills` from the folders next to it.\n" +
+    `import { type Skill, skill } from "${PACKAGE}/skill";\n` +
+    `${imports.join("")}\n` +
+    `export const skills: Skill[] = [${skills.join(", ")}];\n`;
+}
+
+function checkFolder({ name, files }: SkillFolder): void {
+  const manual = textOf(files.get("SKILL.md") ?? new Uint8Array());
+  if (!manual) {
+    throw new CreateError(`skills/${name} must have a SKILL.md, in UTF-8.`);
+  }
+  let named: unknown;
+  try {
+    named = parseFrontmatter(manual).name;
+  } catch (error) {
+    throw new CreateError(
+      `skills/${name}/SKILL.md: ${(error as Error).message}`,
+    );
+  }
+  if (named !== name) {
+    throw new CreateError(
+      `skills/${name}/SKILL.md must have the name of its folder: name: ${name}`,
+    );
+  }
+}
+
+/** Decodes bytes as UTF-8; undefined if they are not text. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const FOLDER = "skills";
+const LIST = `${FOLDER}/mod.ts`;
+
+/**
+ * Writes the list of the skills in this directory; with `isCheck` it only says
+ * whether it would change.
+ *
+ * @throws {CreateError} when it is out of date, or a folder is no skill
+ */
+export async function updateSkills({ isCheck }: { isCheck: boolean }) {
+  const folders = await readFolders();
+  const before = await Deno.readTextFile(LIST).catch(() => "");
+  if (folders.length === 0 && before === "") {
+    if (!isCheck) console.log("There is no skill: make skills/NAME/SKILL.md.");
+    return;
+  }
+  const text = await formatted(skillsModule(folders));
+  if (text === before) {
+    if (!isCheck) console.log("Everything is up to date.");
+    return;
+  }
+  if (isCheck) {
+    throw new CreateError(
+      `${LIST} must list what is in ${FOLDER}: run deno task skills.`,
+    );
+  }
+  await Deno.writeTextFile(LIST, text);
+  console.log(
+    before === ""
+      ? `Wrote ${LIST}. Import skills from it in server.ts, and serve them.`
+      : `Wrote ${LIST}.`,
+  );
+}
+
+/** Reads the skills of this directory, in the order of their names. */
+async function readFolders(): Promise<SkillFolder[]> {
+  const folders: SkillFolder[] = [];
+  for (const { name, isDirectory } of await entriesOf(FOLDER)) {
+    if (!isDirectory) continue;
+    const files = new Map<string, Uint8Array>();
+    await readFiles(`${FOLDER}/${name}`, "", files);
+    folders.push({ name, files });
+  }
+  return folders;
+}
+
+async function readFiles(
+  folder: string,
+  prefix: string,
+  files: Map<string, Uint8Array>,
+): Promise<void> {
+  for (const { name, isDirectory } of await entriesOf(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) await readFiles(path, `${prefix}${name}/`, files);
+    else files.set(prefix + name, await Deno.readFile(path));
+  }
+}
+
+/** Lists a folder in the order of names, without hidden files. */
+async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
+  try {
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    return entries.filter(({ name }) => !name.startsWith("."))
+      .sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
