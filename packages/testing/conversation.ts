@@ -19,7 +19,7 @@ import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { CrashLog } from "./crash_log.ts";
-import type { Crash } from "./crash_point.ts";
+import type { Crash } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { RefusedError, refusedWords } from "./refused.ts";
 import type {
@@ -27,7 +27,7 @@ import type {
   Progress,
   RequestOptions,
   TestRevision,
-} from "./request_options.ts";
+} from "./test_request.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
 
 /** The server that requests go to. */

@@ -25,13 +25,13 @@
  *
  * @module
  */
-import type { TestRevision } from "./request_options.ts";
+import type { TestRevision } from "./test_request.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
-export type { CrashPoint } from "./crash_point.ts";
+export type { CrashPoint } from "./test_cluster.ts";
 export type { ApiAnswer, ApiHandler, ProviderApi } from "./provider_api.ts";
 export { RefusedError } from "./refused.ts";
 export { type Served, serveTest } from "./served.ts";
@@ -43,18 +43,16 @@ export type {
   ListedResourceTemplate,
   ListedSkill,
   ListedTool,
-  PromptResult,
-  ReadResult,
-  TestView,
-} from "./received.ts";
-export type { TestClient } from "./test_client.ts";
-export type { TestCaller } from "./test_gate.ts";
-export type {
   LogMessage,
   Progress,
+  PromptResult,
+  ReadResult,
   RequestOptions,
   TestRevision,
-} from "./request_options.ts";
+  TestView,
+} from "./test_request.ts";
+export type { TestClient } from "./test_client.ts";
+export type { TestCaller } from "./test_gate.ts";
 export type { TestResult } from "./test_result.ts";
 export type { TestServer, TestServerOptions } from "./test_server.ts";
 export type { TestChange, TestSubscription } from "./test_subscription.ts";

@@ -11,7 +11,6 @@ import type {
 import type { Tool } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { TestCaller } from "./test_gate.ts";
-import type { RequestOptions } from "./request_options.ts";
 import { Conversation, type Target } from "./conversation.ts";
 import type {
   CallArguments,
@@ -20,8 +19,9 @@ import type {
   ListedTool,
   PromptResult,
   ReadResult,
+  RequestOptions,
   TestView,
-} from "./received.ts";
+} from "./test_request.ts";
 import { TestResult, textOf } from "./test_result.ts";
 import {
   openSubscription,

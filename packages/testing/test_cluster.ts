@@ -9,8 +9,28 @@ import { now, pause } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
 import { endsStep } from "../../src/store/steps.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
-import type { CrashPoint } from "./crash_point.ts";
 import { type ProcessOptions, TestProcess } from "./test_process.ts";
+
+/** The moment at which a process dies; by default at once. */
+export interface CrashPoint {
+  /** The step, question or sleep after which it dies, once that is kept. */
+  after?: string;
+  /** The step in which it dies: it was done, and is not kept. */
+  in?: string;
+}
+
+/**
+ * Lets the process of a task die, and another one take its work over.
+ *
+ * @param onDeath is called before the work is taken over
+ * @param signal fires when it must not die any more
+ */
+export type Crash = (
+  taskId: string,
+  point: CrashPoint,
+  onDeath: () => void,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** Requests that a client sends again when the network has cut them. */
 const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
@@ -68,18 +88,8 @@ export class TestCluster implements AsyncDisposable {
     }
   }
 
-  /**
-   * Lets the process die, and another one take its work over.
-   *
-   * @param onDeath is called before the work is taken over
-   * @param signal fires when it must not die any more
-   */
-  async crash(
-    taskId: string,
-    point: CrashPoint,
-    onDeath: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Lets the process die, and another one take its work over. */
+  readonly crash: Crash = async (taskId, point, onDeath, signal) => {
     await this.#next;
     const dying = this.#process;
     const { database } = dying;
@@ -98,7 +108,7 @@ export class TestCluster implements AsyncDisposable {
     onDeath();
     await (this.#next = this.#replace(dying));
     await this.#jump(LAPSE_SECONDS * 1000);
-  }
+  };
 
   /** Lets time go by: all that falls due meanwhile happens in its order. */
   async advance(seconds: number): Promise<void> {

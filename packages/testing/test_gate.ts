@@ -17,7 +17,7 @@ import {
   parseBearer,
   printChallenge,
 } from "../../src/auth/doors/gate.ts";
-import type { Progress } from "./request_options.ts";
+import type { Progress } from "./test_request.ts";
 
 /** The caller of a request; by default anonymous with every scope. */
 export interface TestCaller {

@@ -7,7 +7,7 @@ import type { CallToolResult, ContentBlock } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { LACKS_UPSTREAM } from "../../src/mcp/methods/durable_call.ts";
 import type { AskedQuestion } from "./answers.ts";
-import type { LogMessage, Progress } from "./request_options.ts";
+import type { LogMessage, Progress } from "./test_request.ts";
 import type { Conversation } from "./conversation.ts";
 
 const ADVICE =

@@ -3,17 +3,20 @@
  *
  * @module
  */
+import type { Around } from "../../src/authoring/around.ts";
+import type { Context, Question } from "../../src/authoring/context.ts";
+import { durableOf } from "../../src/authoring/durable.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
+import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
-import { aroundTasks } from "./task_progress.ts";
 import { TestCluster } from "./test_cluster.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
-import type { TestRevision } from "./request_options.ts";
+import type { TestRevision } from "./test_request.ts";
 import type { Target } from "./conversation.ts";
 
 /** The options of a test's server; all have defaults. */
@@ -136,4 +139,50 @@ export class TestServer extends TestClient implements AsyncDisposable {
     await this.#cluster[Symbol.asyncDispose]();
     this.#kv?.[Symbol.dispose]();
   }
+}
+
+/**
+ * Makes the kit's hook around tools, within which is the author's: a test sees
+ * all progress of its tasks, of which clients see only some in the status, and
+ * durable work begins once its test has the task.
+ */
+function aroundTasks(gate: TestGate, own?: Around): Around {
+  return (call, next) => {
+    const { tool, context } = call;
+    const run = () => own ? own(call, next) : next();
+    answerPages(context);
+    if (!tool.task || !isTask(context)) return run();
+    const listener = gate.listenerOf(context);
+    if (!listener) return run();
+    const { progress } = context;
+    Object.defineProperty(context, "progress", {
+      value: async (done: number, total?: number, message?: string) => {
+        await progress(done, total, message);
+        // Another run of durable work repeats what was told.
+        if (!(done > listener.last)) return;
+        listener.last = done;
+        listener.tell({
+          progress: done,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        });
+      },
+    });
+    return durableOf(tool) ? listener.begun().then(run) : run();
+  };
+}
+
+/** Lets a test answer for the server's own page, which the kit does not have. */
+function answerPages(context: Context): void {
+  const { ask } = context;
+  Object.defineProperty(context, "ask", {
+    value: (question: Question) =>
+      "until" in question
+        ? ask({ ...question, until: "opened" })
+        : ask(question),
+  });
+}
+
+function isTask({ client }: Context): boolean {
+  return client.revision === "2026-07-28" && knowsTasks(client);
 }

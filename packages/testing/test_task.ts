@@ -4,7 +4,7 @@
  * @module
  */
 import type { Conversation } from "./conversation.ts";
-import type { CrashPoint } from "./crash_point.ts";
+import type { CrashPoint } from "./test_cluster.ts";
 import { TestResult } from "./test_result.ts";
 
 const PATIENCE_MILLISECONDS = 5000;

@@ -1,9 +1,10 @@
 /**
- * The things that a test's client sends and receives, as its methods have them.
+ * A request of a test's client: its options, and what the client receives.
  *
  * @module
  */
 import type {
+  LoggingLevel,
   Prompt as ListedPrompt,
   Resource as ListedResource,
   ResourceTemplateType as ListedResourceTemplate,
@@ -12,7 +13,8 @@ import type {
 import type { PromptMessage } from "../../src/authoring/prompt.ts";
 import type { ResourceContents } from "../../src/authoring/resource.ts";
 import type { Frontmatter } from "../../src/authoring/skill.ts";
-import type { RequestOptions } from "./request_options.ts";
+import type { TestAnswers } from "./answers.ts";
+import type { ProviderApi } from "./provider_api.ts";
 
 export type {
   ListedPrompt,
@@ -20,6 +22,47 @@ export type {
   ListedResourceTemplate,
   ListedTool,
 };
+
+/** The generations of the protocol that a test can speak. */
+export type TestRevision = "2025-11-25" | "2026-07-28";
+
+/** A progress message of a tool. */
+export interface Progress {
+  /** The amount done. */
+  progress: number;
+  /** The amount to do in all. */
+  total?: number;
+  /** The same in words. */
+  message?: string;
+}
+
+/** A message that a tool logged for its client. */
+export interface LogMessage {
+  /** Its severity. */
+  level: LoggingLevel;
+  /** The data that the tool logged. */
+  data: unknown;
+  /** The part of the tool that logged it. */
+  logger?: string;
+}
+
+/** The options of a request. All optional. */
+export interface RequestOptions {
+  /** Answers to the tool's questions; a question without one fails the test. */
+  answers?: TestAnswers;
+  /** The provider's API behind the caller; without it there is none. */
+  upstream?: ProviderApi;
+  /** Cancels the request as a client does; it then rejects with the reason. */
+  signal?: AbortSignal;
+  /**
+   * The protocol revision of the client; by default that of the test's server.
+   */
+  revision?: TestRevision;
+  /** The client's capabilities; by default all. */
+  capabilities?: Record<string, unknown>;
+  /** Called while the work goes on. */
+  onProgress?: (progress: Progress) => void;
+}
 
 /** A tool's input and the options; the input may be left out if it may be empty. */
 export type CallArguments<I> = Record<never, never> extends I
