@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
-import { parseTypedUrl } from "../../src/net/typed_url.ts";
+import { parseTypedUrl } from "../../src/net/url.ts";
 import type { Revision } from "../client/mod.ts";
 import { didYouMean, usageFailure } from "./failure.ts";
 

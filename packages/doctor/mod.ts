@@ -10,8 +10,7 @@ import { type Store, STORES } from "./check.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./site.ts";
-import { isLoopback } from "../../src/net/loopback.ts";
-import { parseTypedUrl } from "../../src/net/typed_url.ts";
+import { isLoopback, parseTypedUrl } from "../../src/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
 

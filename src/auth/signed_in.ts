@@ -6,8 +6,7 @@
 import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import { readParameters } from "../http/body.ts";
-import { readCookie } from "../http/cookie.ts";
-import { isCsrf } from "../http/csrf.ts";
+import { isCsrf, readCookie } from "../http/browser.ts";
 import { isAllowed, isBlocked } from "./rules/allowed_users.ts";
 import type { ListEntry } from "./rules/list_entry.ts";
 import type { SignInProviders } from "./provider/sign_in_providers.ts";

@@ -4,7 +4,7 @@
  * @see modelcontextprotocol/registry, schema 2025-12-11
  * @module
  */
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 import type { ServerCard } from "./server_card.ts";
 
 /** The entry, as `mcp-publisher publish` takes it. */

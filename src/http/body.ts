@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { readBytes } from "../net/body_bytes.ts";
+import { ArrivingBodies, readBytes } from "../net/body_bytes.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
-import { ArrivingBodies } from "./arriving_bodies.ts";
 import { Parameters } from "../auth/rules/parameters.ts";
 
 /** The largest body: no OAuth client sends more. */

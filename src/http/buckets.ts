@@ -1,9 +1,19 @@
 /**
- * The token buckets of this process, by name.
+ * Token buckets by name: those of this process, and those that several
+ * processes take from.
  *
  * @module
  */
-import { Filling, type Rate } from "../store/rate.ts";
+import {
+  Filling,
+  type Rate,
+  type RateStore,
+  rateStore,
+} from "../store/rate.ts";
+import type { MaybePromise } from "../authoring/service.ts";
+import type { Logger } from "../log/log.ts";
+import type { Database } from "../store/database.ts";
+import { detached } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
@@ -59,5 +69,134 @@ export class Buckets {
       if (this.#buckets.size < MOST_BUCKETS * 0.9) break;
       this.#buckets.delete(name);
     }
+  }
+}
+
+/** Most callers never come so far, and no database need hear of them. */
+const UNTOLD = 0.1;
+/** The part that a process takes at a time: what it does not give is lost. */
+const PART = 0.05;
+/** After a failure a process limits alone for so long. */
+const ALONE_MILLISECONDS = 1000;
+const MOST_SHARES = 10_000;
+
+interface Share {
+  /** Taken from the database, and not given yet. */
+  left: number;
+  /** The number that may still be given untold in this fill. */
+  free: number;
+  /** Given, and not known to the database. */
+  untold: number;
+  /** Until then there is nothing to take, in epoch milliseconds. */
+  emptyUntil: number;
+  asking?: Promise<void>;
+}
+
+/** Buckets of one size, for one purpose. */
+export class SharedBuckets {
+  /** The buckets of this process alone, which gives no more than one has. */
+  readonly #own: Buckets;
+  readonly #shares = new Map<string, Share>();
+  readonly #store: RateStore;
+  readonly #costMilliseconds: number;
+  readonly #free: number;
+  readonly #part: number;
+  readonly #log: Logger;
+  #aloneUntil = 0;
+
+  constructor(
+    { database, log }: { database: Database; log: Logger },
+    /** Names them in the database. */
+    private readonly purpose: string,
+    rate: Rate,
+  ) {
+    this.#own = new Buckets(rate);
+    this.#store = rateStore(database, purpose, rate);
+    this.#costMilliseconds = 1000 / rate.perSecond;
+    this.#free = Math.floor(rate.burst * UNTOLD);
+    this.#part = Math.max(1, Math.floor(rate.burst * PART));
+    this.#log = log;
+  }
+
+  /** Takes one; gives the milliseconds to wait, else 0. Never rejects. */
+  take(name: string, time: number): MaybePromise<number> {
+    // A share taken for the last fill is of no use for this one.
+    if (this.#own.isFull(name, time)) this.#shares.delete(name);
+    const wait = this.#own.take(name, time);
+    if (wait > 0) return wait;
+    const share = this.#shareOf(name);
+    if (share.free > 0) {
+      share.free--;
+      share.untold++;
+      return 0;
+    }
+    return this.#takeOf(share, name, time) ?? this.#ask(share, name, time);
+  }
+
+  /** Gives a token back. */
+  giveBack(name: string): void {
+    this.#own.giveBack(name);
+    const share = this.#shares.get(name);
+    if (share === undefined) return;
+    if (share.untold === 0) {
+      share.left++;
+      return;
+    }
+    share.untold--;
+    share.free++;
+  }
+
+  /** Takes one of what is here; undefined: the database must be asked. */
+  #takeOf(share: Share, name: string, time: number): number | undefined {
+    if (share.left > 0) {
+      share.left--;
+      return 0;
+    }
+    const wait = share.emptyUntil - time;
+    // Longer than one takes to come: the clock was set back.
+    if (wait > 0 && wait <= this.#costMilliseconds) {
+      this.#own.giveBack(name);
+      return wait;
+    }
+    return time < this.#aloneUntil ? 0 : undefined;
+  }
+
+  async #ask(share: Share, name: string, time: number): Promise<number> {
+    for (;;) {
+      // Other requests wait for it too: it belongs to none of them.
+      await (share.asking ??= detached(() => this.#fill(share, name, time))
+        .finally(() => share.asking = undefined));
+      const wait = this.#takeOf(share, name, time);
+      if (wait !== undefined) return wait;
+    }
+  }
+
+  async #fill(share: Share, name: string, time: number): Promise<void> {
+    const { untold } = share;
+    try {
+      const part = await this.#store.take(name, this.#part, untold);
+      share.untold = Math.max(0, share.untold - untold);
+      share.left += part.given;
+      if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
+    } catch (error) {
+      this.#aloneUntil = time + ALONE_MILLISECONDS;
+      this.#log.warning("Limits could not be shared with other processes", {
+        endpoint: this.purpose,
+        error,
+      });
+    }
+  }
+
+  #shareOf(name: string): Share {
+    let share = this.#shares.get(name);
+    if (share === undefined) {
+      for (const oldest of this.#shares.keys()) {
+        if (this.#shares.size < MOST_SHARES) break;
+        this.#shares.delete(oldest);
+      }
+      share = { left: 0, free: this.#free, untold: 0, emptyUntil: 0 };
+      this.#shares.set(name, share);
+    }
+    return share;
   }
 }

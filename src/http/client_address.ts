@@ -1,6 +1,6 @@
 /**
- * The connection of a client, and its address, behind proxies too. Anyone can write a header, so
- * only the part that a trusted proxy wrote counts.
+ * The connection of a client, and its address, behind proxies too. Anyone can
+ * write a header, so only the part that a trusted proxy wrote counts.
  *
  * @module
  * @see RFC 7239
@@ -107,4 +107,24 @@ function unquoted(value: string): string {
   return value.startsWith('"')
     ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
     : value;
+}
+
+/** Hono's environment: values of the socket, and values that handlers add. */
+export interface Passing {
+  /** Values of the socket. */
+  Bindings: ConnectionInfo;
+  /** Values that handlers add. */
+  Variables: {
+    address?: Address;
+    /** The request's name in the log; a page about an error may show it. */
+    reference: string;
+    /** The client, once it is known to exist. */
+    clientId?: string;
+    /** The grant of the issued tokens. */
+    grantId?: string;
+    /** The grant type of a token request. */
+    grantType?: string;
+    /** The reason of an answer that is no error but still a refusal. */
+    refusal?: string;
+  };
 }

@@ -9,9 +9,8 @@ import type { Address } from "../net/address.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
-import { Buckets, type Rate } from "./buckets.ts";
+import { Buckets, type Rate, SharedBuckets } from "./buckets.ts";
 import { networkName } from "./client_address.ts";
-import { SharedBuckets } from "./shared_buckets.ts";
 
 /** The burst of a network: a whole company may sign in from one address. */
 const BURST = 1000;

@@ -5,7 +5,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
-import type { Passing } from "./passing.ts";
+import type { Passing } from "./client_address.ts";
 
 /** The least time between two looks at the database, of all who probe. */
 const FRESH_MILLISECONDS = 1000;

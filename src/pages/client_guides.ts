@@ -5,7 +5,7 @@
  * @module
  */
 import type { AuthConfig } from "../settings/auth.ts";
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 
 /** The kind of access, as far as it changes how a person connects. */
 export type Access =

@@ -6,7 +6,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError, OAuthError } from "../errors.ts";
-import { basePathOf } from "../net/base_path.ts";
+import { basePathOf } from "../net/url.ts";
 import { wordsFor } from "./error_words.ts";
 import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";

@@ -9,8 +9,7 @@ import type { Context } from "@hono/hono";
 import type { About } from "../authoring/about.ts";
 import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
 import { isForModels } from "../mcp/catalogue/view_resource.ts";
-import { basePathOf } from "../net/base_path.ts";
-import { isLoopback } from "../net/loopback.ts";
+import { basePathOf, isLoopback } from "../net/url.ts";
 import type { Config } from "../settings/config.ts";
 import {
   type Access,

@@ -6,7 +6,7 @@
 import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import type { Logger } from "../log/log.ts";
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 import {
   accessOf,
   type ClientGuide,

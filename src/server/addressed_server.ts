@@ -14,7 +14,7 @@ import {
 import { HttpError } from "../errors.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { WaitPages } from "../mcp/exchange/visits.ts";
-import { isTwin, loopbackOriginOf } from "../net/loopback.ts";
+import { isTwin, loopbackOriginOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import type { App } from "./app.ts";
 import type { ServerParts } from "./server_parts.ts";

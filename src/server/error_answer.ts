@@ -6,7 +6,7 @@
 import type { Context, ErrorHandler } from "@hono/hono";
 import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
 import { logFailure } from "../log/failures.ts";
-import type { Passing } from "../http/passing.ts";
+import type { Passing } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import { errorPage } from "../pages/error_page.tsx";
 import { prefersPage } from "../pages/respond.ts";

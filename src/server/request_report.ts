@@ -8,12 +8,11 @@ import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
 import { STEPS } from "../auth/server/sign_in.ts";
 import { HttpError, OAuthError } from "../errors.ts";
-import type { Passing } from "../http/passing.ts";
+import type { Passing } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import { printAddress } from "../net/address.ts";
-import { basePathOf } from "../net/base_path.ts";
-import { methodName } from "../net/method.ts";
-import { telemetry } from "../telemetry/current.ts";
+import { basePathOf } from "../net/url.ts";
+import { methodName, telemetry } from "../telemetry/current.ts";
 
 /** Routes that machines ask for all day; only failures are worth a line. */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;

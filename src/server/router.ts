@@ -10,8 +10,7 @@ import { CORS_HEADERS } from "../http/cors.ts";
 import { logFailure } from "../log/failures.ts";
 import type { Logger } from "../log/log.ts";
 import { newReference } from "../log/reference.ts";
-import { basePathOf } from "../net/base_path.ts";
-import { isHost } from "../net/host.ts";
+import { basePathOf, isHost } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import type { AddressedServer, AddressedServers } from "./addressed_server.ts";
 

@@ -6,7 +6,7 @@
  */
 import { originCheck } from "../auth/doors/origin.ts";
 import type { Gate } from "../auth/doors/gate.ts";
-import { ArrivingBodies } from "../http/arriving_bodies.ts";
+import { ArrivingBodies } from "../net/body_bytes.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";

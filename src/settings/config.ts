@@ -7,7 +7,7 @@
 import type * as z from "zod";
 import type { Network } from "../net/address.ts";
 import type { LogLevel } from "../log/log.ts";
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
 import { ownSetting } from "./own.ts";

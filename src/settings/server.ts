@@ -5,7 +5,7 @@
  */
 import { parseNetwork } from "../net/address.ts";
 import { LOG_LEVELS } from "../log/log.ts";
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
   listOf,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../net/loopback.ts";
+import { isLoopback } from "../net/url.ts";
 
 /** A shape in words, and the parser of such texts, which throws. */
 export interface Shape<T> {

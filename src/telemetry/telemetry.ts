@@ -14,7 +14,7 @@ import {
   SpanKind,
   trace,
 } from "@opentelemetry/api";
-import { methodName } from "../net/method.ts";
+import { methodName } from "./current.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { observe, typeOf } from "./observation.ts";
 import { type MessageFacts, Operation } from "./operation.ts";

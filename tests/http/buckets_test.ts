@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { Buckets } from "../../src/http/buckets.ts";
+import { Buckets, type Rate, SharedBuckets } from "../../src/http/buckets.ts";
+import type { Logger } from "../../src/log/log.ts";
+import { Database } from "../../src/store/database.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -76,4 +78,86 @@ Deno.test("Buckets forget a tenth, the oldest, where none is full", () => {
   assert.equal(takeAll(buckets, "9999", NOW), 0);
   assert.equal(takeAll(buckets, "1001", NOW), 0);
   assert.equal(takeAll(buckets, "0", NOW), 5);
+});
+
+const NOW = 1_800_000_000_000;
+
+/** Several processes that share what they take, at a time that a test sets. */
+async function startProcesses(rate: Rate) {
+  const kv = await Deno.openKv(":memory:");
+  const place = { time: NOW, isBroken: false, warnings: 0 };
+  const log = { warning: () => place.warnings++ } as unknown as Logger;
+  return {
+    place,
+    start() {
+      const database = new Database(kv, { clock: () => place.time });
+      const get = database.get.bind(database);
+      database.get = (key) =>
+        place.isBroken ? Promise.reject(new Error("gone")) : get(key);
+      return new SharedBuckets({ database, log }, "token", rate);
+    },
+    /** The number that is let through of so many at once. */
+    async count(buckets: SharedBuckets, tries: number): Promise<number> {
+      const waits = await Promise.all(
+        Array.from({ length: tries }, () => buckets.take("a", place.time)),
+      );
+      return waits.filter((wait) => wait === 0).length;
+    },
+    records: () => Array.fromAsync(kv.list({ prefix: [] })),
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+Deno.test("take() lets two processes together have a small limit exactly, fill after fill", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const { place, count } = processes;
+  const [one, other] = [processes.start(), processes.start()];
+  for (let fill = 0; fill < 4; fill++) {
+    assert.equal(await count(one, 5), 5);
+    assert.equal(await count(other, 6), 1);
+    assert.equal(await count(one, 6), 0);
+    place.time += 60_000;
+    const both = await Promise.all([count(other, 6), count(one, 6)]);
+    assert.equal(both[0] + both[1], 6);
+    place.time += 60_000;
+  }
+});
+
+Deno.test("take() lets each process have a tenth of a large limit beyond what all have, fill after fill", async () => {
+  using processes = await startProcesses({ burst: 1000, perSecond: 10 });
+  const { place, count } = processes;
+  const all = Array.from({ length: 3 }, () => processes.start());
+  for (let fill = 0; fill < 3; fill++) {
+    const let_ = await Promise.all(all.map((one) => count(one, 2000)));
+    const sum = let_.reduce((a, b) => a + b);
+    assert(sum >= 1000 && sum <= 1000 + 3 * 100, `${sum} were let through`);
+    place.time += 100_000;
+  }
+});
+
+Deno.test("take() asks no database for the first tenth, nor for what is refused", async () => {
+  using processes = await startProcesses({ burst: 100, perSecond: 1 });
+  const one = processes.start();
+  assert.equal(await processes.count(one, 10), 10);
+  assert.deepEqual(await processes.records(), []);
+  assert.equal(await processes.count(one, 200), 90);
+  processes.place.isBroken = true;
+  assert.equal(await processes.count(one, 50), 0);
+  assert.equal(processes.place.warnings, 0);
+});
+
+Deno.test("take() limits alone while the database is away, and says so once a second", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const one = processes.start();
+  processes.place.isBroken = true;
+  assert.equal(await processes.count(one, 20), 6);
+  assert.equal(processes.place.warnings, 1);
+});
+
+Deno.test("giveBack() makes room again, for this process", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const one = processes.start();
+  assert.equal(await processes.count(one, 9), 6);
+  one.giveBack("a");
+  assert.equal(await processes.count(one, 9), 1);
 });

@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
-import type { Passing } from "../../src/http/passing.ts";
+import type { Passing } from "../../src/http/client_address.ts";
 import { readiness } from "../../src/http/readiness.ts";
 import { createServer } from "../../src/server.ts";
 import { customProvider } from "../../src/auth/provider/custom.ts";

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
-import { readBytes } from "../../src/net/body_bytes.ts";
+import {
+  ArrivingBodies,
+  BODY_SECONDS,
+  readBytes,
+} from "../../src/net/body_bytes.ts";
 import { HttpError } from "../../src/errors.ts";
+import { createServer } from "../../src/server.ts";
+import type { Server } from "../../src/server/server_options.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { SILENT } from "../kit/log.ts";
+import { Timers } from "../kit/timers.ts";
 
 /**
  * A body whose chunks all share the same memory, as those of a real body may.
@@ -63,5 +74,138 @@ Deno.test("readBytes() refuses more chunks than a body needs, empty ones too", a
     const endless = new Chunks(repeated(text));
     await assert.rejects(readBytes(endless, 16_384), isStatus(400));
     assert(endless.isCancelled);
+  }
+});
+
+/** Bodies that stall, by a fake clock and over a real socket. */
+
+/** Sends half a body and reads the answer when its time is over. */
+async function stall(
+  { fetch }: Pick<Server, "fetch">,
+  path: string,
+  type: string,
+  time: FakeTime,
+): Promise<string> {
+  const listener = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request, info) => fetch(request, info),
+  );
+  try {
+    const { hostname, port } = listener.addr;
+    using connection = await Deno.connect({ hostname, port });
+    await connection.write(
+      new TextEncoder().encode(
+        `POST ${path} HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\n` +
+          `content-type: ${type}\r\ncontent-length: 100\r\n\r\n{`,
+      ),
+    );
+    let answer = "";
+    const reading = (async () => {
+      const buffer = new Uint8Array(1024);
+      while (!answer.includes("\r\n\r\n")) {
+        const size = await connection.read(buffer);
+        assert(size !== null, "it hung up");
+        answer += new TextDecoder().decode(buffer.subarray(0, size));
+      }
+    })();
+    await until(() => {
+      // Again and again: the test cannot know when the server begins to read.
+      time.tick(BODY_SECONDS);
+      return answer !== "";
+    });
+    await reading;
+    return answer;
+  } finally {
+    await listener.shutdown();
+  }
+}
+
+Deno.test("a message that stalls is answered 408 after a minute", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = createServer({
+    name: "n",
+    version: "1",
+    kv,
+    log: SILENT,
+  });
+  const text = await stall(server, "/mcp", "application/json", time);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /connection: close/i);
+});
+
+Deno.test("a form that stalls is answered 408 after a minute", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const type = "application/x-www-form-urlencoded";
+  const text = await stall(server.app, "/token", type, time);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /connection: close/i);
+});
+
+/** Makes bodies whose seconds pass when a test says so. */
+function openBodies() {
+  const timers = new Timers();
+  let milliseconds = 0;
+  const bodies = new ArrivingBodies(() => milliseconds);
+  return {
+    bodies,
+    timers,
+    async pass(seconds: number) {
+      milliseconds += seconds * 1000;
+      await timers.beat();
+    },
+    [Symbol.dispose]: () => timers[Symbol.dispose](),
+  };
+}
+
+const never = () => new Promise<never>(() => {});
+
+Deno.test("each body has a minute, from when it begins", async () => {
+  using place = openBodies();
+  const refused: string[] = [];
+  const begin = (name: string) =>
+    place.bodies.wait(never()).catch((error) => {
+      assert(error instanceof HttpError);
+      assert.equal(error.status, 408);
+      refused.push(name);
+    });
+  begin("first");
+  await place.pass(5);
+  begin("second");
+  await place.pass(BODY_SECONDS - 6);
+  assert.deepEqual(refused, []);
+  await place.pass(1);
+  assert.deepEqual(refused, ["first"]);
+  await place.pass(4);
+  assert.deepEqual(refused, ["first"]);
+  await place.pass(1);
+  assert.deepEqual(refused, ["first", "second"]);
+});
+
+Deno.test("wait() gives what was read, or why it could not be", async () => {
+  const bodies = new ArrivingBodies();
+  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  const gone = new Error("gone");
+  await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
+  bodies.stop();
+});
+
+Deno.test("no timer runs once no body is arriving", async () => {
+  using place = openBodies();
+  for (
+    const reading of [
+      () => Promise.resolve("body"),
+      () => Promise.reject(new Error("gone")),
+      never,
+    ]
+  ) {
+    const waiting = place.bodies.wait<unknown>(reading()).catch(() => {});
+    assert.equal(place.timers.running.size, 1, `${reading}`);
+    await place.pass(BODY_SECONDS);
+    await waiting;
+    await place.pass(1);
+    assert.equal(place.timers.running.size, 0, `${reading}`);
   }
 });

@@ -15,7 +15,7 @@ import type { CountedAs } from "../../src/mcp/exchange/counted_as.ts";
 import { Limits } from "../../src/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../src/server/lifecycle.ts";
 import { RunningCalls } from "../../src/mcp/exchange/running.ts";
-import { ArrivingBodies } from "../../src/http/arriving_bodies.ts";
+import { ArrivingBodies } from "../../src/net/body_bytes.ts";
 import { silentLogger } from "../kit/log.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { changeStore } from "../../src/store/changes.ts";

@@ -5,9 +5,8 @@
  * @module
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
-import { dropCookie } from "../../http/cookie.ts";
-import type { Passing } from "../../http/passing.ts";
-import { redirect } from "../../http/redirect.ts";
+import { dropCookie, redirect } from "../../http/browser.ts";
+import type { Passing } from "../../http/client_address.ts";
 import { accountPages, type AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";

@@ -7,7 +7,7 @@
 import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
-import { basePathOf } from "../../net/base_path.ts";
+import { basePathOf } from "../../net/url.ts";
 import { nameOf } from "../rules/person.ts";
 import {
   AccountPage,
@@ -21,8 +21,7 @@ import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces, PlacedPart } from "./places.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { now } from "../../clock.ts";
-import { mintCsrf } from "../../http/csrf.ts";
-import { redirect } from "../../http/redirect.ts";
+import { mintCsrf, redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";

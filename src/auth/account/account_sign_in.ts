@@ -26,9 +26,9 @@ import {
   keepBrowser,
   keepCookie,
   readCookie,
-} from "../../http/cookie.ts";
+  redirect,
+} from "../../http/browser.ts";
 import { checkSameSite } from "../doors/origin.ts";
-import { redirect } from "../../http/redirect.ts";
 import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces } from "./places.ts";
 import { readParameters } from "../../http/body.ts";

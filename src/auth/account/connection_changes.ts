@@ -8,7 +8,7 @@
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
-import { redirect } from "../../http/redirect.ts";
+import { redirect } from "../../http/browser.ts";
 import { endOfAll } from "../grants/end_grant.ts";
 import {
   type Grant,

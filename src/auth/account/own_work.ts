@@ -11,7 +11,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../errors.ts";
-import { redirect } from "../../http/redirect.ts";
+import { redirect } from "../../http/browser.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import { type QuestionInWords, WorkPage } from "../../pages/work_page.tsx";

@@ -7,7 +7,7 @@
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
-import { redirect } from "../../http/redirect.ts";
+import { redirect } from "../../http/browser.ts";
 import { TokenSection } from "../../pages/token_section.tsx";
 import { isAllowed } from "../rules/allowed_users.ts";
 import { openPersonalGrant } from "../rules/new_grant.ts";

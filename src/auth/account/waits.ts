@@ -7,9 +7,8 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../errors.ts";
-import { mintCsrf } from "../../http/csrf.ts";
-import { redirect } from "../../http/redirect.ts";
-import { basePathOf } from "../../net/base_path.ts";
+import { mintCsrf, redirect } from "../../http/browser.ts";
+import { basePathOf } from "../../net/url.ts";
 import { page } from "../../pages/respond.ts";
 import type { AskingClient } from "../../pages/client_name.tsx";
 import {

@@ -12,7 +12,7 @@ import type { Config } from "../../settings/config.ts";
 import { HttpError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import { seenText } from "../../log/log_line.ts";
-import { isLoopback } from "../../net/loopback.ts";
+import { isLoopback } from "../../net/url.ts";
 
 /** @throws {HttpError} 403, which names what was seen and what is wanted */
 export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { basePathOf } from "../../net/base_path.ts";
+import { basePathOf } from "../../net/url.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { keepCookie, readCookie } from "../../http/cookie.ts";
+import { keepCookie, readCookie } from "../../http/browser.ts";
 import { page } from "../../pages/respond.ts";
 import {
   ChooserPage,

@@ -6,7 +6,7 @@
  */
 import type { Upstream } from "../../caller.ts";
 import { HttpError } from "../../errors.ts";
-import { isLoopback } from "../../net/loopback.ts";
+import { isLoopback } from "../../net/url.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 
 /** First labels of API hosts; what follows is the provider's domain. */

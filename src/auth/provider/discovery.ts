@@ -5,7 +5,7 @@
  * @module
  */
 import type { AuthorizationServer } from "oauth4webapi";
-import { isLoopback } from "../../net/loopback.ts";
+import { isLoopback } from "../../net/url.ts";
 import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";

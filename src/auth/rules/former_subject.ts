@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { isLoopback } from "../../net/loopback.ts";
+import { isLoopback } from "../../net/url.ts";
 import { parseIssuer } from "./identity_assertion.ts";
 import type { Person } from "./person.ts";
 import { issuerId, MACHINE_ID, subjectOf } from "./subject.ts";

@@ -5,7 +5,7 @@
  * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
  * @module
  */
-import { basePathOf } from "../../net/base_path.ts";
+import { basePathOf } from "../../net/url.ts";
 import { OAuthError } from "../../errors.ts";
 
 /** Gives the protected resource's identifier, the address of `/mcp`. */

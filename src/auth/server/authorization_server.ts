@@ -21,7 +21,7 @@ import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
 import { serverMetadataPaths } from "./well_known.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
-import type { Passing } from "../../http/passing.ts";
+import type { Passing } from "../../http/client_address.ts";
 import { rateLimit } from "../../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";

@@ -9,7 +9,7 @@
  */
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
-import { basePathOf } from "../../net/base_path.ts";
+import { basePathOf } from "../../net/url.ts";
 import { OAuthError } from "../../errors.ts";
 import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
@@ -30,8 +30,7 @@ import type { Approval } from "../../store/approvals.ts";
 import type { Connection } from "../../store/connections.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
-import { browserOf, keepBrowser } from "../../http/cookie.ts";
-import { redirect } from "../../http/redirect.ts";
+import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";
 import type { LimitedServices } from "../services.ts";

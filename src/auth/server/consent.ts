@@ -18,7 +18,7 @@ import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_url.ts";
-import { redirect } from "../../http/redirect.ts";
+import { redirect } from "../../http/browser.ts";
 import type { LimitedServices } from "../services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */

@@ -11,7 +11,7 @@ import type {
   FoundRequest,
 } from "../../store/authorization_requests.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { browserOf } from "../../http/cookie.ts";
+import { browserOf } from "../../http/browser.ts";
 import { invalidRequest } from "../rules/parameters.ts";
 
 /**

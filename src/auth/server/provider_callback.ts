@@ -31,7 +31,7 @@ import {
   leftElsewhere,
   notApproved,
 } from "./own_request.ts";
-import { redirect } from "../../http/redirect.ts";
+import { redirect } from "../../http/browser.ts";
 import { upstreamSecrets } from "../grants/provider_url.ts";
 import type { LimitedServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";

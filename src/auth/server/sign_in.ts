@@ -7,7 +7,7 @@
 import { Hono } from "@hono/hono";
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError } from "../../errors.ts";
-import type { Passing } from "../../http/passing.ts";
+import type { Passing } from "../../http/client_address.ts";
 import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import {
   type AuthorizationServer,

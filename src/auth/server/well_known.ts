@@ -6,7 +6,7 @@
  */
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
-import { basePathOf } from "../../net/base_path.ts";
+import { basePathOf } from "../../net/url.ts";
 import { protectedResourceMetadata } from "../rules/server_metadata.ts";
 import { isSid } from "../rules/resource.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../caller.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { clientAddress, networkName } from "../../http/client_address.ts";
-import { isLoopback } from "../../net/loopback.ts";
+import { isLoopback } from "../../net/url.ts";
 
 export interface CountedAs {
   /** A name of at most 64 characters. */

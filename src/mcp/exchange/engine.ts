@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import type { CheckOrigin } from "../../auth/doors/origin.ts";
 import type { Around } from "../../authoring/around.ts";
-import type { ArrivingBodies } from "../../http/arriving_bodies.ts";
+import type { ArrivingBodies } from "../../net/body_bytes.ts";
 import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import { LimitError } from "../../errors.ts";
-import { SharedBuckets } from "../../http/shared_buckets.ts";
+import { SharedBuckets } from "../../http/buckets.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";

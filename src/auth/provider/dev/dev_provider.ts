@@ -8,8 +8,7 @@
  * @module
  */
 import { type Context, Hono } from "@hono/hono";
-import { basePathOf } from "../../../net/base_path.ts";
-import { isLoopback } from "../../../net/loopback.ts";
+import { basePathOf, isLoopback } from "../../../net/url.ts";
 import { fingerprint } from "../../../crypto/crypto.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
 import { page } from "../../../pages/respond.ts";

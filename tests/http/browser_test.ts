@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import {
   type Cookie,
   dropCookie,
+  isCsrf,
   keepCookie,
+  mintCsrf,
   readCookie,
-} from "../../src/http/cookie.ts";
+  redirect,
+} from "../../src/http/browser.ts";
 
 const VALUE = "v".repeat(43);
 
@@ -76,5 +79,35 @@ Deno.test("keepCookie() keeps two servers apart that share an origin", async () 
   for (const another of [root, other]) {
     assert.equal(await read(app, another.sent), "none");
     assert.equal(await read(another.app, sent), "none");
+  }
+});
+
+Deno.test("mintCsrf() gives each rendering its own token, all good for the session", () => {
+  const [one, two] = [mintCsrf("session"), mintCsrf("session")];
+  assert.notEqual(one, two);
+  assert.ok(isCsrf(one, "session"));
+  assert.ok(isCsrf(two, "session"));
+});
+
+Deno.test("isCsrf() refuses what was not minted for this session", () => {
+  const token = mintCsrf("session");
+  const [nonce, bound] = token.split(".");
+  for (const other of ["", ".", nonce, `${nonce}.`, `.${bound}`, `x${token}`]) {
+    assert.equal(isCsrf(other, "session"), false, other);
+  }
+  assert.equal(isCsrf(token, "another session"), false);
+});
+
+Deno.test("redirect() sends a browser on, and nothing remembers it", async () => {
+  const location = "https://app.example.com/cb?code=a b";
+  const app = new Hono().all("/", (c) => redirect(c, location));
+  for (const [method, status] of [["GET", 302], ["POST", 303]] as const) {
+    const response = await app.request("/", { method });
+    assert.equal(response.status, status);
+    assert.deepEqual(Object.fromEntries(response.headers), {
+      "cache-control": "no-store",
+      location,
+      "referrer-policy": "no-referrer",
+    });
   }
 });

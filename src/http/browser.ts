@@ -1,12 +1,13 @@
 /**
- * Cookies that only this server reads: `__Host-` on https, never for scripts.
+ * A person's browser: cookies that only this server reads, the tokens of its
+ * forms, and redirects.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
-import { fingerprint, randomId } from "../crypto/crypto.ts";
-import { basePathOf } from "../net/base_path.ts";
+import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
+import { basePathOf } from "../net/url.ts";
 import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 
 /** The form of every value we set: 32 random bytes. */
@@ -87,4 +88,32 @@ export function keepBrowser(c: Context, baseUrl: string): string {
   const value = browserOf(c, baseUrl) ?? randomId();
   keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);
   return value;
+}
+
+/** Makes a token for the forms of one rendering. `sessionId` is secret. */
+export function mintCsrf(sessionId: string): string {
+  const nonce = randomId(16);
+  return `${nonce}.${bind(nonce, sessionId)}`;
+}
+
+/** True if the token was made for this session. */
+export function isCsrf(token: string, sessionId: string): boolean {
+  const [nonce, bound = ""] = token.split(".");
+  return isSameSecret(bound, bind(nonce, sessionId));
+}
+
+function bind(nonce: string, sessionId: string): string {
+  return fingerprint(`csrf ${nonce} ${sessionId}`);
+}
+
+/**
+ * Makes a redirect that is not cached: 303 after a form, 302 otherwise, and
+ * never 307, which would send the form along (RFC 9700 §4.12).
+ */
+export function redirect(c: Context, location: string): Response {
+  c.header("Cache-Control", "no-store");
+  c.header("Referrer-Policy", "no-referrer");
+  // c.redirect() would change the address.
+  c.header("Location", location);
+  return c.body(null, c.req.method === "POST" ? 303 : 302);
 }

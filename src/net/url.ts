@@ -1,0 +1,66 @@
+/**
+ * URLs and hosts: those of this machine, of a server, and as people type them.
+ *
+ * @module
+ */
+
+/** True if a URL points at the machine it is opened on (RFC 8252 §7.3). */
+export function isLoopback({ hostname }: { hostname: string }): boolean {
+  return hostname === "localhost" || hostname === "[::1]" ||
+    hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/**
+ * The origins of this machine that may be twins: a fixed list, so that
+ * strangers cannot add to it.
+ */
+const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/** True if two origins differ only in the name of this machine. */
+export function isTwin(one: string, other: string): boolean {
+  const [first, second] = [
+    LOOPBACK_ORIGIN.exec(one),
+    LOOPBACK_ORIGIN.exec(other),
+  ];
+  return first !== null && second !== null && first[1] === second[1];
+}
+
+/** Gives the origin of a request that came to a loopback address. */
+export function loopbackOriginOf({ url }: Request): string | undefined {
+  const parsed = new URL(url);
+  return isLoopback(parsed) ? parsed.origin : undefined;
+}
+
+/**
+ * Gives the path of a public address without a trailing slash; empty at a root.
+ */
+export function basePathOf(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, "");
+}
+
+/** A name or an address, and a port: nothing that would begin a path. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
+
+/** True if a text is a host, with a port or without, that URLs can have. */
+export function isHost(text: string): boolean {
+  return HOST.test(text) && URL.canParse(`http://${text}/`);
+}
+
+/**
+ * Parses an address as people type it: without a scheme it is https, or http on
+ * this machine.
+ *
+ * @throws {Error}
+ */
+export function parseTypedUrl(text: string): URL {
+  const hasScheme = /^[a-z][a-z+.-]*:\/\//i.test(text);
+  const url = URL.parse(hasScheme ? text : `https://${text}`);
+  if (
+    !url || !/^https?:$/.test(url.protocol) || url.username || url.hash ||
+    !/[.:]|^localhost$/.test(url.hostname)
+  ) {
+    throw new Error(`Not an address: ${text}`);
+  }
+  if (!hasScheme && isLoopback(url)) url.protocol = "http:";
+  return url;
+}
