@@ -44,7 +44,7 @@ const OAUTH_STATUS = {
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
 /** The further parts of a refusal besides its message. */
-export interface RefusalOptions extends ErrorOptions {
+interface RefusalOptions extends ErrorOptions {
   /** For a person who sees it on a page: the next step. */
   advice?: string;
   /** For a page: the situation of the person. */

@@ -57,6 +57,7 @@ export {
   type ToolAnswer,
   type ToolDefinition,
   ToolError,
+  type ToolLimit,
 } from "./authoring/tool.ts";
 export {
   result,
@@ -100,8 +101,8 @@ export type {
   DurableTask,
   StepContext,
   StepOptions,
+  WaitOptions,
 } from "./authoring/durable.ts";
-export type { WaitOptions } from "./authoring/durable.ts";
 export {
   type MaybePromise,
   type Service,
@@ -117,7 +118,6 @@ export {
   type SettingValues,
 } from "./authoring/setting.ts";
 export type { About } from "./authoring/about.ts";
-export type { ToolLimit } from "./authoring/tool_limit.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type {
   Authenticated,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ConfigError } from "./settings/complaint.ts";
+import { ConfigError, StartError } from "./settings/complaint.ts";
 import { isLocal } from "./settings/config.ts";
 import { ServiceError } from "./server/lifecycle.ts";
 import { Log, type Logger } from "./log/log.ts";
@@ -20,12 +20,14 @@ import type {
 } from "./server/server_options.ts";
 import { standardOutput } from "./log/standard_output.ts";
 import { startTelemetry } from "./telemetry/current.ts";
-import { processSettings } from "./process/environment.ts";
-import { checkPropagators, warnOfCollecting } from "./process/collecting.ts";
+import {
+  checkPropagators,
+  processSettings,
+  warnOfCollecting,
+} from "./process/environment.ts";
 import { announce, warn } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
-import { StartError } from "./process/start_error.ts";
 import { stopOnSignal } from "./process/signals.ts";
 
 /**

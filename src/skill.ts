@@ -13,8 +13,11 @@
  *
  * @module
  */
-import { parseFrontmatter } from "./authoring/frontmatter.ts";
-import type { Skill, SkillDefinition } from "./authoring/skill.ts";
+import {
+  parseFrontmatter,
+  type Skill,
+  type SkillDefinition,
+} from "./authoring/skill.ts";
 
 export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
 

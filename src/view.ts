@@ -17,8 +17,7 @@
  */
 import { hostChannel } from "./view/host_channel.ts";
 import { makeView } from "./view/make_view.ts";
-import type { View } from "./view/view.ts";
-import { viewResult } from "./view/view_result.ts";
+import { type View, viewResult } from "./view/view.ts";
 
 export type {
   DisplayMode,

@@ -105,7 +105,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/store/", "src/auth/provider/", "src/http/"],
   ["src/auth/doors/", "src/pages/", "src/discovery/", "src/auth/provider/dev/"],
   ["packages/dev/", "packages/doctor/", "packages/call/"],
-  ["src/server/lifecycle.ts", "src/server/provide.ts"],
+  ["src/server/lifecycle.ts"],
   ["src/mcp/exchange/", "src/auth/clients/", "src/auth/grants/"],
   ["src/mcp/work/", "src/auth/"],
   ["src/auth/account/"],

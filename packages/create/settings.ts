@@ -7,13 +7,18 @@
  */
 import { pathToFileURL } from "node:url";
 import type * as z from "zod";
-import { needsOf } from "../../src/authoring/needs.ts";
+import { needsOf } from "../../src/authoring/service.ts";
 import { needing } from "../../src/server/plan.ts";
 import type { ServerOptions } from "../../src/server/server_options.ts";
-import { type OwnSetting, ownSetting } from "../../src/settings/own.ts";
+import {
+  isGiven,
+  type OwnSetting,
+  ownSetting,
+  TABLE,
+  VARIABLES,
+} from "../../src/settings/table.ts";
 import { defaultText, type NamedSetting } from "../../src/settings/setting.ts";
 import { sentence } from "../../src/settings/complaint.ts";
-import { isGiven, TABLE, VARIABLES } from "../../src/settings/table.ts";
 import { CreateError } from "./files.ts";
 
 /** The schemas of declared settings, by the name of their variable. */

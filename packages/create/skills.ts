@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseFrontmatter } from "../../src/authoring/frontmatter.ts";
+import { parseFrontmatter } from "../../src/authoring/skill.ts";
 import { CreateError, formatted } from "./files.ts";
 import { PACKAGE } from "./project.ts";
 

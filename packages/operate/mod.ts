@@ -9,7 +9,7 @@ import { userInfo } from "node:os";
 import { Log } from "../../src/log/log.ts";
 import { jsonLine } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
-import { StartError } from "../../src/process/start_error.ts";
+import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";

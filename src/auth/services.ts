@@ -11,7 +11,7 @@ import type { Logger } from "../log/log.ts";
 import { confirmation } from "./rules/confirmation.ts";
 import { heldScopes } from "./rules/held_scopes.ts";
 import type { Permissions } from "./rules/permissions.ts";
-import type { ScopeInWords } from "../pages/scope_boxes.tsx";
+import type { ScopeInWords } from "../pages/scopes.tsx";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";

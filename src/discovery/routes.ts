@@ -2,18 +2,19 @@
  * The documents by which a server is found: public, and the same for everyone.
  *
  * @module
+ * @see https://llmstxt.org
  */
 import { type Context, Hono } from "@hono/hono";
-import type { About } from "../authoring/about.ts";
+import { type About, aboutLinks } from "../authoring/about.ts";
 import type { Config } from "../settings/config.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
 import { isForModels } from "../mcp/catalogue/view_resource.ts";
-import { llmsText } from "./llms_text.ts";
 import {
   aiCatalog,
   CARD_TYPE,
   CATALOG_TYPE,
+  type ServerCard,
   serverCard,
 } from "./server_card.ts";
 
@@ -76,4 +77,43 @@ function send(body: string, type: string): (c: Context) => Response {
     c.header("X-Content-Type-Options", "nosniff");
     return c.body(body);
   };
+}
+
+/** Makes the document at `/llms.txt`, in Markdown. */
+function llmsText(
+  { card, about, baseUrl, tools }: {
+    card: ServerCard;
+    about: About;
+    baseUrl: string;
+    tools: readonly { name: string; title?: string }[];
+  },
+): string {
+  const [{ url }] = card.remotes;
+  const more = aboutLinks(about);
+  return [
+    `# ${card.title ?? card.name}`,
+    `> ${card.description}`,
+    `This is a server of the Model Context Protocol (MCP). Its address for ` +
+    `MCP clients, over Streamable HTTP, is ${url}. It is not called with a ` +
+    `browser or by fetching pages.`,
+    ...(tools.length > 0
+      ? [
+        "Its tools:",
+        tools.map(({ name, title }) =>
+          `- \`${name}\`${title === undefined ? "" : `: ${title}`}`
+        ).join("\n"),
+      ]
+      : []),
+    "## Connect",
+    [
+      `- [How to connect](${baseUrl}/): for each client, what to do`,
+      `- [Server card](${url}/server-card): the same for programs`,
+    ].join("\n"),
+    ...(more.length > 0
+      ? [
+        "## Optional",
+        more.map(([label, address]) => `- [${label}](${address})`).join("\n"),
+      ]
+      : []),
+  ].join("\n\n") + "\n";
 }

@@ -6,9 +6,14 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { displayName } from "./display_name.ts";
-import { AccountForm, type FormPage } from "./form.tsx";
-import { CardPage, Layout, type PageProps } from "./layout.tsx";
+import { displayName } from "./names.tsx";
+import {
+  AccountForm,
+  CardPage,
+  type FormPage,
+  Layout,
+  type PageProps,
+} from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 

@@ -5,14 +5,12 @@
  *
  * @module
  */
-import type { Outcome } from "../log/outcome.ts";
+import type { Outcome } from "../log/request.ts";
 import { visible } from "../log/log_line.ts";
 import type { NotedCall } from "../store/call_list.ts";
-import { ClientName } from "./client_name.tsx";
-import { displayName } from "./display_name.ts";
-import type { FormPage } from "./form.tsx";
-import { Moment } from "./moment.tsx";
-import { Table } from "./table.tsx";
+import { ClientName, displayName } from "./names.tsx";
+import type { FormPage } from "./layout.tsx";
+import { Moment, Table } from "./table.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */
 export interface CallInWords extends Omit<NotedCall, "firstAt"> {

@@ -6,8 +6,8 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { AccountForm, type FormPage } from "./form.tsx";
-import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
+import { AccountForm, type FormPage } from "./layout.tsx";
+import { ScopeFields, type ScopeInWords } from "./scopes.tsx";
 
 /** A button that ends grants, or for an operator all that someone has. */
 export function EndForm(

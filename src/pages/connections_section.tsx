@@ -12,13 +12,13 @@ import {
   type AskingClient,
   ClientName,
   destinationOf,
+  displayName,
   DomainBadge,
-} from "./client_name.tsx";
+} from "./names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
-import { displayName } from "./display_name.ts";
-import type { FormPage } from "./form.tsx";
-import { Moment } from "./moment.tsx";
-import type { ScopeInWords } from "./scope_boxes.tsx";
+import type { FormPage } from "./layout.tsx";
+import { Moment } from "./table.tsx";
+import type { ScopeInWords } from "./scopes.tsx";
 
 /** One grant, for the page of its person. */
 export interface ConnectionInWords

@@ -11,10 +11,9 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { redirectKind } from "../auth/rules/redirect_uri.ts";
-import { displayName } from "./display_name.ts";
-import { HiddenFields } from "./form.tsx";
-import { CardPage, Fact, type PageProps } from "./layout.tsx";
-import { ScopeChoice, type ScopeInWords } from "./scope_boxes.tsx";
+import { displayName } from "./names.tsx";
+import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
+import { ScopeChoice, type ScopeInWords } from "./scopes.tsx";
 import { TICK_SCRIPT } from "./scripts.ts";
 
 export interface ConsentProps extends PageProps {

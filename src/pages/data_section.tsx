@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { AccountForm, type FormPage } from "./form.tsx";
-import { Fact } from "./layout.tsx";
+import { AccountForm, Fact, type FormPage } from "./layout.tsx";
 
 interface DataProps extends FormPage {
   providerName: string;

@@ -1,16 +1,27 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page that a person sees when something cannot go on.
+ * The page that a person sees when something cannot go on: a title for each
+ * cause, the next step, and one button if a link leads on.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
-import { HttpError, OAuthError } from "../errors.ts";
+import {
+  HttpError,
+  OAuthError,
+  type OAuthErrorCode,
+  StorageError,
+} from "../errors.ts";
 import { basePathOf } from "../net/url.ts";
-import { wordsFor } from "./error_words.ts";
 import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
-import type { ErrorWords } from "./situation_words.ts";
+import {
+  type ErrorWords,
+  type RefusedRequest,
+  sentence,
+  situationWords,
+  tryAgain,
+} from "./situation_words.ts";
 
 /** A page that says what happened and whose move it is. */
 export function ErrorPage(props: PageProps & ErrorWords) {
@@ -58,4 +69,100 @@ export function errorPage(
     path: c.req.path,
   });
   return page(c, ErrorPage({ ...props, ...words }), { status });
+}
+
+/**
+ * Writes the text about an error. An advice in the error itself comes first.
+ */
+export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
+  const isRefusal = error instanceof OAuthError || error instanceof HttpError;
+  const words = isRefusal && error.situation
+    ? situationWords(
+      error.situation,
+      error instanceof OAuthError ? error.description : error.message,
+      refused,
+    )
+    : causeWords(error, refused);
+  const move = isRefusal ? error.advice : undefined;
+  return move === undefined ? words : { ...words, move };
+}
+
+function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
+  const { status, base } = refused;
+  if (error instanceof StorageError) {
+    return {
+      title: "The server's storage does not answer",
+      happened: "Nothing was lost or used up.",
+      ...tryAgain(refused),
+    };
+  }
+  if (error instanceof OAuthError && status < 500) return appWords(error);
+  const start = { label: "Open the start page", href: `${base}/` };
+  switch (status) {
+    case 404:
+      return {
+        title: "There is nothing at this address",
+        happened: "It may be mistyped, or its page has gone.",
+        move: "Begin at the start page of this server.",
+        button: start,
+      };
+    case 429:
+      return {
+        title: "Too many requests",
+        happened: "More requests came from your network than are allowed in " +
+          "a minute.",
+        ...tryAgain(refused),
+      };
+    case 501:
+      return {
+        title: "No one signs in here",
+        happened: "This server runs without signing in.",
+        move: "Connect a client without it: the start page says how.",
+        button: start,
+      };
+    case 503:
+      return {
+        title: "Not available at the moment",
+        happened: "Something this server depends on does not answer. " +
+          "Nothing was lost or used up.",
+        ...tryAgain(refused),
+      };
+  }
+  if (error instanceof HttpError) {
+    return {
+      title: status === 403
+        ? "Not allowed from here"
+        : "This request was not understood",
+      happened: sentence(error.message),
+      move: "Begin at the start page of this server.",
+      button: start,
+    };
+  }
+  return {
+    title: "Something went wrong here",
+    happened: "The fault is this server's, not yours.",
+    move: "Trying again rarely helps: tell the people who run this server.",
+    button: start,
+  };
+}
+
+/** Titles for an app's mistakes, by the error code of the standards. */
+const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
+  invalid_client: "This server does not know the app",
+  invalid_redirect_uri: "The app asks for its answer at another address",
+  invalid_scope: "The app asks for a permission that does not exist",
+  invalid_target: "The app asks for another server",
+  unsupported_response_type: "The app asks for an answer of another kind",
+  access_denied: "Access was denied",
+};
+
+function appWords({ code, description }: OAuthError): ErrorWords {
+  return {
+    title: APP_TITLES[code] ?? "The app's request is incomplete or wrong",
+    happened: sentence(description),
+    move: code === "invalid_client"
+      ? "Remove this server in the app, add it again, and connect."
+      : "Update the app and connect again. If it fails again, only the app's " +
+        "makers can fix it.",
+  };
 }

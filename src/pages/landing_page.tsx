@@ -17,10 +17,9 @@ import {
   type ClientGuide,
   clientGuides,
 } from "./client_guides.ts";
-import { CopyLine } from "./copy_line.tsx";
-import { Layout, type PageProps } from "./layout.tsx";
+import { CopyLine, Layout, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
-import { firstSentence } from "./scope_words.ts";
+import { firstSentence } from "./scopes.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 interface ToolInWords {

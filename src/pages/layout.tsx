@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The parts that all pages share: the document, the server's name above the
- * content, and the operator's details below.
+ * The parts that pages share: the document, with the server's name above the
+ * content and the operator's details below; facts, forms, and a line to copy.
  *
  * @module
  */
@@ -123,5 +123,66 @@ function Footer({ about = {}, children }: { about?: About; children?: Child }) {
       {children}
       {links.map(([label, href]) => <a href={href}>{label}</a>)}
     </footer>
+  );
+}
+
+/** The text; the button appears where scripts run. */
+export function CopyLine({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="line">
+      <code>{text}</code>
+      <button
+        class="quiet"
+        type="button"
+        data-copy={text}
+        aria-label={label}
+        hidden
+      >
+        Copy
+      </button>
+    </div>
+  );
+}
+
+/** The page of the account that a form is on. */
+export interface FormPage extends Pick<PageProps, "base"> {
+  /** The CSRF token of this rendering. */
+  csrf: string;
+  /** The place to come back to; absent: the first part. */
+  back?: string;
+}
+
+/** Hidden fields; those that are undefined are left out. */
+export function HiddenFields(
+  { of }: { of: Iterable<readonly [name: string, value?: string]> },
+) {
+  return (
+    <>
+      {[...of].map(([name, value]) =>
+        value !== undefined && <input type="hidden" name={name} value={value} />
+      )}
+    </>
+  );
+}
+
+/** A form of the account, posted to an address below the base. */
+export function AccountForm(
+  { base = "", csrf, back, to, fields, children, ...attributes }: FormPage & {
+    /** `/account/end`. */
+    to: string;
+    /** Further hidden fields. */
+    fields?: Readonly<Record<string, string>>;
+    class?: string;
+    autocomplete?: "off";
+    children: Child;
+  },
+) {
+  return (
+    <form method="post" action={`${base}${to}`} {...attributes}>
+      <HiddenFields
+        of={Object.entries({ csrf, back: back || undefined, ...fields })}
+      />
+      {children}
+    </form>
   );
 }

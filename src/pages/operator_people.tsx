@@ -9,14 +9,13 @@ import {
   ClientCell,
   ClientName,
   destinationOf,
+  displayName,
   type UsedClient,
-} from "./client_name.tsx";
+} from "./names.tsx";
 import { EndForm } from "./connection_forms.tsx";
 import type { ConnectionInWords } from "./connections_section.tsx";
-import { displayName } from "./display_name.ts";
-import type { FormPage } from "./form.tsx";
-import { Moment } from "./moment.tsx";
-import { CodeLines, Table } from "./table.tsx";
+import type { FormPage } from "./layout.tsx";
+import { CodeLines, Moment, Table } from "./table.tsx";
 
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {

@@ -12,12 +12,15 @@ import { visible } from "../log/log_line.ts";
 import type { Attempt } from "../store/attempts.ts";
 import type { StepFailure } from "../store/step_failures.ts";
 import type { WorkAhead } from "../store/work_ahead.ts";
-import { ClientCell, ClientName, type UsedClient } from "./client_name.tsx";
+import {
+  ClientCell,
+  ClientName,
+  displayName,
+  type UsedClient,
+} from "./names.tsx";
 import { EndForm } from "./connection_forms.tsx";
-import { displayName } from "./display_name.ts";
-import type { FormPage } from "./form.tsx";
-import { Moment, Upcoming } from "./moment.tsx";
-import { CodeLines, Table } from "./table.tsx";
+import type { FormPage } from "./layout.tsx";
+import { CodeLines, Moment, Table, Upcoming } from "./table.tsx";
 
 /** A client that acts for itself, and its live access tokens. */
 interface OperatorMachine extends UsedClient {

@@ -5,8 +5,12 @@
  *
  * @module
  */
-import { type FormPage, HiddenFields } from "./form.tsx";
-import { CardPage, type PageProps } from "./layout.tsx";
+import {
+  CardPage,
+  type FormPage,
+  HiddenFields,
+  type PageProps,
+} from "./layout.tsx";
 
 /** A provider that a person may choose. */
 export interface ProviderOption {

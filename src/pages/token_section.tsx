@@ -5,14 +5,12 @@
  * @module
  */
 import type { Grant } from "../auth/rules/grant.ts";
-import { ClientName } from "./client_name.tsx";
+import { ClientName, displayName } from "./names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import { CutNote, MayUse, PausedNote } from "./connections_section.tsx";
-import { CopyLine } from "./copy_line.tsx";
-import { displayName } from "./display_name.ts";
-import { AccountForm, type FormPage } from "./form.tsx";
-import { Moment } from "./moment.tsx";
-import { ScopeFields, type ScopeInWords } from "./scope_boxes.tsx";
+import { AccountForm, CopyLine, type FormPage } from "./layout.tsx";
+import { Moment } from "./table.tsx";
+import { ScopeFields, type ScopeInWords } from "./scopes.tsx";
 
 /** An access token, for the page of its person. */
 interface TokenInWords

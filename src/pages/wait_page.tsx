@@ -5,11 +5,14 @@
  *
  * @module
  */
-import { type AskingClient, AskingName, ClientName } from "./client_name.tsx";
-import { displayName } from "./display_name.ts";
-import { AccountForm } from "./form.tsx";
-import { CardPage, Fact, type PageProps } from "./layout.tsx";
-import { Moment } from "./moment.tsx";
+import {
+  type AskingClient,
+  AskingName,
+  ClientName,
+  displayName,
+} from "./names.tsx";
+import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
+import { Moment } from "./table.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
 /** The answers of a person. */

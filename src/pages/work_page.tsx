@@ -5,8 +5,8 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { AccountForm, type FormPage } from "./form.tsx";
-import { Moment, Upcoming } from "./moment.tsx";
+import { AccountForm, type FormPage } from "./layout.tsx";
+import { Moment, Upcoming } from "./table.tsx";
 import { shownMessage } from "./wait_page.tsx";
 import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";

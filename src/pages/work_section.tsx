@@ -5,10 +5,9 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { ClientName } from "./client_name.tsx";
-import type { FormPage } from "./form.tsx";
-import { Moment, Upcoming } from "./moment.tsx";
-import { Table } from "./table.tsx";
+import { ClientName } from "./names.tsx";
+import type { FormPage } from "./layout.tsx";
+import { Moment, Table, Upcoming } from "./table.tsx";
 
 /** The states that a person tells apart. */
 type WorkState = keyof typeof WORDS;

@@ -5,7 +5,7 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { Moment, Upcoming } from "./moment.tsx";
+import { Moment, Upcoming } from "./table.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
 export interface StepInWords {

@@ -1,13 +1,18 @@
 /**
- * The processes of one command, all on one port.
+ * The processes of one command, all on one port. Their output is passed on in
+ * whole lines, so that it does not mix.
  *
  * @module
  */
 import { pause, within } from "../clock.ts";
 import type { Logger, Properties } from "../log/log.ts";
-import { passOn, stderr, stdout } from "./core_output.ts";
-import { WITH_PARENT } from "./parent.ts";
-import { SAME_SIGNAL_MILLISECONDS, STOP_MILLISECONDS } from "./signals.ts";
+import {
+  SAME_SIGNAL_MILLISECONDS,
+  STOP_MILLISECONDS,
+  WITH_PARENT,
+} from "./signals.ts";
+import { LineQueue } from "../log/line_queue.ts";
+import { printDropped } from "../log/standard_output.ts";
 
 /** Longer than a start takes: what ends sooner will do so again. */
 const STEADY_MILLISECONDS = 5000;
@@ -211,4 +216,35 @@ function collecting(): Record<string, string> {
     OTEL_EXPORTER_OTLP_TIMEOUT: Deno.env.get("OTEL_EXPORTER_OTLP_TIMEOUT") ||
       "1000",
   };
+}
+
+/** The characters of a line; longer ones are cut in pieces. */
+const LONGEST_LINE = 64 * 1024;
+
+export const stdout = new LineQueue(
+  (bytes) => Deno.stdout.write(bytes),
+  printDropped,
+);
+export const stderr = new LineQueue(
+  (bytes) => Deno.stderr.write(bytes),
+  printDropped,
+);
+
+/** Passes what a process prints on. */
+async function passOn(
+  from: ReadableStream<Uint8Array<ArrayBuffer>>,
+  to: LineQueue,
+): Promise<void> {
+  let rest = "";
+  for await (const chunk of from.pipeThrough(new TextDecoderStream())) {
+    const text = rest + chunk;
+    const end = text.lastIndexOf("\n");
+    if (end >= 0) to.push(text.slice(0, end));
+    rest = text.slice(end + 1);
+    if (rest.length > LONGEST_LINE) {
+      to.push(rest);
+      rest = "";
+    }
+  }
+  if (rest !== "") to.push(rest);
 }

@@ -15,9 +15,8 @@
  */
 import { Log } from "../log/log.ts";
 import { jsonLine } from "../log/log_line.ts";
-import { stderr, stdout } from "./core_output.ts";
-import { Cores } from "./core_processes.ts";
-import { watchParent, WITH_PARENT } from "./parent.ts";
+import { Cores, stderr, stdout } from "./core_processes.ts";
+import { watchParent, WITH_PARENT } from "./signals.ts";
 
 /** Ends the process with one line that says what to do. */
 function refuse(message: string): never {

@@ -1,13 +1,13 @@
 /**
  * The end of a process: running calls may finish, then they are told to stop,
- * then they are abandoned.
+ * then they are abandoned. A process may also end with its parent, even if that
+ * is killed and can tell no one: the system then gives it another parent.
  *
  * @module
  */
 import { pause, within } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { Server } from "../server/server_options.ts";
-import { watchParent } from "./parent.ts";
 import type { Socket } from "./socket.ts";
 
 /**
@@ -103,4 +103,36 @@ async function leave(socket: Socket, milliseconds: number): Promise<void> {
 /** Resolves when no call and no task is running. */
 async function whenIdle(server: Server): Promise<void> {
   while (server.running > 0) await pause(LOOK_MILLISECONDS);
+}
+
+/**
+ * The argument of a process that was started this way. A parent that knows its
+ * own number adds it: `--with-parent=1234`.
+ */
+export const WITH_PARENT = "--with-parent";
+
+/** The time between two looks at the parent. */
+const PARENT_MILLISECONDS = 500;
+
+/** The parent of a process whose flag has no number, read early. */
+const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
+
+/**
+ * Calls `onEnd` once the parent is gone; never for a process that was started
+ * without the flag.
+ *
+ * @param args the arguments of the process
+ */
+export function watchParent(
+  args: readonly string[],
+  onEnd: () => void,
+): void {
+  const flag = args.find((arg) => arg.split("=")[0] === WITH_PARENT);
+  if (flag === undefined) return;
+  const parent = Number(flag.split("=")[1] ?? firstParent);
+  const looking = setInterval(() => {
+    if (Deno.ppid === parent) return;
+    clearInterval(looking);
+    onEnd();
+  }, PARENT_MILLISECONDS);
 }

@@ -15,7 +15,7 @@ import { ChallengeError, HttpError } from "../errors.ts";
 import { clientAddress, type Passing } from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import { readiness } from "../http/readiness.ts";
-import { newReference } from "../log/reference.ts";
+import { newReference } from "../log/request.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { landing } from "../pages/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";

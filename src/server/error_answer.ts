@@ -5,9 +5,8 @@
  */
 import type { Context, ErrorHandler } from "@hono/hono";
 import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
-import { logFailure } from "../log/failures.ts";
+import { logFailure, type Logger } from "../log/log.ts";
 import type { Passing } from "../http/client_address.ts";
-import type { Logger } from "../log/log.ts";
 import { errorPage } from "../pages/error_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Implementation } from "@modelcontextprotocol/server";
 import { aboutComplaints } from "../authoring/about.ts";
-import { type Needing, needsOf } from "../authoring/needs.ts";
+import { type Needing, needsOf } from "../authoring/service.ts";
 import {
   scopeComplaints,
   scopeDoubts,
@@ -14,8 +14,7 @@ import {
 } from "../authoring/scope.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
-import { Lifecycle } from "./lifecycle.ts";
-import { provideNeeds } from "./provide.ts";
+import { Lifecycle, provideNeeds } from "./lifecycle.ts";
 import { Log, type Logger, type LogOptions } from "../log/log.ts";
 import { type Permissions, permissionsOf } from "../auth/rules/permissions.ts";
 import {

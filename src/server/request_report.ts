@@ -12,7 +12,8 @@ import type { Passing } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import { printAddress } from "../net/address.ts";
 import { basePathOf } from "../net/url.ts";
-import { methodName, telemetry } from "../telemetry/current.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { methodName } from "../telemetry/redaction.ts";
 
 /** Routes that machines ask for all day; only failures are worth a line. */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;

@@ -7,9 +7,8 @@
 import { HttpError } from "../errors.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
-import { logFailure } from "../log/failures.ts";
-import type { Logger } from "../log/log.ts";
-import { newReference } from "../log/reference.ts";
+import { logFailure, type Logger } from "../log/log.ts";
+import { newReference } from "../log/request.ts";
 import { basePathOf, isHost } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import type { AddressedServer, AddressedServers } from "./addressed_server.ts";

@@ -16,7 +16,7 @@ import {
 } from "../auth/provider/reachability.ts";
 import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { type SignIn, signIn } from "../auth/server/sign_in.ts";
-import { scopesInWords } from "../pages/scope_words.ts";
+import { scopesInWords } from "../pages/scopes.tsx";
 import { providerSetting } from "../settings/provider.ts";
 import { type ListedProvider, renameFor } from "../settings/providers.ts";
 import type { ServerParts } from "./server_parts.ts";

@@ -9,8 +9,14 @@ import { issuerId } from "../auth/rules/subject.ts";
 import type { TokenShape } from "../auth/rules/credential.ts";
 import { PROVIDER } from "./provider.ts";
 import { CLIENTS } from "./clients.ts";
-import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
-import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
+import {
+  CREDENTIALS,
+  JWT,
+  type JwtConfig,
+  parseApiKeys,
+  parseBearerTokens,
+  parseJwt,
+} from "./credentials.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { renameFor } from "./providers.ts";
 import { type Exposure, SERVER } from "./server.ts";

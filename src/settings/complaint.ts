@@ -30,7 +30,7 @@ export class ConfigError extends Error {
 }
 
 /** Prints a complaint in one line: `PORT: got "x", wants a port. Fix: …`. */
-export function printComplaint(
+function printComplaint(
   { variable, got, wants, fix }: Complaint,
 ): string {
   const seen = got === undefined ? "nothing" : JSON.stringify(got);
@@ -42,4 +42,13 @@ export function printComplaint(
 /** Words in one line, with one full stop. */
 export function sentence(words: string): string {
   return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
+}
+
+/** A start that failed because of a setting, which the operator can fix. */
+export class StartError extends Error {
+  override name = "StartError";
+  /** Tells the complaint in one line. */
+  constructor(complaint: Complaint) {
+    super(printComplaint(complaint));
+  }
 }

@@ -10,11 +10,10 @@ import type { LogLevel } from "../log/log.ts";
 import { isLoopback } from "../net/url.ts";
 import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
-import { ownSetting } from "./own.ts";
+import { isGiven, ownSetting, SETTINGS } from "./table.ts";
 import { groupSettings } from "./providers.ts";
 import { isRemote, SERVER } from "./server.ts";
 import { type Environment, Settings, type SettingsOptions } from "./setting.ts";
-import { isGiven, SETTINGS } from "./table.ts";
 
 export type { AuthConfig } from "./auth.ts";
 

@@ -1,12 +1,19 @@
 /**
- * The settings of `AUTH_STRATEGY=bearer` and `api_key`: static credentials.
+ * The settings of the strategies without a sign-in: static credentials, and the
+ * tokens of other authorization servers.
  *
  * @module
  */
-
 import { type TokenShape, tokenShape } from "../auth/rules/credential.ts";
 import { type Settings, settingsOf } from "./setting.ts";
-import { listOf, lowerCase, matching } from "./shapes.ts";
+import {
+  ISSUER_URL,
+  listOf,
+  lowerCase,
+  matching,
+  SERVER_URL,
+  wholeNumber,
+} from "./shapes.ts";
 
 /**
  * Static credentials. Shorter ones can be guessed, and nothing slows guessing
@@ -68,5 +75,94 @@ export function parseApiKeys(
   return {
     keys: settings.require(CREDENTIALS.API_KEY),
     header: settings.read(CREDENTIALS.API_KEY_HEADER),
+  };
+}
+
+/** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */
+export interface JwtConfig {
+  issuers: readonly { issuer: string; jwksUrl: string }[];
+  /** A token must name one of them. */
+  audiences: readonly string[];
+  /** The accepted difference between an issuer's clock and ours. */
+  leewaySeconds: number;
+  /** Accepted `typ`s in lower case without `application/`; empty for none. */
+  types: readonly string[];
+  /** The claims that may hold scopes; the first one present counts. */
+  scopeClaims: readonly string[];
+}
+
+/**
+ * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. A token
+ * that names another kind, such as a logout token, is not an access token.
+ */
+const USUAL_TYPES = ["", "jwt", "at+jwt"];
+
+const ISSUERS = listOf("https URLs without ?", ISSUER_URL.parse);
+
+export const JWT = settingsOf({
+  JWT_ISSUER: {
+    words: "The authorization servers whose tokens are taken: their issuers, " +
+      "such as `https://login.example.com`.",
+    shape: ISSUERS,
+    default: [],
+    fix: "It looks like https://login.example.com",
+  },
+  JWT_AUDIENCE: {
+    words: "The audience of tokens for this server, usually the address of " +
+      "its `/mcp`; of several, a token names one.",
+    shape: listOf("audiences of the tokens"),
+    default: [],
+    example: "https://tools.example.com/mcp",
+  },
+  JWT_JWKS_URL: {
+    words: "The address of each issuer's keys, in the same order.",
+    shape: listOf("https URLs", SERVER_URL.parse),
+    default: [],
+    example: "https://login.example.com/.well-known/jwks.json",
+  },
+  JWT_LEEWAY: {
+    words: "How many seconds clocks may differ, up to 300.",
+    shape: wholeNumber("seconds", 300),
+    default: 60,
+  },
+  JWT_TYPE: {
+    words: "The `typ` that tokens must have, or several.",
+    shape: listOf(
+      "types of tokens",
+      (typ) => typ.toLowerCase().replace(/^application\//, ""),
+    ),
+    unset: "at+jwt, JWT or none",
+    example: "at+jwt",
+  },
+  JWT_SCOPE_CLAIM: {
+    words: "The claims that hold scopes: the first that is there counts, a " +
+      "dot leads into an object.",
+    shape: listOf("names of claims"),
+    default: ["scope", "scp"],
+  },
+});
+
+/** Parses the issuers of accepted tokens; complains of what is wrong. */
+export function parseJwt(settings: Settings): JwtConfig {
+  const issuers = settings.require(JWT.JWT_ISSUER);
+  const audiences = settings.require(JWT.JWT_AUDIENCE);
+  const jwksUrls = settings.require(JWT.JWT_JWKS_URL);
+  const isWhole = issuers.length > 0 && jwksUrls.length > 0;
+  if (isWhole && issuers.length !== jwksUrls.length) {
+    settings.complain(JWT.JWT_JWKS_URL, {
+      got: jwksUrls.join(","),
+      wants: "one address for each of JWT_ISSUER, in the same order",
+      fix: `JWT_ISSUER names ${issuers.length}`,
+    });
+  }
+  return {
+    issuers: issuers.map((issuer, index) => ({
+      issuer,
+      jwksUrl: jwksUrls[index] ?? "",
+    })),
+    audiences,
+    leewaySeconds: settings.read(JWT.JWT_LEEWAY),
+    types: settings.read(JWT.JWT_TYPE) ?? USUAL_TYPES,
+    scopeClaims: settings.read(JWT.JWT_SCOPE_CLAIM),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The settings of `AUTH_STRATEGY=oauth`: our own authorization server in front
- * of a provider.
+ * of a provider, and how long what it gives lives.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import type { Known } from "../auth/rules/list_entry.ts";
 import type { PermissionRule } from "../auth/rules/permissions.ts";
 import { issuerId, MACHINE_ID } from "../auth/rules/subject.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
-import { parseLifetimes } from "./lifetimes.ts";
 import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";
 import { type ListedProviders, parseProviders } from "./providers.ts";
 import type { Exposure } from "./server.ts";
-import type { Settings } from "./setting.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import { wholeNumber } from "./shapes.ts";
 
 export interface OAuthConfig extends PeopleConfig {
   /** The providers that people sign in at, as they are listed. */
@@ -90,5 +90,44 @@ function knownHere(
     })),
     otherIds: assertionIssuers.map(issuerId),
     clientIds: clients.map(({ clientId }) => clientId),
+  };
+}
+
+const MINUTE = 60;
+const DAY = 24 * 60 * MINUTE;
+
+/** The settings of lifetimes. A shorter one counts for what is open, too. */
+export const LIFETIMES = settingsOf({
+  OAUTH_ACCESS_TOKEN_MINUTES: {
+    words: "For how many minutes an access token of a client is good.",
+    shape: wholeNumber("minutes", 24 * 60, 5),
+    default: 60,
+  },
+  OAUTH_IDLE_DAYS: {
+    words: "After how many days without use a connection ends.",
+    shape: wholeNumber("days", 365, 1),
+    default: 30,
+  },
+  OAUTH_CONNECTION_DAYS: {
+    words: "After how many days a connection ends in any case.",
+    shape: wholeNumber("days", 365, 1),
+    default: 90,
+  },
+  OAUTH_PERSONAL_TOKEN_DAYS: {
+    words: "For how many days an access token that a person makes on " +
+      "`/account` is good at most.",
+    shape: wholeNumber("days", 365, 1),
+    default: 365,
+  },
+});
+
+function parseLifetimes(settings: Settings): Lifetimes {
+  return {
+    accessTokenSeconds: settings.read(LIFETIMES.OAUTH_ACCESS_TOKEN_MINUTES) *
+      MINUTE,
+    idleSeconds: settings.read(LIFETIMES.OAUTH_IDLE_DAYS) * DAY,
+    grantSeconds: settings.read(LIFETIMES.OAUTH_CONNECTION_DAYS) * DAY,
+    personalTokenSeconds: settings.read(LIFETIMES.OAUTH_PERSONAL_TOKEN_DAYS) *
+      DAY,
   };
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isFailure, type Outcome } from "../log/outcome.ts";
+import { isFailure, type Outcome } from "../log/request.ts";
 
 /** Calls of one tool within an hour that ended alike, without arguments. */
 export interface NotedCall {

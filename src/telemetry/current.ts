@@ -29,13 +29,3 @@ export async function startTelemetry(): Promise<void> {
 export function detached<T>(begin: () => T): T {
   return telemetry ? telemetry.detached(begin) : begin();
 }
-
-const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
-
-/**
- * Gives one name to all unknown methods: they are a stranger's words, of any
- * length.
- */
-export function methodName(method: string): string {
-  return METHODS.test(method) ? method : "HTTP";
-}

@@ -1,17 +1,22 @@
 /**
- * The tracer, and the histograms by name.
+ * The tracer, the histograms by name, and a piece of work in both.
  *
  * @module
  * @see https://opentelemetry.io/docs/specs/semconv/db/database-metrics/
  * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
  */
 import {
+  type Attributes,
+  context,
   type Histogram,
   metrics,
+  type SpanKind,
+  SpanStatusCode,
   trace,
   type Tracer,
 } from "@opentelemetry/api";
 import { VERSION } from "../version.ts";
+import { errorNameOf } from "../thrown.ts";
 
 const SCOPE = "tool-server";
 
@@ -113,4 +118,58 @@ export function makeInstruments(): Instruments {
       DATABASE_SECONDS,
     ),
   };
+}
+
+interface Observation<T> {
+  span?: { name: string; kind: SpanKind; attributes?: Attributes };
+  /** Attributes of both the span and the metric. */
+  attributes: Attributes;
+  histogram: Histogram;
+  errorType?(error: unknown): string;
+  /** Finds the error type of a result, if nothing was thrown. */
+  errorIn?(result: T): string | undefined;
+}
+
+/** Does work, and tells how long it took and if it failed. */
+export async function observe<T>(
+  tracer: Tracer,
+  work: () => Promise<T>,
+  { span: named, attributes, histogram, errorType = typeOf, errorIn }:
+    Observation<T>,
+): Promise<T> {
+  const startedMilliseconds = performance.now();
+  const span = named &&
+    tracer.startSpan(named.name, {
+      kind: named.kind,
+      attributes: { ...attributes, ...named.attributes },
+    });
+  let error: string | undefined;
+  try {
+    const result = await (span
+      ? context.with(trace.setSpan(context.active(), span), work)
+      : work());
+    error = errorIn?.(result);
+    return result;
+  } catch (thrown) {
+    error = errorType(thrown);
+    throw thrown;
+  } finally {
+    const failure: Attributes = error === undefined
+      ? {}
+      : { "error.type": error };
+    if (error !== undefined) {
+      span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span?.end();
+    histogram.record(
+      (performance.now() - startedMilliseconds) / 1000,
+      { ...attributes, ...failure },
+    );
+  }
+}
+
+/** Gives the class of an exception; its message may hold anyone's text. */
+export function typeOf(error: unknown): string {
+  const name = errorNameOf(error) ?? "";
+  return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }

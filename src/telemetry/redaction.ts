@@ -1,7 +1,7 @@
 /**
- * Keeps query strings out of the spans that Deno makes for requests and
- * `fetch`. Deno writes whole URLs by itself, and those of a sign-in hold the
- * provider's code and the client's state.
+ * Keeps the words of strangers out of what is recorded. Deno by itself writes
+ * whole URLs into the spans of requests and of `fetch`, and those of a sign-in
+ * hold the provider's code and the client's state.
  *
  * @module
  */
@@ -53,4 +53,14 @@ const URLS =
 export function withoutQueries(text: string): string {
   // Most have nothing to cut, and the address of a call is looked at each time.
   return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
+}
+
+const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
+
+/**
+ * Gives one name to all unknown methods: they are a stranger's words, of any
+ * length.
+ */
+export function methodName(method: string): string {
+  return METHODS.test(method) ? method : "HTTP";
 }

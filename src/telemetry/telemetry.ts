@@ -14,11 +14,15 @@ import {
   SpanKind,
   trace,
 } from "@opentelemetry/api";
-import { methodName } from "./current.ts";
-import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
-import { observe, typeOf } from "./observation.ts";
+import {
+  type Instruments,
+  makeInstruments,
+  observe,
+  TRANSPORT,
+  typeOf,
+} from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
-import { redactSpansLike } from "./redaction.ts";
+import { methodName, redactSpansLike } from "./redaction.ts";
 import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";

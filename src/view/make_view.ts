@@ -5,17 +5,21 @@
  * @module
  * @see MCP Apps 2026-01-26, Communication Protocol
  */
-import type { hostChannel, Loose } from "./host_channel.ts";
-import type { PageElement, PageWindow } from "./page_window.ts";
+import type {
+  hostChannel,
+  Loose,
+  PageElement,
+  PageWindow,
+} from "./host_channel.ts";
 import type {
   DisplayMode,
   View,
   ViewAbilities,
   ViewResult,
+  viewResult,
   ViewState,
   ViewStatus,
 } from "./view.ts";
-import type { viewResult } from "./view_result.ts";
 
 /**
  * Makes the view of a page. Its source text is put into that page, so it uses

@@ -1,8 +1,9 @@
 /**
- * The types that a view's script works with.
+ * A view's side of the conversation, and a tool's result as it gets it.
  *
  * @module
  */
+import type { Loose } from "./host_channel.ts";
 
 /** The progress of the call that a view was opened for. */
 export type ViewStatus =
@@ -115,4 +116,30 @@ export interface View<
   download(name: string, text: string, mimeType?: string): Promise<void>;
   /** Runs before the host removes the view. */
   beforeEnd(finish: () => void | Promise<void>): void;
+}
+
+/** Makes the result. Its source text is put into a page. */
+export function viewResult<O>(
+  { structuredContent, content = [], _meta }: Loose,
+): ViewResult<O> {
+  const texts: string[] = content.flatMap(({ type, text }: Loose) =>
+    type === "text" ? [text] : []
+  );
+  let data = structuredContent;
+  // Claude Desktop drops structuredContent; the text has it too.
+  for (const text of texts) {
+    if (data !== undefined) break;
+    try {
+      const value = JSON.parse(text);
+      if (typeof value === "object") data = value ?? undefined;
+    } catch {
+      // It was text for people.
+    }
+  }
+  return {
+    ...(data !== undefined && { data }),
+    text: texts.join("\n"),
+    content,
+    meta: _meta ?? {},
+  };
 }

@@ -31,11 +31,11 @@ import {
   ConsentPage,
   type ConsentProps,
 } from "../../src/pages/consent_page.tsx";
-import type { ScopeInWords } from "../../src/pages/scope_boxes.tsx";
+import type { ScopeInWords } from "../../src/pages/scopes.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
-import { ErrorPage } from "../../src/pages/error_page.tsx";
+import { ErrorPage, wordsFor } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
 import {
   OperatorAttempts,
@@ -46,7 +46,6 @@ import {
   OperatorPeople,
   type OperatorPeopleProps,
 } from "../../src/pages/operator_people.tsx";
-import { wordsFor } from "../../src/pages/error_words.ts";
 import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";

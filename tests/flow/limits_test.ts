@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
-import { tool } from "../../src/authoring/tool.ts";
-import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
+import { tool, type ToolLimit } from "../../src/authoring/tool.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import {
   CALLS_PER_CALLER,

@@ -37,7 +37,7 @@ import {
 import { openClient } from "../../src/auth/rules/sealed_client.ts";
 import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
 import { parseTokenRequest } from "../../src/auth/rules/token_request.ts";
-import { displayName } from "../../src/pages/display_name.ts";
+import { displayName } from "../../src/pages/names.tsx";
 import { FormError, parseAnswer } from "../../src/mcp/wire/elicitation.ts";
 import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
 import { parseMessage, salvageId } from "../../src/mcp/wire/messages.ts";

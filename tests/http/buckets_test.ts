@@ -80,8 +80,6 @@ Deno.test("Buckets forget a tenth, the oldest, where none is full", () => {
   assert.equal(takeAll(buckets, "0", NOW), 5);
 });
 
-const NOW = 1_800_000_000_000;
-
 /** Several processes that share what they take, at a time that a test sets. */
 async function startProcesses(rate: Rate) {
   const kv = await Deno.openKv(":memory:");

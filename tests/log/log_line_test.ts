@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
-import { logFailure } from "../../src/log/failures.ts";
-import type { LogEvent } from "../../src/log/log.ts";
+import { type LogEvent, logFailure } from "../../src/log/log.ts";
 import { recordLog } from "../kit/log.ts";
 
 const EVENT: LogEvent = {

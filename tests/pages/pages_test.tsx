@@ -14,9 +14,9 @@ import {
 } from "../../src/pages/consent_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
-import { displayName } from "../../src/pages/display_name.ts";
+import { displayName } from "../../src/pages/names.tsx";
 import { page, type PageOptions } from "../../src/pages/respond.ts";
-import { scopesInWords } from "../../src/pages/scope_words.ts";
+import { scopesInWords } from "../../src/pages/scopes.tsx";
 
 const HOSTILE = `"><script>alert(1)</script>'&`;
 

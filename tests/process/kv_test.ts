@@ -1,10 +1,11 @@
-/** The database of the process, by `KV_PATH`. */
 import assert from "node:assert/strict";
-import { openKv } from "../../src/process/kv.ts";
-import { StartError } from "../../src/process/start_error.ts";
+import { isService, openKv } from "../../src/process/kv.ts";
+import { StartError } from "../../src/settings/complaint.ts";
 import { type Config, parseConfig } from "../../src/settings/config.ts";
 import { silentLogger } from "../kit/log.ts";
 import { TemporaryDirectory } from "../kit/process.ts";
+
+/** The database of the process, by `KV_PATH`. */
 
 const ignore = Deno.build.os === "windows";
 
@@ -66,4 +67,30 @@ Deno.test({
       assert.equal((await Deno.stat(path)).size > 0, true);
     }
   },
+});
+
+const person = { pid: 500, ppid: 400, terminal: false };
+
+Deno.test("isService() knows whom systemd started, and who merely inherited its word", () => {
+  assert(isService({ ...person, systemdPid: "500" }));
+  // Started by `deno task`.
+  assert(isService({ ...person, systemdPid: "400" }));
+  assert(!isService({ ...person, systemdPid: "300" }));
+  assert(!isService(person));
+});
+
+Deno.test("isService() knows the first process of a container, and no orphan", () => {
+  assert(isService({ ...person, pid: 1, ppid: 0 }));
+  // Started in Deno's image, whose first process is an init.
+  assert(isService({ ...person, pid: 8, ppid: 1, image: "1" }));
+  // Started by a person in it.
+  assert(!isService({ ...person, image: "1" }));
+  // Left in the background by a shell that has ended.
+  assert(!isService({ ...person, ppid: 1 }));
+});
+
+Deno.test("isService() takes nothing that a person looks at for a service", () => {
+  assert(!isService({ pid: 1, ppid: 0, terminal: true }));
+  assert(!isService({ pid: 8, ppid: 1, image: "1", terminal: true }));
+  assert(!isService({ ...person, systemdPid: "500", terminal: true }));
 });

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
-import { shortHash } from "../../src/log/reference.ts";
+import { shortHash } from "../../src/log/request.ts";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { needsOf } from "../../src/authoring/needs.ts";
+import { needsOf } from "../../src/authoring/service.ts";
 import server from "../../server.ts";
 import { needing } from "../../src/server/plan.ts";
 import { parseConfig } from "../../src/settings/config.ts";

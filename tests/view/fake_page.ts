@@ -5,7 +5,7 @@
  */
 import { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { connectView, type View } from "../../src/view.ts";
-import type { PageElement, PageWindow } from "../../src/view/page_window.ts";
+import type { PageElement, PageWindow } from "../../src/view/host_channel.ts";
 import type { Json } from "../kit/message.ts";
 
 /** An element that records its changes. */

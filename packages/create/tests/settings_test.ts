@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { needsOf } from "../../../src/authoring/needs.ts";
+import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
 import { VARIABLES } from "../../../src/settings/table.ts";
 import { PACKAGE, projectFiles } from "../project.ts";

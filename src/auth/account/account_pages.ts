@@ -15,7 +15,7 @@ import {
   type PartLink,
   SignInPage,
 } from "../../pages/account_page.tsx";
-import type { FormPage } from "../../pages/form.tsx";
+import type { FormPage } from "../../pages/layout.tsx";
 import { page } from "../../pages/respond.ts";
 import type { LimitedServices } from "../services.ts";
 import type { AccountPlaces, PlacedPart } from "./places.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isFailure } from "../../log/outcome.ts";
+import { isFailure } from "../../log/request.ts";
 import {
   type CallFilter,
   type CallInWords,

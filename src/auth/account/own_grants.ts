@@ -4,7 +4,7 @@
  * @module
  */
 import { now } from "../../clock.ts";
-import type { AskingClient } from "../../pages/client_name.tsx";
+import type { AskingClient } from "../../pages/names.tsx";
 import type { ConnectionInWords } from "../../pages/connections_section.tsx";
 import type { SessionCounts } from "../../store/sessions.ts";
 import {

@@ -10,7 +10,7 @@ import { HttpError } from "../../errors.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
 import { basePathOf } from "../../net/url.ts";
 import { page } from "../../pages/respond.ts";
-import type { AskingClient } from "../../pages/client_name.tsx";
+import type { AskingClient } from "../../pages/names.tsx";
 import {
   NoWaitPage,
   type WaitAnswer,

@@ -12,7 +12,7 @@ import {
   errors,
   type JWTPayload,
 } from "jose";
-import type { JwtConfig } from "../../settings/jwt.ts";
+import type { JwtConfig } from "../../settings/credentials.ts";
 import type { Authenticated } from "../../caller.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";

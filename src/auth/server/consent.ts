@@ -12,7 +12,7 @@ import type { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { authorizationResponseUrl } from "../rules/authorization_request.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
-import { BOXES } from "../../pages/scope_boxes.tsx";
+import { BOXES } from "../../pages/scopes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";

@@ -8,8 +8,7 @@
  */
 import type { Context } from "../../authoring/context.ts";
 import { checkDurable, durableOf } from "../../authoring/durable.ts";
-import type { Tool } from "../../authoring/tool.ts";
-import { checkLimit } from "../../authoring/tool_limit.ts";
+import { checkLimit, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ParamHeader } from "../wire/headers.ts";
 import { paramHeadersOf } from "../wire/json_schema.ts";

@@ -12,7 +12,7 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import type { JsonObject } from "../../json.ts";
 import { hostChannel } from "../../view/host_channel.ts";
 import { makeView } from "../../view/make_view.ts";
-import { viewResult } from "../../view/view_result.ts";
+import { viewResult } from "../../view/view.ts";
 
 /** The extension, as clients and servers declare it. */
 export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";

@@ -6,7 +6,7 @@
  * @module
  */
 import type { JsonObject } from "../../json.ts";
-import type { Outcome } from "../../log/outcome.ts";
+import type { Outcome } from "../../log/request.ts";
 import type { Task } from "../../store/tasks.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
 

@@ -7,8 +7,7 @@
 import type { Context, McpClient } from "../../authoring/context.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
-import { newReference } from "../../log/reference.ts";
-import type { Outcome } from "../../log/outcome.ts";
+import { newReference, type Outcome } from "../../log/request.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Introduction } from "../catalogue/introduction.ts";
 import { printNotification, type RpcRequest } from "../wire/messages.ts";

@@ -14,8 +14,7 @@ import {
   RpcCode,
   RpcError,
 } from "../../errors.ts";
-import { logFailure } from "../../log/failures.ts";
-import type { Logger } from "../../log/log.ts";
+import { logFailure, type Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
 import { askable, wholeMessageOf } from "../../thrown.ts";
 import { codeOfStatus, type RpcErrorObject, shown } from "../wire/messages.ts";

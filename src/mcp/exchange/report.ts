@@ -7,8 +7,7 @@
 import { shortClientId } from "../../auth/rules/client_id.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import type { Properties } from "../../log/log_line.ts";
-import type { Outcome } from "../../log/outcome.ts";
-import { shortHash } from "../../log/reference.ts";
+import { type Outcome, shortHash } from "../../log/request.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { metaOf, traceIdOf } from "../wire/request_meta.ts";

@@ -7,7 +7,7 @@
  */
 import { printAddress } from "../../net/address.ts";
 import { clientAddress } from "../../http/client_address.ts";
-import { newReference } from "../../log/reference.ts";
+import { newReference } from "../../log/request.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer, Ending } from "./answer.ts";

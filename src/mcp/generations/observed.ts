@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { shortHash } from "../../log/reference.ts";
+import { shortHash } from "../../log/request.ts";
 import type { RpcNotification, RpcRequest } from "../wire/messages.ts";
 import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";

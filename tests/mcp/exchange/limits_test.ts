@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { tool } from "../../../src/authoring/tool.ts";
-import type { ToolLimit } from "../../../src/authoring/tool_limit.ts";
+import { tool, type ToolLimit } from "../../../src/authoring/tool.ts";
 import {
   type CountedAs,
   UNKNOWN,

@@ -14,7 +14,7 @@ import type {
   RpcRequest,
 } from "../../../src/mcp/wire/messages.ts";
 import { Meta } from "../../../src/mcp/wire/request_meta.ts";
-import { shortHash } from "../../../src/log/reference.ts";
+import { shortHash } from "../../../src/log/request.ts";
 import type {
   MessageFacts,
   Telemetry,

@@ -4,8 +4,10 @@ import { StorageError } from "../../../src/errors.ts";
 import { DurableRun } from "../../../src/mcp/work/durable_run.ts";
 import { Expelled, MOST_CHARACTERS } from "../../../src/mcp/work/run_memory.ts";
 import { Left } from "../../../src/mcp/work/run_rest.ts";
-import { MOST_STEPS } from "../../../src/mcp/work/step_order.ts";
-import { DivergenceError } from "../../../src/mcp/work/step_order.ts";
+import {
+  DivergenceError,
+  MOST_STEPS,
+} from "../../../src/mcp/work/step_order.ts";
 import type { Step } from "../../../src/store/steps.ts";
 import { settled, until } from "../../kit/wait.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { timeAgo, Upcoming } from "../../src/pages/moment.tsx";
+import { timeAgo, Upcoming } from "../../src/pages/table.tsx";
 
 Deno.test("timeAgo() tells whole units, the largest that fits", () => {
   const now = 1_790_000_000;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { needsOf } from "../../src/authoring/needs.ts";
-import { type Service, service } from "../../src/authoring/service.ts";
+import { needsOf, type Service, service } from "../../src/authoring/service.ts";
 
 const start = () => 0;
 

@@ -6,7 +6,7 @@ import {
   type Situation,
   StorageError,
 } from "../../src/errors.ts";
-import { wordsFor } from "../../src/pages/error_words.ts";
+import { wordsFor } from "../../src/pages/error_page.tsx";
 import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 
 const REQUEST: RefusedRequest = {

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The names that clients have for themselves, how far they are verified, and
- * where their answers go.
+ * Names that clients and people chose for themselves, how far a client's is
+ * verified, and where its answers go.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { type Client, clientName } from "../auth/rules/client.ts";
 import { shortClientId } from "../auth/rules/client_id.ts";
 import { redirectKind } from "../auth/rules/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
-import { displayName } from "./display_name.ts";
 
 /** A client that waits, in words. */
 export interface AskingClient {
@@ -82,4 +81,46 @@ export function destinationOf(redirectUri: string): string {
         redirectUri.slice(0, redirectUri.indexOf(":") + 1)
       } links`;
   }
+}
+
+const MAX_LETTERS = 80;
+
+/**
+ * Control and direction characters, and white space. Zero-width joiners stay
+ * where they hold an emoji together or shape a letter of Arabic or of an
+ * Indian script (RFC 5892, appendix A.1); elsewhere they only hide something.
+ */
+const UNWANTED =
+  /(?:(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200C\u200D](?=\p{L}))[\p{C}\p{Z}\s])+/gu;
+
+/**
+ * Marks piled on one letter, which would cover the lines around it; no language
+ * needs five.
+ */
+const PILE = /(\p{M}{4})\p{M}+/gu;
+
+/**
+ * Quotation marks, which would end the ones around a name and let it go on in
+ * the server's voice, and marks of approval, which would look like the server's
+ * own. An apostrophe stays.
+ */
+const QUOTES =
+  /["\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\u301d-\u301f\ufe41-\ufe44\uff02\uff62\uff63\u{1f676}-\u{1f678}\u275b-\u275e\u2760\u276e\u276f\u2e42]/gu;
+const MARKS =
+  /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
+
+const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/**
+ * Makes a name harmless to read: one line, no character that hides or reorders
+ * others, no quotation mark, no check mark, 80 letters at most. A page shows it in `<bdi>`, so that its direction
+ * stays its own.
+ */
+export function displayName(name: string): string {
+  const plain = name.replaceAll(QUOTES, "'").replaceAll(MARKS, " ")
+    .replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
+  const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
+  return letters.length > MAX_LETTERS
+    ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`
+    : plain || "An app without a name";
 }

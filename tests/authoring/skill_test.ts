@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseFrontmatter } from "../../src/authoring/frontmatter.ts";
+import { parseFrontmatter } from "../../src/authoring/skill.ts";
 
 Deno.test("parseFrontmatter() reads what a client's YAML parser reads", () => {
   const text = `---
