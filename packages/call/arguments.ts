@@ -22,7 +22,7 @@ const ASSIGNMENT = /^([^=]*?)(:?)=(.*)$/s;
  * Makes a tool's arguments: from `name=value`, converted by the schema, from
  * `name:=json`, and from a whole JSON object.
  *
- * @throws {import("./failure.ts").Failure} that names the argument
+ * @throws {Failure} that names the argument
  */
 export function parseArguments(
   words: readonly string[],
@@ -68,10 +68,7 @@ export function parseArguments(
   throw usageFailure(`Missing: ${wanted.join(", ")}`);
 }
 
-/**
- * Parses the JSON object of all arguments. @throws
- * {import("./failure.ts").Failure}
- */
+/** Parses the JSON object of all arguments. @throws {Failure} */
 export function parseWhole(text: string): Json {
   const value = parseJson("The arguments", text);
   if (isObject(value)) return value;
@@ -89,7 +86,7 @@ function parseJson(name: string, text: string): unknown {
 /**
  * Converts a text to a value of a schema.
  *
- * @throws {import("./failure.ts").Failure} that names the argument
+ * @throws {Failure} that names the argument
  */
 export function convert(
   name: string,

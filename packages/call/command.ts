@@ -179,7 +179,6 @@ export class Command {
     );
   }
 
-  /** Shows what a tool gave. */
   async #showTool(result: Json): Promise<number> {
     if (result.isError === true) {
       const { texts } = partsOf(result.content);

@@ -37,7 +37,6 @@ Options:
 Exit codes: 0 done, 1 the tool failed, 2 the command line is wrong, 3 the server
 cannot be reached or refuses, 4 not signed in or not allowed, 130 cancelled.`;
 
-/** A command line that was understood. */
 export interface CommandLine {
   verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
   /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
@@ -81,7 +80,7 @@ type Values = ReturnType<
 
 const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
 
-/** Parses a command line. @throws {import("./failure.ts").Failure} */
+/** Parses a command line. @throws {Failure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const parsed = parseArgs({
     args: [...args],
@@ -164,7 +163,7 @@ function oneOf<T extends string>(
  * Finds the server to call. A token of the environment is for the server of
  * the environment alone.
  *
- * @throws {import("./failure.ts").Failure}
+ * @throws {Failure}
  */
 export function serverAddress(
   given: string | undefined,

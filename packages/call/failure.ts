@@ -5,7 +5,6 @@
  * @module
  */
 
-/** The exit codes. */
 export const Exit = {
   /** The tool says that it failed. */
   tool: 1,
@@ -21,10 +20,8 @@ export const Exit = {
 
 /** An end without success, in words for the person. */
 export class Failure extends Error {
-  /** `Failure` */
   override name = "Failure";
 
-  /** Made with the exit code of the command. */
   constructor(
     message: string,
     readonly exitCode: number,

@@ -23,16 +23,13 @@ const LISTS: readonly List[] = [
   ["Prompts", "prompts/list", "prompts", promptText],
 ];
 
-/** Reads and shows the lists of one server. */
 export class Lists {
-  /** Made for one command. */
   constructor(
     private readonly client: Client,
     private readonly terminal: Terminal,
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Reads a list, page after page. */
   async read(method: string, member: string): Promise<Json[]> {
     const { items, isCut } = await this.client.list(
       method,

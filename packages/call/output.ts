@@ -9,13 +9,11 @@ import type { CommandLine } from "./command_line.ts";
 import { usageFailure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A file in a result. */
 interface FileContent {
   type: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The parts of a result. */
 interface Parts {
   texts: string[];
   files: FileContent[];
@@ -53,7 +51,6 @@ export function listOf(value: unknown): Json[] {
 
 /** The output that a command line asks for. */
 export class Output {
-  /** Made for one command. */
   constructor(
     private readonly terminal: Terminal,
     private readonly line: Pick<CommandLine, "json" | "out">,

@@ -66,7 +66,6 @@ function nobody(terminal: Asking): Json {
   return { action: "cancel" };
 }
 
-/** Asks for each field of a form. */
 async function fillIn(
   schema: Json,
   terminal: Asking,

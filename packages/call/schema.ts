@@ -31,7 +31,6 @@ export function describe(
   return `${schema.type ?? "any"}`;
 }
 
-/** The properties of an object's schema. */
 export function propertiesOf(schema: Json): Record<string, Json> {
   const { properties = {} } = resolve(schema, schema);
   return properties as Record<string, Json>;
@@ -67,7 +66,6 @@ function resolve(schema: Json, root: Json): Json {
   return {};
 }
 
-/** A value to choose, and its title. */
 interface Choice {
   value: unknown;
   title?: unknown;

@@ -16,7 +16,6 @@ export function harmlessLine(text: string): string {
   return harmless(text.replaceAll(/[\r\n\t]+/g, " "));
 }
 
-/** The command's own terminal. */
 export class Terminal {
   /** True if a person sees what is written beside the results. */
   readonly isSeen = Deno.stderr.isTerminal();
@@ -73,7 +72,6 @@ export class Terminal {
     }
   }
 
-  /** Reads all of standard input. */
   async readAll(): Promise<string> {
     this.#lines ??= readLines();
     return (await Array.fromAsync(this.#lines)).join("\n");

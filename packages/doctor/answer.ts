@@ -49,11 +49,7 @@ async function readText({ body }: Response): Promise<string> {
   return text.slice(0, MOST_CHARACTERS);
 }
 
-/**
- * Parses a JSON object.
- *
- * @throws {Fault}
- */
+/** Parses a JSON object. @throws {Fault} */
 export function parseObject(target: string, text: string, fix: string): Json {
   try {
     const value = JSON.parse(text);

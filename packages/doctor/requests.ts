@@ -85,11 +85,7 @@ export class Requests {
     }
   }
 
-  /**
-   * Reads a JSON object at an address.
-   *
-   * @throws {Fault}
-   */
+  /** Reads a JSON object at an address. @throws {Fault} */
   async readJson(target: string, fix: string): Promise<Json> {
     const { status, text } = await this.send(target, {
       headers: { accept: "application/json" },

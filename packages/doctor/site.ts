@@ -91,11 +91,7 @@ export class Site extends Requests {
     });
   }
 
-  /**
-   * Gives an endpoint that the server metadata names.
-   *
-   * @throws {Fault}
-   */
+  /** Gives an endpoint that the server metadata names. @throws {Fault} */
   async endpoint(name: string): Promise<string> {
     const url = (await this.serverMetadata())[`${name}_endpoint`];
     if (typeof url === "string" && URL.canParse(url)) return url;

@@ -20,7 +20,6 @@ const CHEAP_SECONDS = 10;
  */
 const FAR_TESTS = 3;
 
-/** The settings of a hunt. */
 interface HuntOptions {
   /** A tree whose sources have switches. */
   root: string;

@@ -80,7 +80,6 @@ export function mutantsOf(path: string, source: string): Mutant[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** Puts the mutant into the source. */
 export function applyMutant(
   source: string,
   { start, end, replacement }: Mutant,

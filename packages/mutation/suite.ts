@@ -13,7 +13,6 @@ interface Test {
   at: number;
   name: string;
   seconds: number;
-  /** The mutants that it reaches. */
   reached: ReadonlySet<number>;
 }
 

@@ -17,7 +17,6 @@ export interface Operator {
   by: string;
 }
 
-/** A command about people, or about clients. */
 export abstract class Command {
   constructor(
     protected readonly line: CommandLine,

@@ -21,7 +21,6 @@ export class UsageError extends Error {}
 /** A command line that is well formed, and cannot be carried out as it is. */
 export class RefusalError extends UsageError {}
 
-/** A command line, parsed. */
 export interface CommandLine {
   /** `people` or `clients`. */
   noun?: string;

@@ -32,7 +32,6 @@ export interface RegisteredClient {
   usedAt: number;
 }
 
-/** Opens the register of a database. */
 export function openRegister(database: Database, log: Logger) {
   const grants = grantStore(database);
   const sessions = sessionStore(database);
