@@ -13,8 +13,8 @@
  */
 import { parseArgs } from "node:util";
 import { SignIn } from "../packages/client/mod.ts";
-import { pause } from "../src/clock.ts";
 import { freePort } from "../tests/kit/port.ts";
+import { until } from "../tests/kit/wait.ts";
 import { count } from "./arguments.ts";
 import {
   type Call,
@@ -98,11 +98,9 @@ async function openEngine(
       .concat("--sqlite-path", path, "serve", "--addr", `127.0.0.1:${port}`),
     { DENO_KV_ACCESS_TOKEN: ACCESS_TOKEN },
   );
-  await answering(() => fetch(`http://127.0.0.1:${port}`));
-  return {
-    kvPath: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  const kvPath = `http://127.0.0.1:${port}`;
+  await answering(kvPath);
+  return { kvPath, ...server };
 }
 
 /** Starts processes on one port, as `deno task start:cores` does. */
@@ -124,24 +122,17 @@ async function startServer(
     PROCESSES: String(processes),
     BASE_URL: url,
   });
-  await answering(() => fetch(`${url}/health`));
-  return {
-    port,
-    url,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  await answering(`${url}/health`);
+  return { port, url, ...server };
 }
 
-async function answering(ask: () => Promise<Response>): Promise<void> {
-  for (const until = performance.now() + 20_000;;) {
-    try {
-      await (await ask()).body?.cancel();
-      return;
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await pause(20);
-    }
-  }
+async function answering(url: string): Promise<void> {
+  await until(() =>
+    fetch(url).then(async ({ body }) => {
+      await body?.cancel();
+      return true;
+    }, () => false)
+  );
 }
 
 async function rateOf(endpoint: Endpoint, call: Call): Promise<number> {
@@ -163,16 +154,11 @@ async function measureCalls(
   return {
     "2026 call": await rateOf({ port, revision: STATELESS }, callHealth),
     "2025 call, one session": await rateOf(session, callHealth),
-    "initialize": await rateOf(
-      { port, revision: SESSIONS },
-      initialize,
-    ),
+    "initialize": await rateOf({ port, revision: SESSIONS }, initialize),
   };
 }
 
-/**
- * Measures clients that do nothing but refresh, each from a network of its own.
- */
+/** Measures clients that refresh all the time, each in a network of its own. */
 async function measureTokens(
   processes: number,
   kvPath: string,

@@ -15,12 +15,24 @@ import { accountSessionStore } from "../src/store/account_sessions.ts";
 import { Database } from "../src/store/database.ts";
 import { setGrant } from "../src/store/grants.ts";
 import { peopleGatheredKey } from "../src/store/keys.ts";
+import { median, print, table } from "./statistics.ts";
 
 const BASE_URL = "http://127.0.0.1:3000";
 const GRANTS_PER_COMMIT = 50;
 const LOADS = 15;
 
-/** The page in milliseconds, by what is asked of it: the median of 15 loads. */
+/** Gives the median milliseconds of an action, of 15 times. */
+async function medianOf(act: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let time = 0; time < LOADS; time++) {
+    const started = performance.now();
+    await act();
+    times.push(performance.now() - started);
+  }
+  return median(times);
+}
+
+/** Measures the page and the command line, by what is asked of them. */
 async function measure(count: number): Promise<Record<string, number>> {
   const path = await Deno.makeTempFile({ suffix: ".db" });
   const kv = await Deno.openKv(path);
@@ -79,9 +91,7 @@ async function measure(count: number): Promise<Record<string, number>> {
       ["search, many found", "?person=person"],
     ]
   ) {
-    const times = [];
-    for (let load = 0; load < LOADS; load++) {
-      const started = performance.now();
+    medians[what] = await medianOf(async () => {
       const response = await server.fetch(
         new Request(`${BASE_URL}/account/people${query}`, {
           headers: { cookie: `account=${id}`, accept: "text/html" },
@@ -89,9 +99,7 @@ async function measure(count: number): Promise<Record<string, number>> {
       );
       const text = await response.text();
       if (!text.includes("Everyone")) throw new Error("no page of people");
-      times.push(performance.now() - started);
-    }
-    medians[what] = times.toSorted((a, b) => a - b)[LOADS >> 1];
+    });
   }
   const log = new Log({}, { write() {} }).logger("bench");
   const register = openRegister(database, log);
@@ -106,23 +114,14 @@ async function measure(count: number): Promise<Record<string, number>> {
       "blocked",
     ]
   ) {
-    const times = [];
-    for (let time = 0; time < LOADS; time++) {
-      const started = performance.now();
-      if (line.startsWith("unblock")) {
-        await register.blocks.block("github:0", {
-          by: "bench",
-        });
-      }
-      await runCommand(["people", ...line.split(" ")], {
-        register,
-        log,
-        by: "bench",
-      });
-      times.push(performance.now() - started);
-    }
     const name = `people ${line.replaceAll(/\d+/g, "N")}`;
-    medians[name] = times.toSorted((a, b) => a - b)[LOADS >> 1];
+    medians[name] = await medianOf(async () => {
+      if (line.startsWith("unblock")) {
+        await register.blocks.block("github:0", { by: "bench" });
+      }
+      const operator = { register, log, by: "bench" };
+      await runCommand(["people", ...line.split(" ")], operator);
+    });
   }
   await register.close();
   server.stop();
@@ -134,10 +133,10 @@ async function measure(count: number): Promise<Record<string, number>> {
 
 const many = Number(Deno.args[0] ?? 100_000);
 const [few, all] = [await measure(100), await measure(many)];
-console.log(`ms              100 people   ${many} people   ratio`);
-for (const [what, time] of Object.entries(few)) {
-  console.log(
-    `${what.padEnd(24)} ${time.toFixed(1)}   ${all[what].toFixed(1)}   ` +
-      (all[what] / time).toFixed(2),
-  );
-}
+console.log(table(
+  ["ms", "100 people", `${many} people`, "ratio"],
+  Object.entries(few).map(([what, time]) => [
+    what,
+    ...[time, all[what], all[what] / time].map(print),
+  ]),
+));

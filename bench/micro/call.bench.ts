@@ -1,8 +1,12 @@
-/** A whole call, from the request to its response, without the socket. */
+/**
+ * A whole call, from the request to its response, without the socket, and the
+ * cache in front of the database.
+ */
 import { createServer } from "../../src/server.ts";
 import type { EncodedRequest } from "../../packages/client/mod.ts";
 import { callHealth, initialize, request } from "../client.ts";
 import health from "../../health.ts";
+import { recent } from "../../src/store/recent.ts";
 
 const app = createServer({
   name: "bench",
@@ -45,4 +49,12 @@ Deno.bench("tools/call health in a 2025 session", async () => {
 
 Deno.bench("tools/call health in 2026", async () => {
   await app.fetch(arrive(stateless));
+});
+
+const sessions = recent((name) => Promise.resolve(name));
+await sessions.find("session");
+
+Deno.bench("find() of what was read a moment ago", async () => {
+  const found = sessions.find("session");
+  if (found instanceof Promise) await found;
 });
