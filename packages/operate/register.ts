@@ -4,7 +4,11 @@
  *
  * @module
  */
-import { endOfAll, grantsEnd } from "../../src/auth/grants/end_grant.ts";
+import {
+  endClient,
+  endSubject,
+  grantsEnd,
+} from "../../src/auth/grants/end_grant.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { personData } from "../../src/auth/grants/person_data.ts";
 import type { Logger } from "../../src/log/log.ts";
@@ -41,7 +45,7 @@ export function openRegister(database: Database, log: Logger) {
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
-  const end = endOfAll({ accountSessions, grants, endGrants });
+  const ending = { accountSessions, grants, endGrants };
 
   const data = personData({
     database,
@@ -61,9 +65,9 @@ export function openRegister(database: Database, log: Logger) {
   return {
     list: people.list,
     blocks,
-    endPerson: end.ofSubject,
+    endPerson: (subject: string) => endSubject(subject, ending),
 
-    endClient: end.ofClient,
+    endClient: (shortId: string) => endClient(shortId, ending),
 
     /** Gathers everything that is kept about a person, without secrets. */
     gather: data.gather,

@@ -70,7 +70,6 @@ export interface AuthorizationServerOptions {
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
-/** The shared parts of the endpoints. */
 export type AuthServices = ReturnType<typeof authorizationServices>;
 
 /** The shared parts, with the limit of an endpoint. */
@@ -122,11 +121,9 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   return {
     ...shared,
     allowedUsers,
-    /** Clients that the operator set up. */
     configured,
     lifetimes,
     policy,
-    /** The providers that people sign in at. */
     providers,
     /** The prefixes of all subjects. */
     subjectIds: subjectIds(config),

@@ -23,8 +23,6 @@ export interface SignedIn {
   session: AccountSession;
 }
 
-export type SignedInPeople = ReturnType<typeof signedInPeople>;
-
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
   { baseUrl, providers, admins, blocked, accountSessions }: {
@@ -47,10 +45,7 @@ export function signedInPeople(
     return { id, session };
   }
 
-  /**
-   * Finds the sender of a form, which must come from a page made for that
-   * session.
-   */
+  /** Finds the sender of a form, which a page made for that session sent. */
   async function findForm(
     c: Context,
   ): Promise<SignedIn & { form: Parameters }> {

@@ -8,7 +8,7 @@ import { cors } from "@hono/hono/cors";
 import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
 import { callback } from "../auth/server/client_callback.ts";
-import type { SignIn } from "../auth/server/sign_in.ts";
+import type { SignIn } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
 import { discoveryRoutes } from "../discovery/routes.ts";
 import { ChallengeError, HttpError } from "../errors.ts";

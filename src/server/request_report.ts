@@ -6,7 +6,7 @@
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
-import { STEPS } from "../auth/server/sign_in.ts";
+import { STEPS } from "../auth/server/authorization_server.ts";
 import { HttpError, OAuthError } from "../errors.ts";
 import type { Passing } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";

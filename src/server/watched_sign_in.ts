@@ -15,7 +15,7 @@ import {
   watchProvider,
 } from "../auth/provider/reachability.ts";
 import { callbackAt } from "../auth/provider/sign_in_providers.ts";
-import { type SignIn, signIn } from "../auth/server/sign_in.ts";
+import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import { scopesInWords } from "../pages/scopes.tsx";
 import { providerSetting } from "../settings/provider.ts";
 import { type ListedProvider, renameFor } from "../settings/providers.ts";

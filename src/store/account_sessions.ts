@@ -20,9 +20,8 @@ import {
   madeTokenKey,
 } from "./keys.ts";
 import type { Write } from "./transaction.ts";
-import { deriveKey } from "../auth/rules/data_key.ts";
+import { deriveKey, type UpstreamTokens } from "../auth/rules/data_key.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import type { UpstreamTokens } from "../auth/rules/upstream_tokens.ts";
 
 /** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { mintCredential } from "../auth/rules/credential.ts";
+import { mintCredential, mintRefreshToken } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
-import { mintRefreshToken } from "../auth/rules/refresh_token.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { unlessBlocked } from "./blocks.ts";
 import type { Expiring } from "./database.ts";

@@ -8,7 +8,11 @@ import { now } from "../../src/clock.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
-import { endOfAll, grantsEnd } from "../../src/auth/grants/end_grant.ts";
+import {
+  endClient,
+  endSubject,
+  grantsEnd,
+} from "../../src/auth/grants/end_grant.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import { Database } from "../../src/store/database.ts";
@@ -300,7 +304,7 @@ for (
 function blocking(kv: Deno.Kv) {
   const database = new Database(kv);
   const grants = grantStore(database);
-  const end = endOfAll({
+  const ending = {
     accountSessions: accountSessionStore(database),
     grants,
     endGrants: grantsEnd({
@@ -309,8 +313,8 @@ function blocking(kv: Deno.Kv) {
       sessions: sessionStore(database),
       tasks: taskStore(database),
     }),
-  });
-  return { blocks: blockStore(database), end };
+  };
+  return { blocks: blockStore(database), ending };
 }
 
 const BLOCKS: Record<string, Opened[]> = {
@@ -326,10 +330,11 @@ for (const [name, ends] of Object.entries(BLOCKS)) {
     await using idp = await startAssertionProvider();
     await using server = await start(settings(idp.issuer));
     const opened = await openAll(server, idp);
-    const { blocks, end } = blocking(server.kv);
+    const { blocks, ending } = blocking(server.kv);
     await blocks.block(name, { by: "ops" });
-    if (name.startsWith("client:")) await end.ofClient(name.slice(7));
-    else await end.ofSubject(name);
+    if (name.startsWith("client:")) {
+      await endClient(name.slice(7), ending);
+    } else await endSubject(name, ending);
     await using other = await start(settings(idp.issuer), server.kv);
     for (const one of OPEN) {
       const expected = ends.includes(one) ? "ends" : "stays";

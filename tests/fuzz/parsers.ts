@@ -27,14 +27,16 @@ import {
 } from "../../src/auth/rules/client_authentication.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
 import { isDocumentUrl } from "../../src/auth/rules/client_id.ts";
-import { parseMetadataDocument } from "../../src/auth/rules/metadata_document.ts";
+import {
+  openClient,
+  parseMetadataDocument,
+} from "../../src/auth/rules/sealed_client.ts";
 import { Parameters } from "../../src/auth/rules/parameters.ts";
 import { checkCodeVerifier, codeChallenge } from "../../src/auth/rules/pkce.ts";
 import {
   checkRedirectUri,
   isRegisteredRedirectUri,
 } from "../../src/auth/rules/redirect_uri.ts";
-import { openClient } from "../../src/auth/rules/sealed_client.ts";
 import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
 import { parseTokenRequest } from "../../src/auth/rules/token_request.ts";
 import { displayName } from "../../src/pages/names.tsx";

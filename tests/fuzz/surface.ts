@@ -10,7 +10,7 @@ import { resource } from "../../src/authoring/resource.ts";
 import {
   DocumentError,
   NoDocument,
-} from "../../src/auth/clients/document_error.ts";
+} from "../../src/auth/clients/fetch_bounds.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import * as z from "zod";

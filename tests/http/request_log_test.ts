@@ -1,6 +1,6 @@
 /** The log of requests outside /mcp, and the data that must not be in it. */
 import assert from "node:assert/strict";
-import { DocumentError } from "../../src/auth/clients/document_error.ts";
+import { DocumentError } from "../../src/auth/clients/fetch_bounds.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";

@@ -7,18 +7,25 @@
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import type { Passing } from "../../http/client_address.ts";
-import { accountPages, type AccountPart } from "./account_pages.ts";
+import {
+  accountPages,
+  type AccountPart,
+  accountPlaces,
+} from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { connectionsPart } from "./connections_part.ts";
-import { attemptsPart, clientsPart, durablePart } from "./operator_parts.ts";
+import {
+  attemptsPart,
+  clientsPart,
+  durablePart,
+  peoplePart,
+} from "./operator_parts.ts";
 import { dataPart, ownDataEndpoints } from "./own_data.ts";
 import { workCancellation, workPart } from "./own_work.ts";
-import { peoplePart } from "./people_part.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
-import { accountPlaces } from "./places.ts";
 import { waitEndpoints } from "./waits.ts";
 
 /** Makes the parts, in the order of the navigation; the first is `/account`. */

@@ -1,6 +1,8 @@
 /**
  * The pages of the account: a frame, one part in it, or the button to sign in.
- * A part has its address, its heading, who sees it, and how it is made.
+ * A part has its address, its heading, who sees it, and how it is made. A place
+ * is a part, and what is asked of it, or a wait: a form and a sign-in carry the
+ * place that they lead back to.
  *
  * @module
  */
@@ -18,13 +20,70 @@ import {
 import type { FormPage } from "../../pages/layout.tsx";
 import { page } from "../../pages/respond.ts";
 import type { LimitedServices } from "../services.ts";
-import type { AccountPlaces, PlacedPart } from "./places.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { now } from "../../clock.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
+
+/** A longer one is cut to its part: it travels through the provider. */
+const MOST_CHARACTERS = 200;
+
+/** The page of a wait: `wait/` and an id that the store of waits made. */
+const WAIT = /^wait\/[\w-]{43}$/;
+
+/** A part by its name, and the parameters that are kept on the way. */
+interface PlacedPart extends Pick<PartLink, "name"> {
+  query?: readonly string[];
+}
+
+export type AccountPlaces = ReturnType<typeof accountPlaces>;
+
+/** Makes the printer and the reader of places; others lead to the first part. */
+export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
+  const known = new Map(parts.map((part) => [part.name, part.query ?? []]));
+
+  function asked(part: string, query: URLSearchParams): URLSearchParams {
+    const kept = (known.get(part) ?? []).map((key) => [key, query.get(key)]);
+    return new URLSearchParams(
+      kept.filter((pair): pair is [string, string] => Boolean(pair[1])),
+    );
+  }
+
+  return {
+    /** Prints a place for a form: `people?person=jo`. */
+    print(part: string, query: Record<string, string>): string {
+      const params = asked(part, new URLSearchParams(query));
+      const place = params.size > 0 ? `${part}?${params}` : part;
+      return place.length <= MOST_CHARACTERS ? place : part;
+    },
+
+    /** Gives a place that is short and known; the first part for another. */
+    check(place = ""): string {
+      if (WAIT.test(place)) return place;
+      const [part] = place.split("?", 1);
+      if (!known.has(part)) return "";
+      return place.length <= MOST_CHARACTERS ? place : part;
+    },
+
+    /**
+     * Gives the address of a place that came back, with a message for its page.
+     * Only this server's own parts are places.
+     */
+    addressOf(place = "", message: Record<string, string> = {}): string {
+      if (WAIT.test(place)) return `${baseUrl}/${place}`;
+      const [named, query = ""] = place.split("?", 2);
+      const part = known.has(named) ? named : "";
+      const params = asked(part, new URLSearchParams(query));
+      for (const [key, value] of Object.entries(message)) {
+        params.set(key, value);
+      }
+      return `${baseUrl}/account${part && `/${part}`}` +
+        (params.size > 0 ? `?${params}` : "");
+    },
+  };
+}
 
 /** A signed-in person who opens a part. */
 export interface Visit extends SignedIn {
@@ -39,7 +98,6 @@ export interface Visit extends SignedIn {
   now: number;
 }
 
-/** A part of the account page. */
 export interface AccountPart extends PartLink, PlacedPart {
   title: string;
   /** True if a form of it may lead to the provider. */
@@ -51,7 +109,6 @@ export interface AccountPart extends PartLink, PlacedPart {
 /** The pages of one person: some of them read all that they have. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
-/** Makes the endpoint of each part. */
 export function accountPages(
   services: LimitedServices & { places: AccountPlaces },
   parts: readonly AccountPart[],

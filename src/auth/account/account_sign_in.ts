@@ -30,9 +30,9 @@ import {
 } from "../../http/browser.ts";
 import { checkSameSite } from "../doors/origin.ts";
 import type { LimitedServices } from "../services.ts";
-import type { AccountPlaces } from "./places.ts";
+import type { AccountPlaces } from "./account_pages.ts";
 import { readParameters } from "../../http/body.ts";
-import { providerUrl, upstreamSecrets } from "../grants/provider_url.ts";
+import { providerUrl, upstreamSecrets } from "../grants/provider_choice.ts";
 
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
@@ -43,7 +43,6 @@ const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
 
-/** Signs people in to the account page. */
 export function accountSignIn(
   services: LimitedServices & { places: AccountPlaces },
 ) {
@@ -56,32 +55,9 @@ export function accountSignIn(
     `${STATE_PREFIX}${handle}.` +
     fingerprint(`${browser} ${handle} ${id}`).slice(0, 16);
 
+  /** Makes the key that seals the place to come back to, for a browser alone. */
   const placeKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
-
-  /** Adds to our `state` the place to come back to, for this browser alone. */
-  async function stateWith(
-    own: string,
-    { handle, browser, place }: {
-      handle: string;
-      browser: string;
-      place: string;
-    },
-  ): Promise<string> {
-    if (place === "") return own;
-    return `${own}.${await seal(placeKey(handle, browser), place)}`;
-  }
-
-  async function placeOf(
-    sealed: string,
-    handle: string,
-    browser: string,
-  ): Promise<string | undefined> {
-    if (sealed === "") return undefined;
-    // It only says where to go on: the sign-in does not fail with it.
-    return await unseal(placeKey(handle, browser), sealed)
-      .catch(() => undefined);
-  }
 
   async function ask<T>(
     c: Context,
@@ -142,11 +118,10 @@ export function accountSignIn(
       const chosen = choice.find({ key: form?.get("provider") });
       // Several, and a form that names none: the page has a button for each.
       if (!chosen) return redirect(c, places.addressOf(place));
-      const state = await stateWith(stateOf(handle, browser, chosen), {
-        handle,
-        browser,
-        place,
-      });
+      const own = stateOf(handle, browser, chosen);
+      const state = place === ""
+        ? own
+        : `${own}.${await seal(placeKey(handle, browser), place)}`;
       const url = await ask(
         c,
         chosen,
@@ -194,10 +169,12 @@ export function accountSignIn(
           redirectUri: from.redirectUri,
           issuer,
         }));
-      const others = services.subjectIds.filter((other) =>
-        other !== providerId
+      const isTakenForOther = isSubjectOfOther(
+        identity.subject,
+        services.subjectIds,
+        providerId,
       );
-      if (isSubjectOfOther(identity.subject, others)) throw refused(provider);
+      if (isTakenForOther) throw refused(provider);
       const subject = subjectOf(providerId, identity);
       if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
         throw refusedByBlock();
@@ -228,7 +205,9 @@ export function accountSignIn(
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      const place = await placeOf(sealed, handle, browser);
+      // It only says where to go on: the sign-in does not fail with it.
+      const place = await unseal(placeKey(handle, browser), sealed)
+        .catch(() => undefined);
       return redirect(c, places.addressOf(place));
     },
   };

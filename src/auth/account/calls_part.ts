@@ -67,7 +67,6 @@ export function callsPart(services: CallServices): AccountPart {
   };
 }
 
-/** The calls that someone asks for. */
 function filterOf(
   { person, client, outcome }: Record<string, string | undefined>,
 ): CallFilter {

@@ -9,7 +9,7 @@ import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/browser.ts";
-import { endOfAll } from "../grants/end_grant.ts";
+import { endSubject } from "../grants/end_grant.ts";
 import {
   type Grant,
   isPassing,
@@ -23,12 +23,12 @@ import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
 import type { LimitedServices } from "../services.ts";
-import type { AccountPlaces } from "./places.ts";
+import type { AccountPlaces } from "./account_pages.ts";
 
 export function connectionChanges(
   services: LimitedServices & { places: AccountPlaces },
 ) {
-  const { places, signedIn, accountSessions, approvals } = services;
+  const { places, signedIn, approvals } = services;
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
@@ -139,10 +139,7 @@ export function connectionChanges(
     return ended.length;
   }
 
-  /**
-   * Ends everything that a person or a machine has: what is open, what a code
-   * still opens, and who is signed in here as them. Gives the number.
-   */
+  /** Ends everything that a person or a machine has, and gives the number. */
   async function endAllOf(
     c: Context,
     subject: string,
@@ -151,8 +148,7 @@ export function connectionChanges(
     if (!signedIn.isOperator(session)) {
       throw new HttpError(403, "Only operators end everything of a person");
     }
-    const count = await endOfAll({ accountSessions, grants, endGrants })
-      .ofSubject(subject);
+    const count = await endSubject(subject, services);
     log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,

@@ -1,6 +1,6 @@
 /**
- * The parts of the account page for operators but that of people: clients that
- * they set up, attempts to connect, and durable work.
+ * The parts of the account page for operators: everyone's connections, clients
+ * that they set up, attempts to connect, and durable work.
  *
  * @module
  */
@@ -9,13 +9,26 @@ import {
   OperatorClients,
   OperatorWork,
 } from "../../pages/operator_sections.tsx";
-import { GRANTS_READ } from "../../store/people.ts";
+import {
+  GRANTS_READ,
+  parsePlace,
+  type Person,
+  printPlace,
+} from "../../store/people.ts";
 import { workAhead } from "../../store/work_ahead.ts";
 import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
+import { OperatorPeople } from "../../pages/operator_people.tsx";
+import type { Grant } from "../rules/grant.ts";
+import { nameOf } from "../rules/person.ts";
+import {
+  clientNameOf,
+  connectionInWords,
+  sessionCounts,
+} from "./own_grants.ts";
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(
@@ -63,7 +76,6 @@ export function attemptsPart({ attempts }: LimitedServices): AccountPart {
   };
 }
 
-/** The most wakes that a page reads. */
 const MOST_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
@@ -84,4 +96,101 @@ export function durablePart(
       return OperatorWork({ work, isCut, wakes: MOST_WAKES, failures, now });
     },
   };
+}
+
+/** The most people of a page. */
+const PEOPLE = 100;
+
+/** The most connections shown of each; all of them end with their person. */
+const CONNECTIONS = 20;
+
+/** The most sessions counted of each. */
+const SESSIONS = 200;
+
+export function peoplePart(services: LimitedServices): AccountPart {
+  return {
+    name: "people",
+    label: "People",
+    title: "Everyone’s connections",
+    isForOperators: true,
+    query: ["person", "after"],
+
+    async show({ query: { person: search, after }, form, now }) {
+      const { people, next, gathering } = await services.people.list({
+        search,
+        after: parsePlace(after),
+        most: PEOPLE,
+      });
+      const shown = people.flatMap(({ grants }) =>
+        grants.slice(0, CONNECTIONS)
+      );
+      const [registered, inWords] = await Promise.all([
+        registeredClients(services, shown),
+        Promise.all(people.map((person) => personInWords(person, services))),
+      ]);
+      return OperatorPeople({
+        ...form,
+        people: inWords,
+        search,
+        isFirst: after === undefined,
+        next: next && printPlace(next),
+        gathering,
+        registrations: registered.map((client) => ({
+          client,
+          usedAt: Math.max(
+            ...shown.filter(({ clientId }) => clientId === client.clientId)
+              .map(({ usedAt }) => usedAt),
+          ),
+        })),
+        now,
+      });
+    },
+  };
+}
+
+async function personInWords(
+  { subject, grants }: Person,
+  services: LimitedServices,
+) {
+  // Each connection is shown by its newest sign-in.
+  const signIns = Map.groupBy(
+    grants,
+    ({ id, kind, clientId }) => kind === undefined ? clientId : id,
+  );
+  const connections = [...signIns.values()];
+  const shown = connections.slice(0, CONNECTIONS).flat();
+  const sessions = await sessionCounts(services, SESSIONS).of(shown);
+  return {
+    subject,
+    name: nameOf(grants[0]),
+    email: grants[0].identity.email,
+    count: connections.length,
+    isMore: grants.length >= GRANTS_READ,
+    grants: connections.slice(0, CONNECTIONS).map((held) => ({
+      ...connectionInWords(held[0], services, sessions),
+      usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
+      sessions: held.reduce(
+        (sum, { id }) => sum + (sessions.of.get(id) ?? 0),
+        0,
+      ),
+      clientName: clientNameOf(held[0]),
+      signIns: held.length,
+    })),
+  };
+}
+
+/** The registrations behind grants, newest first; documents are not read. */
+async function registeredClients(
+  { clients }: LimitedServices,
+  shown: readonly Grant[],
+): Promise<Client[]> {
+  const ids = new Set(
+    shown.filter(({ kind }) => kind === undefined)
+      .map(({ clientId }) => clientId),
+  );
+  const found = await Promise.all(
+    [...ids].map((clientId) => clients.findRegistered(clientId)),
+  );
+  return found.filter((client) => client !== undefined)
+    .sort((a, b) => b.issuedAt - a.issuedAt);
 }

@@ -52,10 +52,8 @@ export function sessionCounts(
   }
 
   return {
-    /** Begins to count those of a binding. */
     begin,
 
-    /** Counts those of some grants. */
     async of(grants: readonly Grant[]): Promise<SessionCounts> {
       const bindings = new Set(grants.map(bindingOf));
       const counts = await Promise.all([...bindings].map(begin));

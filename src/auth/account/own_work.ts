@@ -22,13 +22,11 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { bindingAt } from "../rules/grant.ts";
-import type { AccountPart, Visit } from "./account_pages.ts";
+import type { AccountPart, AccountPlaces, Visit } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./own_grants.ts";
-import type { AccountPlaces } from "./places.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
-/** The most tasks of a page. */
 const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
@@ -156,7 +154,6 @@ function notThere(): HttpError {
   return new HttpError(404, "There is no such task of yours");
 }
 
-/** Lists the questions that a task asks its client. */
 function questionsOf({ inputRequests = {} }: Task): QuestionInWords[] {
   return Object.values(inputRequests).map(({ params }) => ({
     message: messageOf(params as JsonObject | undefined),

@@ -16,9 +16,10 @@ import { resourceOf } from "../rules/resource.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { callsHref } from "./calls_part.ts";
-import { personConfirmation } from "./confirmed_person.ts";
 import { ownGrants } from "./own_grants.ts";
-import { signedOut } from "../signed_in.ts";
+import { isRecent, type SignedIn, signedOut } from "../signed_in.ts";
+import type { Identity } from "../../caller.ts";
+import { identifyAgain } from "../provider/unavailable.ts";
 
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
@@ -31,9 +32,7 @@ function tokenDays(
   return [...TOKEN_DAYS.filter((days) => days < most), most];
 }
 
-/**
- * The most tokens of one person; more would mean that old ones are never ended.
- */
+/** The most tokens of one person; with more, old ones are never ended. */
 const MOST_TOKENS = 50;
 
 /** True if some token of a person opens something, by all that they may have. */
@@ -87,14 +86,45 @@ export function tokensPart(services: LimitedServices): AccountPart {
 }
 
 /**
- * Lets people make tokens, with scopes that they have themselves. Each is shown
- * once.
+ * Asks the provider who a signed-in person is now, where a rule looks at what
+ * may have changed: a token lives for a year, while a session is up to an hour
+ * old. It is asked with the access token of their sign-in.
+ *
+ * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
+ * provider does not answer
  */
+async function confirmPerson(
+  { id, session }: SignedIn,
+  { providers, confirmation, accountSessions, clock }: LimitedServices,
+): Promise<Identity> {
+  const { identity } = session;
+  if (!confirmation.isWanted) return identity;
+  const tokens = await accountSessions.tokensOf(id, session);
+  const { provider } = providers.of(session) ?? {};
+  const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
+  const asked = isLive && provider
+    ? await identifyAgain(provider, tokens, identity, signInAgain)
+    : undefined;
+  if (asked) return confirmation.reduce(asked);
+  // The provider cannot be asked.
+  if (isRecent(session, now(clock))) return identity;
+  throw signInAgain();
+}
+
+function signInAgain(cause?: unknown): HttpError {
+  return new HttpError(
+    403,
+    "Sign out and sign in again: the provider must say who you are",
+    {},
+    { cause, situation: "sign in again" },
+  );
+}
+
+/** Lets people make tokens with scopes that they have; each is shown once. */
 export function personalTokenEndpoint(
   services: LimitedServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, signedIn, accountSessions, lifetimes } = services;
-  const confirmPerson = personConfirmation(services);
   const offered = tokenDays(lifetimes);
 
   return async function makeToken(c) {
@@ -112,7 +142,7 @@ export function personalTokenEndpoint(
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
-      identity: await confirmPerson(person),
+      identity: await confirmPerson(person, services),
       provider,
       name,
       // Other scopes in the form were on no page of ours.

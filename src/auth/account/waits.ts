@@ -36,7 +36,6 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
   return text !== undefined && Object.hasOwn(ACTIONS, text);
 }
 
-/** Tells which client asks. */
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
   services: LimitedServices,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JSONWebKeySet } from "jose";
-import { DocumentError } from "./document_error.ts";
+import { DocumentError } from "./fetch_bounds.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import {
@@ -16,10 +16,10 @@ import {
 } from "../rules/client_authentication.ts";
 import {
   checkDocumentUrl,
+  openClient,
   parseMetadataDocument,
-} from "../rules/metadata_document.ts";
+} from "../rules/sealed_client.ts";
 import { isSealedClientId, namesDocument } from "../rules/client_id.ts";
-import { openClient } from "../rules/sealed_client.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import type { AssertionStore, Use } from "../../store/once.ts";
 import type { SecretStore } from "../../store/secrets.ts";
@@ -30,15 +30,7 @@ export type ClientDirectory = ReturnType<typeof clientDirectory>;
 
 /** Finds clients among registrations and metadata documents. */
 export function clientDirectory(
-  {
-    baseUrl,
-    secrets,
-    documents,
-    assertions,
-    clock,
-    configured,
-    metadataDocuments,
-  }: {
+  parts: {
     baseUrl: string;
     secrets: SecretStore;
     documents: DocumentStore;
@@ -49,7 +41,10 @@ export function clientDirectory(
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
 ) {
-  const byId = new Map(configured.map((client) => [client.clientId, client]));
+  const { baseUrl, secrets, documents, clock, metadataDocuments } = parts;
+  const byId = new Map(
+    parts.configured.map((client) => [client.clientId, client]),
+  );
 
   async function read(document: Promise<unknown>): Promise<unknown> {
     try {
@@ -108,7 +103,6 @@ export function clientDirectory(
     );
   }
 
-  /** Finds a client that registered itself. */
   async function findRegistered(
     clientId: string,
   ): Promise<Client | undefined> {
@@ -146,7 +140,7 @@ export function clientDirectory(
       if (!keys) throw error;
       return await verify(keys);
     });
-    const use = await assertions.use({
+    const use = await parts.assertions.use({
       issuer: client.clientId,
       ...used,
     });
@@ -170,11 +164,12 @@ export function clientDirectory(
      * Authenticates the client of a request, and acts for it. If that ends with
      * 503 or 429, the request may be repeated with the same assertion.
      *
+     * @param act `isProven`: true if the client has proved who it is
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
     async authenticate<T>(
       { headers, parameters }: { headers: Headers; parameters: Parameters },
-      act: (client: Client) => Promise<T>,
+      act: (client: Client, isProven: boolean) => Promise<T>,
     ): Promise<T> {
       const credentials = parseClientCredentials(
         headers.get("authorization"),
@@ -183,11 +178,11 @@ export function clientDirectory(
       const client = await find(credentials.clientId, { stale: true });
       if (credentials.method !== "assertion") {
         checkClientSecret(client, credentials);
-        return await act(client);
+        return await act(client, credentials.method !== "none");
       }
       const use = await checkAssertion(client, credentials.assertion);
       try {
-        return await act(client);
+        return await act(client, true);
       } catch (error) {
         const { status } = error as { status?: number };
         if (status === 503 || status === 429) use.giveBack();

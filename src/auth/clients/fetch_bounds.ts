@@ -1,13 +1,12 @@
 /**
- * Bounds on fetches from addresses that strangers choose: anyone may name a
- * metadata document, at any host, as often as they like.
+ * Bounds on fetches from addresses that strangers choose, and their failures:
+ * anyone may name a metadata document, at any host, as often as they like.
  *
  * @module
  */
 import { Buckets } from "../../http/buckets.ts";
 import type { Clock } from "../../clock.ts";
 import type { FetchDocument, FetchForClient } from "../../store/documents.ts";
-import { DocumentError } from "./document_error.ts";
 
 /** The most fetches at once, from all hosts and from one. */
 const AT_ONCE = { all: 16, host: 4 };
@@ -20,8 +19,6 @@ const ALL = "all";
 /**
  * Bounds the fetches of documents that no one has signed in with. A document
  * that is kept is fetched seldom anyway, and no stranger can keep it away.
- *
- * @throws {DocumentError} that a later try may not meet
  */
 export function boundedFetch(
   fetchDocument: FetchDocument,
@@ -64,4 +61,24 @@ export function boundedFetch(
       giveBack(host);
     }
   };
+}
+
+/**
+ * A document could not be fetched. The message is the same whatever happened,
+ * so that no one can use us to probe a network; only `isPermanent` differs. The
+ * log finds the reason in `cause`.
+ */
+export class DocumentError extends Error {
+  override name = "DocumentError";
+  /** True if the host answered, but not with a document. */
+  readonly isPermanent: boolean;
+  constructor(options: ErrorOptions) {
+    super("The document could not be fetched", options);
+    this.isPermanent = options.cause instanceof NoDocument;
+  }
+}
+
+/** An answer that cannot be used, now or later. */
+export class NoDocument extends Error {
+  override name = "NoDocument";
 }

@@ -10,7 +10,8 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { parseDocumentUrl } from "../rules/client_id.ts";
 import { isPublicAddress } from "./address.ts";
-import { DocumentError, NoDocument } from "./document_error.ts";
+import type { FetchDocument } from "../../store/documents.ts";
+import { DocumentError, NoDocument } from "./fetch_bounds.ts";
 
 /** The time from the name's look-up to the last byte. */
 const TIMEOUT_SECONDS = 5;
@@ -21,13 +22,8 @@ const MAX_DOCUMENT_BYTES = 16 * 1024;
 /** Addresses of one name that are tried, one after the other. */
 const MAX_ADDRESSES = 4;
 
-/** A document, and the time until which it may be cached. */
-interface FetchedDocument {
-  /** Parsed JSON. */
-  document: unknown;
-  /** Epoch seconds, from the answer's headers. A cache sets its own bounds. */
-  expiresAt: number;
-}
+/** Parsed JSON, and the time that its headers give; a cache has own bounds. */
+type FetchedDocument = Awaited<ReturnType<FetchDocument>>;
 
 /** The connection's settings; the defaults are for the public Internet. */
 export interface DocumentOptions {

@@ -11,7 +11,6 @@ import { tokenShape } from "../rules/credential.ts";
 import type { AuthConfig } from "../../settings/auth.ts";
 import { isSameSecret } from "../../crypto/crypto.ts";
 
-/** The doors that are open. */
 interface Doors {
   oauth?: Gate;
   jwt?: Gate;

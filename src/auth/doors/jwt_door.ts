@@ -21,8 +21,7 @@ import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../rules/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
-import { addressRuleOf, isTrue } from "../provider/identity.ts";
-import { claimAt } from "../provider/memberships.ts";
+import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 
 /** Subjects that stand for no particular person. */
@@ -39,22 +38,14 @@ interface Verified {
 
 /** Lets in the holder of a token of such a server, made for this resource. */
 export function jwtDoor(
-  {
-    issuers,
-    audiences,
-    leewaySeconds,
-    types,
-    scopeClaims,
-    baseUrl,
-    otherIds = [],
-    clock,
-  }: JwtConfig & {
+  options: JwtConfig & {
     baseUrl: string;
     /** The beginnings of subjects of other doors. */
     otherIds?: readonly string[];
     clock: Clock;
   },
 ): Gate {
+  const { issuers, leewaySeconds, scopeClaims, otherIds = [], clock } = options;
   const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
     issuer,
@@ -70,12 +61,12 @@ export function jwtDoor(
       if (keys === undefined) throw new errors.JWTInvalid("iss is unknown");
       const { payload, protectedHeader } = await verifySignedJwt(token, keys, {
         issuer,
-        audience: [...audiences],
+        audience: [...options.audiences],
         requiredClaims: ["exp", "sub"],
         clockTolerance: leewaySeconds,
         now: now(clock),
       });
-      if (!types.includes(mediaType(protectedHeader.typ))) {
+      if (!options.types.includes(mediaType(protectedHeader.typ))) {
         throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
       }
       return {
@@ -131,7 +122,7 @@ export function jwtDoor(
 
     challenge: (refusal, sid) =>
       printChallenge(refusal, {
-        resource_metadata: resourceMetadataUrl(baseUrl, sid),
+        resource_metadata: resourceMetadataUrl(options.baseUrl, sid),
       }),
   };
 }

@@ -36,16 +36,7 @@ interface Verified {
  * no request any more is judged by its grant. Either is at most a second stale.
  */
 export function oauthDoor(
-  {
-    baseUrl,
-    scopes: { usual },
-    mayHold,
-    accessTokens,
-    grants,
-    upstream,
-    lifetimes,
-    clock,
-  }: {
+  parts: {
     baseUrl: string;
     /** The scopes in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
@@ -58,6 +49,7 @@ export function oauthDoor(
     clock: Clock;
   },
 ): Gate {
+  const { baseUrl, mayHold, accessTokens, grants, lifetimes, clock } = parts;
   const verified = recent(read, { clock });
   const live = recent(accessTokens.findGrant, { clock });
 
@@ -92,7 +84,7 @@ export function oauthDoor(
     return {
       authenticated: {
         caller: callerOf(grant, held),
-        upstream: dataKey && upstream({ grant, dataKey }),
+        upstream: dataKey && parts.upstream({ grant, dataKey }),
         isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
       },
       expiresAt: endOfToken(grant, access, lifetimes),
@@ -137,6 +129,6 @@ export function oauthDoor(
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(baseUrl, sid),
         authorization_uri: serverMetadataUrl(baseUrl),
-      }, usual),
+      }, parts.scopes.usual),
   };
 }

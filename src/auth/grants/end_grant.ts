@@ -11,7 +11,6 @@ import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 
-/** Grants are closed so many at a time. */
 const CLOSED_AT_ONCE = 10;
 
 interface EndedGrant {
@@ -68,43 +67,44 @@ export function grantsEnd(
   };
 }
 
-/** Rounds of looking for what is open. */
 const MOST_ROUNDS = 5;
 
 /**
- * Makes the functions that end everything of a subject (what is open, what a
- * code still opens, and who is signed in to the account page as them) or of a
- * client. Each gives the number of connections.
+ * Ends everything of a subject: what is open, what a code still opens, and who
+ * is signed in to the account page as them. Gives the number of connections.
  */
-export function endOfAll(
+export async function endSubject(
+  subject: string,
   { accountSessions, grants, endGrants }: {
     accountSessions: Pick<AccountSessionStore, "endAllOf">;
-    grants: Pick<GrantStore, "listOpen" | "openOfClient">;
+    grants: Pick<GrantStore, "listOpen">;
     endGrants: EndGrants;
   },
-) {
-  return {
-    async ofSubject(subject: string): Promise<number> {
-      let count = 0;
-      // Again until there is none: a client may get another one meanwhile.
-      for (let round = 0; round < MOST_ROUNDS; round++) {
-        await accountSessions.endAllOf(subject);
-        const open = await grants.listOpen(subject);
-        if (open.length === 0) break;
-        count += open.length;
-        await endGrants(open.map((read) => ({ grant: read.value, read })));
-      }
-      return count;
-    },
+): Promise<number> {
+  let count = 0;
+  // Again until there is none: a client may get another one meanwhile.
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    await accountSessions.endAllOf(subject);
+    const open = await grants.listOpen(subject);
+    if (open.length === 0) break;
+    count += open.length;
+    await endGrants(open.map((read) => ({ grant: read.value, read })));
+  }
+  return count;
+}
 
-    /** Ends what people have allowed a client, by its short ID. */
-    async ofClient(shortId: string): Promise<number> {
-      let count = 0;
-      for await (const open of grants.openOfClient(shortId)) {
-        count += open.length;
-        await endGrants(open.map((read) => ({ grant: read.value, read })));
-      }
-      return count;
-    },
-  };
+/** Ends what people have allowed a client, by its short ID; gives the number. */
+export async function endClient(
+  shortId: string,
+  { grants, endGrants }: {
+    grants: Pick<GrantStore, "openOfClient">;
+    endGrants: EndGrants;
+  },
+): Promise<number> {
+  let count = 0;
+  for await (const open of grants.openOfClient(shortId)) {
+    count += open.length;
+    await endGrants(open.map((read) => ({ grant: read.value, read })));
+  }
+  return count;
 }

@@ -21,7 +21,7 @@ import {
   type Grant,
   ledgerIdOf,
 } from "../rules/grant.ts";
-import { type EndGrants, endOfAll } from "./end_grant.ts";
+import { type EndGrants, endSubject } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
 type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {
@@ -47,10 +47,7 @@ interface PersonStores {
   accountSessions: Pick<AccountSessionStore, "endAllOf" | "listOf">;
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ConnectionStore, "forget" | "listOf">;
-  grants: Pick<
-    GrantStore,
-    "forget" | "kept" | "listOpen" | "openOfClient" | "unlist"
-  >;
+  grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
   ledger: Pick<LedgerStore, "list">;
   sessions: Pick<SessionStore, "countsOf" | "forgetAllOf">;
   tasks: Pick<TaskStore, "forgetAllOf" | "listOf">;
@@ -60,13 +57,10 @@ interface PersonStores {
   findBaseUrl(): Promise<string | undefined>;
 }
 
-export type PersonData = ReturnType<typeof personData>;
-
 /** Makes the reader and the eraser of what is kept about people. */
 export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
   const { accountSessions, accessTokens, blocks, waits } = stores;
-  const end = endOfAll(stores);
 
   /** Names what sessions and tasks are bound to where no grant tells it. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
@@ -150,7 +144,7 @@ export function personData(stores: PersonStores) {
      * was broken off: the list of the grants goes last.
      */
     async erase(subject: string): Promise<number> {
-      const count = await end.ofSubject(subject);
+      const count = await endSubject(subject, stores);
       const bindings = await bindingsOf(subject);
       for await (const kept of grants.kept(subject)) {
         for (const grant of kept) bindings.add(bindingOf(grant));

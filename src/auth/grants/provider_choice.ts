@@ -1,11 +1,13 @@
 /**
- * The choice among several providers: by the person, or by an address.
+ * The choice among several providers, by the person or by an address; the
+ * address there for an approved request; and the secrets between leaving for it
+ * and coming back.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
 import { basePathOf } from "../../net/url.ts";
-import { fingerprint } from "../../crypto/crypto.ts";
+import { base64url, fingerprint } from "../../crypto/crypto.ts";
 import { keepCookie, readCookie } from "../../http/browser.ts";
 import { page } from "../../pages/respond.ts";
 import {
@@ -20,8 +22,10 @@ import type {
   SignInProviders,
 } from "../provider/sign_in_providers.ts";
 import { invalidRequest } from "../rules/parameters.ts";
+import { deriveKey } from "../rules/data_key.ts";
+import { codeChallenge } from "../rules/pkce.ts";
 
-export type ProviderChoice = ReturnType<typeof providerChoice>;
+type ProviderChoice = ReturnType<typeof providerChoice>;
 
 export function providerChoice(
   { baseUrl, providers, serverTitle, about }: PageProps & {
@@ -83,10 +87,48 @@ export function providerChoice(
         { forms: "any" },
       ),
 
-    /** Remembers the choice in this browser. */
     remember(c: Context, { id, key }: SignInProvider): void {
       if (key === undefined) return;
       keepCookie(c, cookie, fingerprint(id), APPROVAL_TTL_SECONDS);
     },
   };
+}
+
+/** Gives the address of a provider's page for a request of a browser. */
+export async function providerUrl(
+  { provider, redirectUri, key }: SignInProvider,
+  { handle, state = handle, browser, wishes }: {
+    handle: string;
+    /** The handle by default. */
+    state?: string;
+    browser: string;
+    wishes?: ProviderWishes;
+  },
+): Promise<URL> {
+  const { codeVerifier, nonce } = upstreamSecrets(handle, browser, { key });
+  return await provider.authorizationUrl({
+    ...wishes,
+    state,
+    nonce,
+    codeChallenge: codeChallenge(codeVerifier),
+    redirectUri,
+  });
+}
+
+/**
+ * Derives the PKCE verifier and the nonce of one sign-in at the provider from
+ * the browser's cookie and the request's handle. A reader of the database or of
+ * the addresses cannot derive them, and only this browser can finish. Each of
+ * several providers has others: one that was left on the way knows nothing that
+ * a code of another needs.
+ */
+export function upstreamSecrets(
+  handle: string,
+  browser: string,
+  { key }: { key?: string },
+): { codeVerifier: string; nonce: string } {
+  const name = key === undefined ? "upstream" : `upstream ${key}`;
+  const derive = (purpose: string) =>
+    base64url(deriveKey(`${browser} ${handle}`, `${name} ${purpose}`));
+  return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
 }

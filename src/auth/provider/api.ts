@@ -39,22 +39,17 @@ export function api(
   function resolve(input: string | URL): URL {
     // A path is relative to the API's own path, not to the root of its host.
     const isPath = typeof input === "string" && input.startsWith("/");
-    const url = !isPath
-      ? URL.parse(input)
-      : apiUrl === undefined
-      ? null
-      : URL.parse(apiUrl.replace(/\/$/, "") + input);
-    if (url && !isProviderAddress(url, apiUrl)) {
+    const base = apiUrl?.replace(/\/$/, "") ?? "";
+    const url = URL.parse(isPath ? base + input : input);
+    if (!url) {
       throw new TypeError(
-        `${url.origin} is not ${name}'s: its token stays here`,
+        apiUrl === undefined
+          ? `${name} has no API address: use an absolute URL`
+          : "Neither a path nor an absolute URL",
       );
     }
-    if (url) return url;
-    throw new TypeError(
-      apiUrl === undefined
-        ? `${name} has no API address: use an absolute URL`
-        : "Neither a path nor an absolute URL",
-    );
+    if (isProviderAddress(url, apiUrl)) return url;
+    throw new TypeError(`${url.origin} is not ${name}'s: its token stays here`);
   }
 
   async function send(
@@ -68,9 +63,7 @@ export function api(
   }
 
   return {
-    async token() {
-      return (await tokens()).accessToken;
-    },
+    token: async () => (await tokens()).accessToken,
 
     async fetch(input, init = {}) {
       const url = resolve(input);

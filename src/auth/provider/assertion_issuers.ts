@@ -21,8 +21,11 @@ import {
 import { invalidGrant } from "../rules/parameters.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
 import { discovery } from "./discovery.ts";
-import { addressRuleOf, parseIdentity } from "./identity.ts";
-import type { MembershipClaims } from "./memberships.ts";
+import {
+  addressRuleOf,
+  type MembershipClaims,
+  parseIdentity,
+} from "./identity.ts";
 import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
 
 /**
@@ -39,14 +42,13 @@ export type VerifyAssertion = (
 /** Makes the verifier for the trusted issuers; nothing is fetched yet. */
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
-  { memberships, clock, fetch: send = fetch }: {
+  { memberships, clock }: {
     /** Gives the claims that hold memberships in an issuer's assertions. */
     memberships(by: TrustedIssuer): MembershipClaims;
     clock: Clock;
-    fetch?: typeof fetch;
   },
 ): VerifyAssertion {
-  const fetchUpstream = upstreamFetch(send);
+  const fetchUpstream = upstreamFetch(fetch);
   const byIssuer = new Map(trusted.map((by) => [by.issuer, {
     by,
     discover: discovery(fetchUpstream, by.issuer),

@@ -1,5 +1,6 @@
 /**
- * The provider that the settings select.
+ * The provider that the settings select, with presets for the OpenID providers
+ * that are known by name.
  *
  * @module
  */
@@ -9,13 +10,85 @@ import type {
 } from "../../settings/application.ts";
 import { customProvider } from "./custom.ts";
 import type { Wanted } from "../rules/permissions.ts";
-import { usualClaims } from "./memberships.ts";
-import { addressRuleOf } from "./identity.ts";
+import {
+  addressRuleOf,
+  GOOGLE_ISSUER,
+  isGoogleAddress,
+  namesIn,
+  usualClaims,
+} from "./identity.ts";
 import { gitHubProvider } from "./github.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
-import { type Preset, PRESETS } from "./presets.ts";
 import type { Provider } from "./provider.ts";
-import { upstreamFetch } from "./upstream_fetch.ts";
+import {
+  type Ask,
+  readObject,
+  readPages,
+  upstreamFetch,
+} from "./upstream_fetch.ts";
+import { isObject } from "../../json.ts";
+
+/** An OpenID provider, without our application there. */
+type Preset =
+  & Omit<OpenIdOptions, "clientId" | "clientSecret">
+  & {
+    apiUrl: string;
+    /** Parameters that the provider answers with an error. */
+    refusedParams?: readonly string[];
+  };
+
+/** Presets by `OAUTH_PROVIDER`; settings replace `extraAuthParams`. */
+const PRESETS: Readonly<
+  Record<"google" | "microsoft" | "gitlab", Preset>
+> = {
+  /** @see https://developers.google.com/identity/openid-connect/reference */
+  google: {
+    name: "Google",
+    issuer: GOOGLE_ISSUER,
+    scopes: ["openid", "email", "profile"],
+    // Only with both is there a refresh token, also at later sign-ins.
+    extraAuthParams: { access_type: "offline" },
+    prompt: "consent",
+    apiUrl: "https://www.googleapis.com",
+    isFrom: (named, issuer) =>
+      issuer === named || issuer === "accounts.google.com",
+    // The Workspace domain as a claim; such a parameter is only a hint.
+    claims: {
+      isOwnAddress: isGoogleAddress,
+      memberships: { organizations: ["hd"] },
+    },
+  },
+  /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
+  microsoft: {
+    name: "Microsoft",
+    issuer: "https://login.microsoftonline.com/common/v2.0",
+    scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
+    extraAuthParams: {},
+    apiUrl: "https://graph.microsoft.com/v1.0",
+    isNamed: isMicrosoftIssuer,
+    isFrom: isTenantIssuer,
+    // Any tenant's administrator can write any address into `email`; this
+    // optional claim says that the tenant owns its domain.
+    claims: {
+      emailVerified: "xms_edov",
+      memberships: { roles: ["roles"], groups: ["groups"] },
+    },
+    readGroups: microsoftGroups,
+    // Its userinfo takes only tokens for Graph, and knows nothing more.
+    userinfo: false,
+    // AADSTS901002: v2.0 takes scopes instead.
+    refusedParams: ["resource"],
+  },
+  /** @see https://docs.gitlab.com/integration/openid_connect_provider/ */
+  gitlab: {
+    name: "GitLab",
+    issuer: "https://gitlab.com",
+    scopes: ["openid", "profile", "email", "read_user"],
+    extraAuthParams: {},
+    apiUrl: "https://gitlab.com/api/v4",
+    claims: { memberships: { groups: ["groups"] } },
+  },
+};
 
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
@@ -83,4 +156,72 @@ function applyPreset(
     // The API of a self-hosted instance has the address of the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
+}
+
+const TEMPLATE = "{tenantid}";
+const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * True for Microsoft if the metadata found under `configured` may name `named`: it has the
+ * same origin, and the same tenant. If `configured` is an alias (`common`,
+ * `organizations`, `consumers`, a domain), it may have the template or the
+ * tenant that the alias stands for.
+ */
+export function isMicrosoftIssuer(configured: string, named: string): boolean {
+  if (configured === named) return true;
+  const asked = new URL(configured);
+  const alias = asked.pathname.split("/")[1];
+  const prefix = `${asked.origin}/`;
+  const suffix = "/v2.0";
+  if (!named.startsWith(prefix) || !named.endsWith(suffix)) return false;
+  const tenant = named.slice(prefix.length, -suffix.length);
+  return !TENANT_ID.test(alias) &&
+    (tenant === TEMPLATE || TENANT_ID.test(tenant));
+}
+
+/**
+ * True if `issuer` is the metadata's, where one of Microsoft's may have a
+ * template in place of the tenant: one application may serve many tenants.
+ * Without a tenant (an authorization response has none), any tenant is
+ * accepted: the `id_token` is checked for its own later.
+ */
+function isTenantIssuer(
+  template: string,
+  issuer: string,
+  tenant?: unknown,
+): boolean {
+  if (!template.includes(TEMPLATE)) return issuer === template;
+  const [prefix, suffix] = template.split(TEMPLATE);
+  const named = issuer.slice(prefix.length, issuer.length - suffix.length);
+  return TENANT_ID.test(named) && issuer === prefix + named + suffix &&
+    (tenant === undefined || tenant === named);
+}
+
+const GRAPH = "https://graph.microsoft.com/v1.0/";
+
+/**
+ * Reads the groups of a person whose token says that more than 200 did not fit
+ * in; undefined if they did. The address in the token is not used, because it
+ * belongs to an older API.
+ *
+ * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
+ */
+async function microsoftGroups(
+  claims: Readonly<Record<string, unknown>>,
+  ask: Ask,
+): Promise<string[] | undefined> {
+  const { _claim_names: elsewhere, hasgroups } = claims;
+  const isTooMany = hasgroups === true || hasgroups === "true" ||
+    isObject(elsewhere) && elsewhere.groups !== undefined;
+  if (!isTooMany) return undefined;
+  const first = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
+  const groups = await readPages(ask, first, {
+    what: "groups",
+    within: GRAPH,
+    async parse(response) {
+      const answer = await readObject(response, new URL(GRAPH).host);
+      return { items: answer.value, next: answer["@odata.nextLink"] };
+    },
+  });
+  return namesIn(groups.map(({ id }) => id));
 }

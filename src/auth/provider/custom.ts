@@ -7,11 +7,15 @@
 import type { ProviderConfig } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, type Provider, type UpstreamTokens } from "./provider.ts";
-import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
-import { usualClaims } from "./memberships.ts";
-import { parseIdentity } from "./identity.ts";
+import {
+  asking,
+  isTokenAlive,
+  knock,
+  requestUserinfo,
+  type UpstreamFetch,
+} from "./upstream_fetch.ts";
+import { parseIdentity, usualClaims } from "./identity.ts";
 import { oauthClient, type Server } from "./oauth_client.ts";
-import { asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 export function customProvider(
   options: Omit<ProviderConfig & { provider: "custom" }, "provider">,

@@ -25,7 +25,6 @@ const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 /** The endpoints that people can not sign in without. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
-/** All endpoints that are used here. */
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
 /** A provider's metadata, with what is supported on both sides. */
@@ -106,8 +105,6 @@ async function fetchMetadata(
  * Parses a metadata document. oauth4webapi would compare issuers as URLs, where
  * `https://id.example` and `https://id.example/` are the same, and knows no
  * exceptions; these are in `isIssuer`.
- *
- * @throws {UpstreamError} `misbehaved`
  */
 function parseMetadata(
   document: Readonly<Record<string, unknown>>,

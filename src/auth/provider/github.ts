@@ -9,7 +9,7 @@
  * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  * @module
  */
-import type { Identity } from "../../caller.ts";
+import type { Identity, Membership } from "../../caller.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import {
@@ -18,16 +18,19 @@ import {
   type Provider,
   UpstreamError,
 } from "./provider.ts";
-import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
-import { isObject } from "../../json.ts";
 import {
-  gitHubMemberships,
-  ORGANIZATION_SCOPES,
-} from "./github_memberships.ts";
+  type Ask,
+  asking,
+  isTokenAlive,
+  knock,
+  readPages,
+  requestUserinfo,
+  type UpstreamFetch,
+} from "./upstream_fetch.ts";
+import { isObject } from "../../json.ts";
 import type { Wanted } from "../rules/permissions.ts";
-import { MAX_LENGTH, parseIdentity } from "./identity.ts";
+import { claimText, parseIdentity } from "./identity.ts";
 import { basic, oauthClient, type Server } from "./oauth_client.ts";
-import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
 
@@ -187,9 +190,59 @@ async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
   return addresses.filter(isObject)
     .filter(({ verified }) => verified === true)
     .sort((a, b) => Number(b.primary === true) - Number(a.primary === true))
-    .map(({ email }) => email)
-    .filter((email) =>
-      typeof email === "string" && email !== "" && email.length <= MAX_LENGTH
-    )
-    .slice(0, MOST_ADDRESSES) as string[];
+    .flatMap(({ email }) => claimText(email) ?? [])
+    .slice(0, MOST_ADDRESSES);
+}
+
+/** The scopes that each let us see them, that with the least access first. */
+const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
+
+/**
+ * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
+ * `id:42`: names may pass to others, numbers never do. No login has a colon.
+ * An organization that has not approved our application, or wants its own
+ * single sign-on first, is silently absent.
+ */
+async function gitHubMemberships(
+  ask: Ask,
+  apiUrl: string,
+  wanted: ReadonlySet<Membership>,
+): Promise<Pick<Record<Membership, string[]>, "organizations" | "teams">> {
+  const list = (path: string) =>
+    readPages(ask, `${apiUrl}${path}?per_page=100`, {
+      what: "organizations",
+      within: `${new URL(apiUrl).origin}/`,
+      parse: parsePage,
+    });
+  const [organizations, teams] = await Promise.all([
+    wanted.has("organizations") ? list("/user/orgs") : [],
+    wanted.has("teams") ? list("/user/teams") : [],
+  ]);
+  return {
+    organizations: organizations.flatMap(({ id, login }) => [
+      ...typeof login === "string" ? [login.toLowerCase()] : [],
+      ...numbered(id),
+    ]),
+    teams: teams.flatMap(({ id, slug, organization }) => [
+      ...isObject(organization) && typeof organization.login === "string" &&
+          typeof slug === "string"
+        ? [`${organization.login}/${slug}`.toLowerCase()]
+        : [],
+      ...numbered(id),
+    ]),
+  };
+}
+
+function numbered(id: unknown): string[] {
+  return Number.isSafeInteger(id) ? [`id:${id}`] : [];
+}
+
+/** Reads a page, and the address of the next: `<https://…>; rel="next"`. */
+async function parsePage(response: Response) {
+  const link = response.headers.get("link");
+  return {
+    items: await response.json().catch(() => undefined) as unknown,
+    // RFC 8288.
+    next: link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1],
+  };
 }

@@ -1,14 +1,14 @@
 /**
- * The identity of a person, from the provider's claims.
+ * The identity of a person and their memberships, from the provider's claims.
  *
  * @module
  */
-import type { Identity } from "../../caller.ts";
-import { type MembershipClaims, membershipsIn } from "./memberships.ts";
+import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
 import { misbehaved } from "./provider.ts";
+import { isObject } from "../../json.ts";
 
 /** The longest name or address; a longer one is left out. */
-export const MAX_LENGTH = 2048;
+const MAX_LENGTH = 2048;
 
 /** A provider's own claim names, if they are not OpenID's. */
 export interface ClaimNames {
@@ -19,7 +19,6 @@ export interface ClaimNames {
     email: string,
     claims: Readonly<Record<string, unknown>>,
   ): boolean;
-  /** The claims that hold memberships. */
   memberships?: MembershipClaims;
 }
 
@@ -39,15 +38,15 @@ export function parseIdentity(
   }: ClaimNames = {},
 ): Identity {
   const subject = parseSubject(claims.sub ?? claims.id);
-  const email = text(claims.email);
+  const email = claimText(claims.email);
   return defined({
     subject,
-    name: text(claims.name),
+    name: claimText(claims.name),
     email,
     emailVerified: email && isTrue(claims[emailVerified]) &&
       isOwnAddress(email, claims),
-    login: text(claims.preferred_username) ?? text(claims.nickname) ??
-      text(claims.login) ?? text(claims.username),
+    login: claimText(claims.preferred_username) ?? claimText(claims.nickname) ??
+      claimText(claims.login) ?? claimText(claims.username),
     picture: link(claims.picture) ?? link(claims.avatar_url),
     ...membershipsIn(claims, memberships),
   });
@@ -62,7 +61,8 @@ function parseSubject(value: unknown): string {
   throw misbehaved("The provider did not say who it was");
 }
 
-function text(value: unknown): string | undefined {
+/** Reads a text that is not empty. */
+export function claimText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" &&
       value.length <= MAX_LENGTH
     ? value
@@ -70,7 +70,7 @@ function text(value: unknown): string | undefined {
 }
 
 function link(value: unknown): string | undefined {
-  const address = text(value);
+  const address = claimText(value);
   return address?.startsWith("https://") ? address : undefined;
 }
 
@@ -119,4 +119,87 @@ export function addressRuleOf(
   const isGoogle = issuer.replace(/\/$/, "").toLowerCase() === GOOGLE_ISSUER ||
     issuer === "accounts.google.com";
   return isGoogle ? isGoogleAddress : undefined;
+}
+
+/** The claims that may hold each kind; the first one present counts. */
+export type MembershipClaims = Partial<
+  Readonly<Record<Membership, readonly string[]>>
+>;
+
+/** Lists the claims that hold memberships at providers without a preset. */
+export function usualClaims(
+  { groupsClaim = "groups" }: { groupsClaim?: string } = {},
+): MembershipClaims {
+  return {
+    groups: [groupsClaim],
+    // The second is Keycloak's.
+    roles: ["roles", "realm_access.roles"],
+    organizations: ["org_id"],
+  };
+}
+
+/** The most names of one kind, and the most characters of one name. */
+const MAX_NAMES = 1000;
+const MAX_CHARACTERS = 255;
+
+/**
+ * Finds a claim by its path: by its literal name first, because names may
+ * contain dots and slashes (`https://example.com/groups`), then by the path of
+ * dots (`realm_access.roles`).
+ */
+export function claimAt(
+  claims: Readonly<Record<string, unknown>>,
+  path: string,
+): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  let value: unknown = claims;
+  for (const name of path.split(".")) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+/** Reads the names in a claim: an array of strings, or one string. */
+export function namesIn(value: unknown): string[] {
+  const names = Array.isArray(value) ? value : [value];
+  return [
+    ...new Set(
+      names.filter((name): name is string =>
+        typeof name === "string" && name !== "" && name.length <= MAX_CHARACTERS
+      ),
+    ),
+  ].slice(0, MAX_NAMES);
+}
+
+export function membershipsIn(
+  claims: Readonly<Record<string, unknown>>,
+  paths: MembershipClaims,
+): Partial<Record<Membership, string[]>> {
+  const found: Partial<Record<Membership, string[]>> = {};
+  for (const kind of MEMBERSHIPS) {
+    const names = namesIn(firstClaim(claims, paths[kind]));
+    if (names.length > 0) found[kind] = names;
+  }
+  return found;
+}
+
+/** True if the claims lack a wanted kind for which there is a path. */
+export function lacksMemberships(
+  claims: Readonly<Record<string, unknown>>,
+  paths: MembershipClaims,
+  wanted: ReadonlySet<Membership>,
+): boolean {
+  return MEMBERSHIPS.some((kind) =>
+    wanted.has(kind) && paths[kind] !== undefined &&
+    firstClaim(claims, paths[kind]) === undefined
+  );
+}
+
+function firstClaim(
+  claims: Readonly<Record<string, unknown>>,
+  paths: readonly string[] = [],
+): unknown {
+  return paths.map((path) => claimAt(claims, path))
+    .find((value) => value !== undefined);
 }

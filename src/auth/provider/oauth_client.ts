@@ -81,7 +81,6 @@ export function oauthClient(
     );
   }
 
-  /** Sends a token request and reads its answer. */
   async function grant(
     server: Server,
     grantType: string,

@@ -12,11 +12,19 @@ import {
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
 import { afterCode, misbehaved, type Provider } from "./provider.ts";
-import type { UpstreamFetch } from "./upstream_fetch.ts";
-import { type ClaimNames, parseIdentity } from "./identity.ts";
-import { lacksMemberships } from "./memberships.ts";
+import {
+  type Ask,
+  asking,
+  isTokenAlive,
+  requestUserinfo,
+  type UpstreamFetch,
+} from "./upstream_fetch.ts";
+import {
+  type ClaimNames,
+  lacksMemberships,
+  parseIdentity,
+} from "./identity.ts";
 import { oauthClient } from "./oauth_client.ts";
-import { type Ask, asking, isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
 export interface OpenIdOptions {
@@ -37,7 +45,6 @@ export interface OpenIdOptions {
   /** True if tokens of the metadata's issuer may name this; exact if unset. */
   isFrom?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
-  /** The memberships to find out. */
   memberships?: ReadonlySet<Membership>;
   /** The memberships that a rule names. */
   named?: ReadonlySet<Membership>;
@@ -65,9 +72,14 @@ export function openIdProvider(
   const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
+  /** Finds the endpoint of `userinfo`, if that tells anything. */
+  function userinfoOf({ userinfo_endpoint }: Metadata): string | undefined {
+    return options.userinfo === false ? undefined : userinfo_endpoint;
+  }
+
   /** Adds the claims of `userinfo` to those of an `id_token`. */
   async function complete(
-    { userinfo_endpoint: endpoint }: Metadata,
+    metadata: Metadata,
     claims: JWTPayload,
     ask: Ask,
   ): Promise<Record<string, unknown>> {
@@ -75,7 +87,8 @@ export function openIdProvider(
     const isComplete = claims.email !== undefined &&
       claims.name !== undefined &&
       !lacksMemberships(claims, paths, memberships);
-    if (isComplete || !endpoint || options.userinfo === false) return claims;
+    const endpoint = userinfoOf(metadata);
+    if (isComplete || !endpoint) return claims;
     const info = await requestUserinfo(ask, endpoint);
     // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
@@ -155,13 +168,13 @@ export function openIdProvider(
       const ask = askAs(accessToken);
       if (idToken !== undefined) return await identify(metadata, idToken, ask);
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
-      const { userinfo_endpoint: endpoint } = metadata;
-      if (!endpoint || options.userinfo === false) return undefined;
+      const endpoint = userinfoOf(metadata);
+      if (endpoint === undefined) return undefined;
       return await identityIn(await requestUserinfo(ask, endpoint), ask);
     },
     async isAlive(accessToken) {
-      const { userinfo_endpoint: endpoint } = await discover();
-      if (!endpoint || options.userinfo === false) return undefined;
+      const endpoint = userinfoOf(await discover());
+      if (endpoint === undefined) return undefined;
       return await isTokenAlive(askAs(accessToken), endpoint);
     },
     look: discover,
@@ -176,7 +189,6 @@ function isSame(a: string, b: string): boolean {
   return a === b;
 }
 
-/** Chooses the scopes to ask the provider for. */
 function askFor(
   metadata: Metadata,
   { scopes, prompt, claims, named }: OpenIdOptions,

@@ -12,7 +12,7 @@ import {
   UPSTREAM_MARGIN_SECONDS,
 } from "../rules/lifetimes.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import { type Clock, now } from "../../clock.ts";
+import { type Clock, now, pause } from "../../clock.ts";
 import type { CommitWith } from "../../store/transaction.ts";
 import type {
   FoundTokens,
@@ -25,7 +25,6 @@ import {
 } from "./provider.ts";
 import { providerUnavailable } from "./unavailable.ts";
 
-/** The reason and the conditions of a refresh. */
 interface Refresh {
   /** The access token that the provider no longer accepts. */
   rejected?: string;
@@ -51,7 +50,6 @@ export function providerRefresh({
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
 }) {
-  /** Refreshes that run in this process, by grant. */
   const refreshing = new Map<string, Promise<UpstreamTokens>>();
 
   function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
@@ -170,9 +168,7 @@ export function providerRefresh({
         current = again;
       } catch (error) {
         if (now(clock) >= endsAt) throw error;
-        await new Promise((resolve) =>
-          setTimeout(resolve, STORE_PAUSE_MILLISECONDS)
-        );
+        await pause(STORE_PAUSE_MILLISECONDS);
       }
     }
   }
@@ -216,7 +212,6 @@ export function providerRefresh({
   return { valid, isAlive, isGood, close };
 }
 
-/** Parses tokens as they are stored. */
 export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
   return JSON.parse(tokens);
 }

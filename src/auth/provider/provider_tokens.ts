@@ -87,8 +87,6 @@ export function providerTokens(
     /**
      * Identifies the person as of now, by tokens that were refreshed for this if
      * possible; undefined if the provider cannot be asked any more.
-     *
-     * @throws as `refreshIfDue`
      */
     async identify(key: GrantKey): Promise<Identity | undefined> {
       const provider = providerOf(key);
@@ -109,7 +107,6 @@ export function providerTokens(
       );
     },
 
-    /** Makes the API for tools. */
     upstream(key: GrantKey): Upstream {
       // Only its use fails without a provider.
       const live = () => {

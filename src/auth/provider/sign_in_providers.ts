@@ -9,7 +9,6 @@ import { isPersonOf, type KnownPerson } from "../rules/grant.ts";
 import { lowerAscii } from "../rules/list_entry.ts";
 import type { Provider } from "./provider.ts";
 
-/** One provider that people sign in at. */
 export interface SignInProvider {
   /** The prefix that keeps its subjects apart from another's. */
   id: string;
@@ -25,16 +24,13 @@ export interface SignInProvider {
 
 export type SignInProviders = ReturnType<typeof signInProviders>;
 
-/** The path of our callback address. */
 export const CALLBACK_PATH = "/oauth/provider-callback";
 
-/** Makes our callback address at a provider. */
 export function callbackAt(baseUrl: string, key?: string): string {
   const address = `${baseUrl}${CALLBACK_PATH}`;
   return key === undefined ? address : `${address}/${key}`;
 }
 
-/** Collects the providers of a server. */
 export function signInProviders(
   { listed, baseUrl, make }: {
     listed: ListedProviders;
@@ -92,7 +88,6 @@ export function signInProviders(
     all,
     /** Their names, as in a sentence: `Google or GitHub`. */
     name: namesOf(all.map(({ provider }) => provider.name)),
-    /** The prefixes of their subjects. */
     ids: all.map(({ id }) => id),
     /** Finds the one with a name in the list, without one the only one. */
     at: (key: string | undefined) => all.find((it) => it.key === key),

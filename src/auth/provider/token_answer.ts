@@ -58,7 +58,6 @@ export async function refusalIn(
  * Parses a successful token answer. Providers leave `token_type` out, send
  * `expires_in` as a string (forms must), and null for what they do not give.
  *
- * @throws {UpstreamError} `misbehaved`
  * @see RFC 6749 §5.1
  */
 export function parseAnswer(

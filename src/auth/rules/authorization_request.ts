@@ -6,7 +6,7 @@
  * @module
  */
 import type { Scopes } from "../../authoring/scope.ts";
-import { OAuthError, type OAuthErrorCode } from "../../errors.ts";
+import { OAuthError } from "../../errors.ts";
 import type { Client } from "./client.ts";
 import { invalidRequest, type Parameters } from "./parameters.ts";
 import { parseCodeChallenge } from "./pkce.ts";
@@ -24,7 +24,6 @@ export interface AuthorizationRequest {
   resource: string;
   /** S256. */
   codeChallenge: string;
-  /** Hints for the provider's page. */
   wishes?: ProviderWishes;
 }
 
@@ -60,11 +59,7 @@ function parseWishes(parameters: Parameters): ProviderWishes | undefined {
   return Object.keys(wishes).length > 0 ? wishes : undefined;
 }
 
-/**
- * Parses an authorization request of a known client.
- *
- * @throws {OAuthError} when the request must be refused
- */
+/** Parses an authorization request of a known client. */
 export function parseAuthorizationRequest(
   parameters: Parameters,
   { client, baseUrl, scopes }: {
@@ -106,8 +101,6 @@ export function parseAuthorizationRequest(
 /**
  * Parses the redirect URI of a request and checks it against the client's
  * registration. Before this has returned, no error has an address.
- *
- * @throws {OAuthError} `invalid_request`
  */
 export function parseRedirectUri(
   parameters: Parameters,
@@ -131,7 +124,7 @@ export function parseRedirectUri(
 /** The response to a client: a code, or the reason why there is none. */
 export type AuthorizationResponse =
   | { code: string }
-  | { error: OAuthErrorCode; error_description: string };
+  | Pick<OAuthError, "code" | "description">;
 
 /**
  * Makes the redirect URI with the response in its query. The URI stays as the
@@ -142,7 +135,11 @@ export function authorizationResponseUrl(
   response: AuthorizationResponse,
   issuer: string,
 ): string {
-  const query = new URLSearchParams(response);
+  const query = new URLSearchParams(
+    "description" in response
+      ? { error: response.code, error_description: response.description }
+      : { code: response.code },
+  );
   if (state !== undefined) query.set("state", state);
   query.set("iss", issuer);
   const separator = !redirectUri.includes("?")

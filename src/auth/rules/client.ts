@@ -200,12 +200,6 @@ export interface Registration {
   clientSecret?: string;
 }
 
-/**
- * Registers the client that a body describes.
- *
- * @throws {import("../../errors.ts").OAuthError} `invalid_redirect_uri` or
- * `invalid_client_metadata`
- */
 export function registerClient(body: unknown, now: number): Registration {
   const metadata = parseClientMetadata(body);
   const client: Client = {

@@ -61,19 +61,16 @@ export function isDocumentUrl(text: string): boolean {
 }
 
 /**
- * Returns true if a client may still be one here. A registration is not looked up: no
- * operator takes those away.
+ * Makes the judge of clients by the settings of today: true for one that may
+ * still be one here. No registration is looked up: no operator takes it away.
  */
-type IsKnownClient = (clientId: string) => boolean;
-
-/** Judges clients by the settings of today. */
 export function knownClients(
   { configured, metadataDocuments: { enabled, allowedDomains } }: {
     /** Clients that the operator set up. */
     configured: readonly { clientId: string }[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
-): IsKnownClient {
+): (clientId: string) => boolean {
   const ids = new Set(configured.map(({ clientId }) => clientId));
   const isWelcome = (clientId: string) =>
     allowedDomains.length === 0 ||

@@ -35,20 +35,14 @@ function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
   }
 }
 
-/**
- * Checks the redirect URIs of a client that the operator did not set up.
- *
- * @throws {OAuthError} `invalid_redirect_uri`
- */
+/** Checks the redirect URIs of a client that the operator did not set up. */
 export function checkRedirectHosts(
   uris: readonly string[],
   { redirectHosts: hosts }: Pick<ClientPolicy, "redirectHosts">,
 ): void {
-  if (
-    hosts.length === 0 || uris.every((uri) => isAllowedRedirect(uri, hosts))
-  ) {
-    return;
-  }
+  const isAllowed = hosts.length === 0 ||
+    uris.every((uri) => isAllowedRedirect(uri, hosts));
+  if (isAllowed) return;
   throw new OAuthError(
     "invalid_redirect_uri",
     `The operator allows redirect URIs only on ${hosts.join(", ")}`,

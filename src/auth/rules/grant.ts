@@ -4,7 +4,7 @@
  * @module
  */
 import type { Caller, Identity } from "../../caller.ts";
-import { newRefreshKey } from "./refresh_token.ts";
+import { newRefreshKey } from "./credential.ts";
 import type { Lifetimes } from "./lifetimes.ts";
 import { resourceOf } from "./resource.ts";
 import { cutScopes } from "./scope.ts";
@@ -15,7 +15,6 @@ export interface Grant {
   id: string;
   /** Our base URL when it was made; it is valid at no other server. */
   issuer: string;
-  /** The resource its tokens are for. */
   resource: string;
   /** See {@linkcode subjectOf}: `github:583231`. */
   subject: string;
@@ -136,7 +135,6 @@ export function pauseGrant(grant: Grant, now: number): Grant {
   return { ...grant, pausedAt: grant.pausedAt ?? now };
 }
 
-/** Ends the pause of a grant. */
 export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
@@ -220,7 +218,6 @@ export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   }
 }
 
-/** Makes the caller of a request under a grant. */
 export function callerOf(
   grant: Grant,
   { scopes, ceiling }: Pick<Caller, "ceiling"> & {

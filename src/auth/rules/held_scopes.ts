@@ -33,32 +33,21 @@ export type MayHold = (
 
 /** Judges grants by the rules of today. */
 export function heldScopes(
-  {
-    baseUrl,
-    providers,
-    allowedUsers,
-    blocked,
-    clients,
-    metadataDocuments,
-    assertionIssuers,
-    permissions,
-  }: {
+  rules: {
     baseUrl: string;
-    /** The providers that people sign in at. */
     providers: readonly { id: string }[];
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`: people and clients. */
     blocked: readonly ListEntry[];
-    /** Clients that the operator set up. */
     clients: readonly Client[];
     metadataDocuments: Parameters<typeof knownClients>[0]["metadataDocuments"];
-    /** Identity providers that are trusted. */
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
 ): MayHold {
+  const { baseUrl, clients, metadataDocuments, permissions } = rules;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
-  const asserters = new Set(assertionIssuers.map(printIssuer));
+  const asserters = new Set(rules.assertionIssuers.map(printIssuer));
   const isKnownClient = knownClients({
     configured: clients,
     metadataDocuments,
@@ -71,7 +60,7 @@ export function heldScopes(
 
   /** Returns true if the person's provider is still listed. */
   function isListed(grant: Grant): boolean {
-    return providers.some(({ id }) => isPersonOf(grant, id));
+    return rules.providers.some(({ id }) => isPersonOf(grant, id));
   }
 
   /** Returns true if the word that a person's grant rests on still counts. */
@@ -102,7 +91,7 @@ export function heldScopes(
 
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
-    if (isBlocked(grant, blocked)) return undefined;
+    if (isBlocked(grant, rules.blocked)) return undefined;
     // A token from before the person took scopes away still names those.
     if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
     if (grant.kind === "client") {
@@ -112,7 +101,7 @@ export function heldScopes(
       // The operator chose its scopes, so the ceiling is the same.
       return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
     }
-    if (!isVouchedFor(grant) || !isAllowed(grant, allowedUsers)) {
+    if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {
       return undefined;
     }
     return permissions

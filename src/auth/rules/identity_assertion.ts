@@ -54,11 +54,7 @@ interface IdentityAssertion {
   expiresAt: number;
 }
 
-/**
- * Checks the claims of an assertion whose signature, type and issuer are valid.
- *
- * @throws {OAuthError} `invalid_grant`
- */
+/** Checks the claims of an assertion of valid signature, type and issuer. */
 export function checkIdentityAssertion(
   claims: Readonly<Record<string, unknown>>,
   { tenant, clientId, baseUrl, now }: Pick<TrustedIssuer, "tenant"> & {

@@ -37,7 +37,6 @@ export interface ListTaking {
 
 /** The people and clients that there can be at a server. */
 export interface Known {
-  /** The providers that people sign in at. */
   providers: readonly {
     /** The prefix of its people's subjects. */
     id: string;
@@ -48,7 +47,6 @@ export interface Known {
   }[];
   /** The prefixes of the subjects of other people. */
   otherIds: readonly string[];
-  /** The clients that the operator set up. */
   clientIds: readonly string[];
 }
 

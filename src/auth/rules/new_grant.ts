@@ -117,7 +117,6 @@ export function openPersonalGrant(
   });
 }
 
-/** The rules about people who sign in at the provider. */
 interface SignInRules {
   /** The prefixes of all subjects. */
   subjectIds: readonly string[];
@@ -130,11 +129,7 @@ interface SignInRules {
   confirmation: Pick<Confirmation, "reduce">;
 }
 
-/**
- * Makes the grant of a person, with what they approved and may grant.
- *
- * @throws {OAuthError} `access_denied`
- */
+/** Makes the grant of a person, with what they approved and may grant. */
 export function grantOfSignIn(
   identity: Identity,
   { providerId, request, clientName, consented }: {
@@ -153,10 +148,10 @@ export function grantOfSignIn(
     throw refusedByBlock();
   }
   // A rule about another issuer's person must not match one of this.
-  const others = rules.subjectIds.filter((id) => id !== providerId);
-  const isTakenForOther = isSubjectOfOther(identity.subject, others);
-  const isWelcome = isAllowed({ subject, identity }, rules.allowedUsers);
-  if (isTakenForOther || !isWelcome) {
+  const { subjectIds, allowedUsers } = rules;
+  const isWelcome = isAllowed({ subject, identity }, allowedUsers) &&
+    !isSubjectOfOther(identity.subject, subjectIds, providerId);
+  if (!isWelcome) {
     throw new OAuthError("access_denied", "This account may not sign in here");
   }
   const kept = rules.confirmation.reduce(identity);

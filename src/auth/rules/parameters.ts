@@ -46,7 +46,6 @@ export class Parameters {
     }
   }
 
-  /** Every value of `resource`. */
   get resources(): readonly string[] {
     return this.#lists.get("resource") ?? [];
   }

@@ -16,12 +16,10 @@ import { membershipName, type Person, withoutMemberships } from "./person.ts";
 
 /** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {
-  /** The people that it is for. */
   who: ListEntry;
   scopes: readonly string[] | "all";
 }
 
-/** The fault of an entry. */
 interface RuleComplaint {
   got: string;
   /** The way to fix it, if it is not about scopes. */
@@ -33,7 +31,6 @@ export type DecidePermissions = (
   person: Person,
 ) => readonly string[] | "all";
 
-/** The word for every scope. */
 const EVERY_SCOPE = "*";
 
 /**
@@ -113,9 +110,9 @@ export function permissionsOf(
       "name" in who ? [`${who.kind} ${who.name}`] : []
     ),
   );
-  const all = namedIn(rules ?? []);
 
-  function wanted(named: ReadonlySet<Membership>): Wanted {
+  function wantedBy(rules: readonly PermissionRule[] = []): Wanted {
+    const named = namedIn(rules);
     return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
   }
 
@@ -147,14 +144,13 @@ export function permissionsOf(
     },
     /** True if a rule is about an e-mail address or a domain. */
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
-    ...wanted(all),
+    ...wantedBy(rules),
     /** The memberships to read at a provider, by the prefix of its subjects. */
     wantedAt: (id: string): Wanted =>
-      wanted(
-        namedIn((rules ?? []).filter(({ who }) =>
-          !("provider" in who) || who.provider === undefined ||
-          who.provider === id
-        )),
+      wantedBy(
+        rules?.filter(({ who }) =>
+          !("provider" in who) || (who.provider ?? id) === id
+        ),
       ),
     /** Reduces an identity to the memberships that the rules look at. */
     reduce(identity: Identity): Identity {

@@ -37,11 +37,7 @@ export function codeChallenge(verifier: string): string {
   return fingerprint(verifier);
 }
 
-/**
- * Checks a token request's verifier against the code's challenge.
- *
- * @throws {OAuthError} `invalid_grant` when it does not match (RFC 7636 §4.6)
- */
+/** Checks a token request's verifier against the code's challenge. */
 export function checkCodeVerifier(verifier: string, challenge: string): void {
   if (
     !VERIFIER.test(verifier) ||

@@ -52,8 +52,6 @@ function refuse(description: string): never {
 /**
  * Checks a redirect URI that a client wants to register and returns its kind:
  * https, http on a loopback address, or an app's private-use scheme.
- *
- * @throws {OAuthError} `invalid_redirect_uri`
  */
 export function checkRedirectUri(uri: string): RedirectKind {
   const match = uri.length <= MAX_LENGTH ? URI.exec(uri) : null;

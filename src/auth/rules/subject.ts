@@ -49,11 +49,17 @@ export function idOfSubject(
   return ids.find((id) => text.startsWith(subjectOf(id, { subject: "" })));
 }
 
-/** True if an issuer's name for a person begins like another's subject. */
+/**
+ * True if an issuer's name for a person begins like another's subject.
+ *
+ * @param ids the prefixes of all subjects
+ * @param own that of the issuer
+ */
 export function isSubjectOfOther(
   name: string,
-  /** The prefixes of the others' subjects. */
   ids: readonly string[],
+  own?: string,
 ): boolean {
-  return idOfSubject(name, ids) !== undefined;
+  const found = idOfSubject(name, ids.filter((id) => id !== own));
+  return found !== undefined;
 }

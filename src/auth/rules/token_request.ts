@@ -10,7 +10,6 @@ import type { Parameters } from "./parameters.ts";
 import { checkResources } from "./resource.ts";
 import { parseScope, printScope } from "./scope.ts";
 
-/** A token request, by its grant type. */
 type TokenRequest =
   | {
     grantType: "authorization_code";

@@ -32,8 +32,6 @@ import type { AuthServices } from "../services.ts";
  * Redeems assertions, for scopes that the identity provider and the rules of
  * this server both allow. There is no refresh token: the client asks the
  * identity provider again instead.
- *
- * @throws {OAuthError}
  */
 export function assertionGrant(
   services: AuthServices & { verifyAssertion: VerifyAssertion },
@@ -76,10 +74,7 @@ export function assertionGrant(
     const subject = subjectOf(id, identity);
     // A rule with a subject alone means a person of a sign-in provider.
     const isNamedAlone = providers.ids.includes(id) &&
-      !isSubjectOfOther(
-        identity.subject,
-        subjectIds.filter((other) => other !== id),
-      );
+      !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = confirmation.reduce(identity);
     const wish = openAssertedGrant({
       issuer: baseUrl,

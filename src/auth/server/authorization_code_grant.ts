@@ -18,8 +18,6 @@ import type { AuthServices } from "../services.ts";
 /**
  * Makes the redemption of codes: for a client that has authenticated, of a code
  * whose reading may have begun.
- *
- * @throws {OAuthError} `invalid_grant`
  */
 export function authorizationCodeGrant(
   { codes, grants, mayHold, lifetimes, clock }: Pick<
@@ -64,13 +62,8 @@ export function authorizationCodeGrant(
       if (!held) throw unknown();
 
       const { scopes } = held;
-      const tokens = await codes.use(code, {
-        grant,
-        scopes,
-        record,
-        upstream,
-        read,
-      });
+      const used = { grant, scopes, record, upstream, read };
+      const tokens = await codes.use(code, used);
       if (tokens) return tokens;
       // Another request was faster.
     }

@@ -1,25 +1,28 @@
 /**
- * The authorization server: an app of its own. Its access tokens are verified
- * by `doors/oauth_door.ts`, which needs none of this.
+ * The sign-in of a server, as `AUTH_STRATEGY` says: the authorization server, an
+ * app of its own, or routes that say that there is none. The gate of `/mcp` is
+ * loaded without them: `doors/oauth_door.ts` verifies access tokens.
  *
  * @module
  */
 import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
-import { usualClaims } from "../provider/memberships.ts";
+import { usualClaims } from "../provider/identity.ts";
 import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { TrustedIssuer } from "../rules/identity_assertion.ts";
-import { authorizationServerMetadata } from "../rules/server_metadata.ts";
+import {
+  authorizationServerMetadata,
+  protectedResourceMetadataEndpoint,
+  serverMetadataPaths,
+} from "./well_known.ts";
 import { issuerId } from "../rules/subject.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
-import { isMachine } from "../rules/configured_client.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
-import { serverMetadataPaths } from "./well_known.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { Passing } from "../../http/client_address.ts";
 import { rateLimit } from "../../http/rate_limit.ts";
@@ -30,10 +33,11 @@ import {
   type AuthorizationServerOptions,
   authorizationServices,
 } from "../services.ts";
+import type { AuthConfig } from "../../settings/auth.ts";
+import { HttpError } from "../../errors.ts";
 
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export interface AuthorizationServer {
-  /** Its endpoints and pages. */
   app: Hono<Passing>;
   /** Makes the provider's API in the name of the person behind a grant. */
   upstream: ProviderTokens["upstream"];
@@ -53,13 +57,12 @@ function applicationOf(
   return found && found.config.provider !== "dev" ? found.config : {};
 }
 
-/** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
   const services = authorizationServices(options);
   const { config, baseUrl, clock } = services;
-  const { assertionIssuers, metadataDocuments } = config;
+  const { assertionIssuers } = config;
   const verifyAssertion = assertionIssuers.length === 0
     ? undefined
     : assertionVerifier(assertionIssuers, {
@@ -79,15 +82,7 @@ export function authorizationServer(
   const recorded = attemptRecorder(services);
 
   const app = new Hono<Passing>();
-  const metadata = authorizationServerMetadata({
-    baseUrl,
-    scopesSupported: options.scopes.supported,
-    metadataDocuments: metadataDocuments.enabled,
-    machines: config.clients.some(isMachine),
-    assertions: verifyAssertion !== undefined,
-    registration: config.policy.registration,
-    about: options.about,
-  });
+  const metadata = authorizationServerMetadata(options);
   for (const path of serverMetadataPaths(baseUrl)) {
     app.get(path, (c) => c.json(metadata));
   }
@@ -115,5 +110,71 @@ export function authorizationServer(
       services.people.close();
       await services.attempts.close();
     },
+  };
+}
+
+/** The parts of the authorization server, if there is one. */
+export interface SignInOptions
+  extends Omit<AuthorizationServerOptions, "config"> {
+  auth: AuthConfig;
+}
+
+export interface SignIn extends Partial<AuthorizationServer> {
+  /** The routes; without an authorization server they say that there is none. */
+  app: Hono<Passing>;
+}
+
+export function signIn({ auth, ...options }: SignInOptions): SignIn {
+  const { baseUrl, serverTitle: title, scopes } = options;
+  const { oauth, jwt } = auth;
+  const server = oauth && authorizationServer({ ...options, config: oauth });
+  const app = new Hono<Passing>();
+  app.route("/", server?.app ?? closedServer(auth, baseUrl));
+  const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
+  const metadata = server || jwt
+    ? protectedResourceMetadataEndpoint({
+      ...options,
+      scopesSupported: scopes.usual,
+      issuers: server ? [baseUrl, ...others] : others,
+      title,
+    })
+    : refusal(404, auth);
+  app.get("/.well-known/oauth-protected-resource", metadata);
+  app.get("/.well-known/oauth-protected-resource/*", metadata);
+  return { ...server, app };
+}
+
+/** The steps of an attempt to connect. */
+export const STEPS: readonly string[] = [
+  "POST /register",
+  "GET /authorize",
+  "POST /authorize",
+  `GET ${CALLBACK_PATH}`,
+  `GET ${CALLBACK_PATH}/:provider`,
+  "POST /token",
+  "POST /revoke",
+];
+
+/** Makes the routes of a server that is no authorization server. */
+function closedServer(auth: AuthConfig, baseUrl: string): Hono<Passing> {
+  const app = new Hono<Passing>();
+  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
+  const missing = refusal(404, auth);
+  for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
+  for (const endpoint of [...STEPS, "GET /account/*", "POST /account/*"]) {
+    const [method, path] = endpoint.split(" ");
+    app.on(method, path, refusal(501, auth));
+  }
+  return app;
+}
+
+/** Makes an endpoint that only says that no one signs in here. */
+function refusal(status: 404 | 501, auth: AuthConfig): () => never {
+  const strategies = Object.keys(auth).join(",") || "none";
+  // For the log only.
+  const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
+    "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
+  return () => {
+    throw new HttpError(status, "This server has no sign-in", {}, { cause });
   };
 }

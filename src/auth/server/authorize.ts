@@ -27,15 +27,13 @@ import { parseScope, unionOfScopes } from "../rules/scope.ts";
 import { scopesAt } from "../rules/connection.ts";
 import { nameOf } from "../rules/person.ts";
 import type { Approval } from "../../store/approvals.ts";
-import type { Connection } from "../../store/connections.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../provider/unavailable.ts";
-import { providerUrl } from "../grants/provider_url.ts";
+import { providerUrl } from "../grants/provider_choice.ts";
 import type { LimitedServices } from "../services.ts";
 
-/** Starts a sign-in. */
 export function authorizeEndpoint(
   services: LimitedServices,
 ): (c: Context) => Promise<Response> {
@@ -66,22 +64,6 @@ export function authorizeEndpoint(
     if (browser === undefined || redirectUri === undefined) return undefined;
     const resource = resourceOf(baseUrl);
     return await approvals.find(browser, { clientId, redirectUri, resource });
-  }
-
-  /**
-   * Finds who is signed in to the account page in this browser, and what they
-   * have allowed the client. They may sign in as someone else at the provider.
-   */
-  async function findConnected(
-    c: Context,
-    clientId: string,
-  ): Promise<{ person: string; connection: Connection } | undefined> {
-    const found = await signedIn.find(c);
-    if (!found) return undefined;
-    const { session } = found;
-    const { subject } = session;
-    const connection = await connections.read({ subject, clientId });
-    return { person: nameOf(session), connection };
   }
 
   return async function authorize(c) {
@@ -123,21 +105,17 @@ export function authorizeEndpoint(
       });
     } catch (error) {
       if (!approved || !(error instanceof OAuthError)) throw error;
-      const { code, description } = error;
-      const state = parameters.get("state");
-      return redirect(
-        c,
-        authorizationResponseUrl({ redirectUri, state }, {
-          error: code,
-          error_description: description,
-        }, baseUrl),
-      );
+      const to = { redirectUri, state: parameters.get("state") };
+      return redirect(c, authorizationResponseUrl(to, error, baseUrl));
     }
 
     // A step-up: a request for one more scope does not lose those approved
     // before. What the person has taken away stays away until it is named.
-    const connected = await findConnected(c, clientId);
-    const { state, open } = connected?.connection ?? { state: {}, open: [] };
+    // Who is signed in to the account page may be someone else at the provider.
+    const session = (await signedIn.find(c))?.session;
+    const connection = session &&
+      await connections.read({ subject: session.subject, clientId });
+    const { state, open } = connection ?? { state: {}, open: [] };
     const had = unionOfScopes(
       approved?.scopes ?? [],
       scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
@@ -191,7 +169,7 @@ export function authorizeEndpoint(
         redirectUri,
         providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
-        person: connected?.person,
+        person: session && nameOf(session),
         scopes: inWords(scopes).map((words) => ({
           ...words,
           ...withheld.includes(words.scope) && { isWithheld: true },

@@ -15,11 +15,7 @@ import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { AuthServices } from "../services.ts";
 
-/**
- * Issues tokens to machines, without a refresh token: they ask again.
- *
- * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
- */
+/** Issues tokens to machines, without a refresh token: they ask again. */
 export function clientCredentialsGrant(
   { baseUrl, accessTokens, lifetimes, mayHold, clock }: AuthServices,
 ) {

@@ -17,14 +17,16 @@ import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
-import { providerUrl } from "../grants/provider_url.ts";
+import { providerUrl } from "../grants/provider_choice.ts";
 import { redirect } from "../../http/browser.ts";
 import type { LimitedServices } from "../services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, choice, requests, checkRate, log }: LimitedServices,
+  services: LimitedServices,
 ): (c: Context) => Promise<Response> {
+  const { baseUrl, choice, requests, checkRate, log } = services;
+
   async function deny(c: Context, found: FoundRequest): Promise<Response> {
     if (!await requests.finish(found)) throw answeredAlready();
     const { request, clientName } = found.value;
@@ -36,23 +38,45 @@ export function consentEndpoint(
     return redirect(
       c,
       authorizationResponseUrl(request, {
-        error: "access_denied",
-        error_description: "The person said no",
+        code: "access_denied",
+        description: "The person said no",
       }, baseUrl),
     );
   }
 
-  async function approve(
+  /** Stores the consent. The last answer counts if there are several. */
+  async function keepConsent(
     c: Context,
     found: FoundRequest,
-    { browser, scopes, key }: {
-      browser: string;
-      scopes: readonly string[];
-      /** The name of the provider that the person chose. */
-      key?: string;
-    },
-  ): Promise<Response> {
-    const { handle, value: { request: { wishes } } } = found;
+    consent: Parameters<typeof requests.approve>[1],
+  ): Promise<void> {
+    for (;;) {
+      if (await requests.approve(found, consent)) return;
+      // The button was pressed twice, or the provider has answered meanwhile.
+      ({ found } = await findOwnRequest(c, found.handle, services));
+      if (found.value.phase === "done") throw answeredAlready();
+    }
+  }
+
+  return async function consent(c) {
+    await checkRate(c);
+    const form = await readForm(c.req.raw);
+    const handle = form.require("request");
+    const { found, browser } = await findOwnRequest(c, handle, services);
+    const { phase, request: { scopes: asked, wishes }, withheld } = found.value;
+    if (phase === "done") throw answeredAlready();
+
+    // The decision. The page on which people choose a provider comes after it.
+    const key = form.get("provider");
+    const decision = form.get("decision") ?? (key && "approve");
+    if (decision !== "approve" && decision !== "deny") {
+      throw invalidRequest("decision must be approve or deny");
+    }
+    const scopes = chosenScopes(asked, form, withheld);
+    const isEmptied = opensNothing(scopes) && !opensNothing(asked);
+    if (decision === "deny" || isEmptied) return await deny(c, found);
+
+    // The provider that the person chose, or the only one.
     const chosen = choice.find({ key, wishes });
     if (!chosen) {
       // Nothing is written: the next form says again what was approved.
@@ -71,49 +95,6 @@ export function consentEndpoint(
     await keepConsent(c, found, { consented: scopes, provider: chosen.id });
     choice.remember(c, chosen);
     return redirect(c, url.href);
-  }
-
-  /** Stores the consent. The last answer counts if there are several. */
-  async function keepConsent(
-    c: Context,
-    found: FoundRequest,
-    consent: Parameters<typeof requests.approve>[1],
-  ): Promise<void> {
-    for (;;) {
-      if (await requests.approve(found, consent)) return;
-      // The button was pressed twice, or the provider has answered meanwhile.
-      ({ found } = await findOwnRequest(c, found.handle, {
-        baseUrl,
-        requests,
-      }));
-      if (found.value.phase === "done") throw answeredAlready();
-    }
-  }
-
-  return async function consent(c) {
-    await checkRate(c);
-    const parameters = await readForm(c.req.raw);
-    const handle = parameters.require("request");
-    const { found, browser } = await findOwnRequest(c, handle, {
-      baseUrl,
-      requests,
-    });
-    if (found.value.phase === "done") throw answeredAlready();
-    const key = parameters.get("provider");
-    // The page on which people choose a provider comes after their approval.
-    switch (parameters.get("decision") ?? (key && "approve")) {
-      case "approve": {
-        const { request: { scopes: asked }, withheld } = found.value;
-        const scopes = chosenScopes(asked, parameters, withheld);
-        return opensNothing(scopes) && !opensNothing(asked)
-          ? await deny(c, found)
-          : await approve(c, found, { browser, scopes, key });
-      }
-      case "deny":
-        return await deny(c, found);
-      default:
-        throw invalidRequest("decision must be approve or deny");
-    }
   };
 }
 

@@ -1,18 +1,16 @@
 /**
- * The authorization request that belongs to a browser, and the refusals of one
- * that is in another phase.
+ * The authorization request that belongs to a browser, and the refusal of one
+ * that was answered.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
-import type {
-  AuthorizationRequestStore,
-  FoundRequest,
-} from "../../store/authorization_requests.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { browserOf } from "../../http/browser.ts";
 import { invalidRequest } from "../rules/parameters.ts";
+import type { AuthServices } from "../services.ts";
 
 /**
  * Finds the request with this handle, and the cookie that opens it.
@@ -23,10 +21,7 @@ import { invalidRequest } from "../rules/parameters.ts";
 export async function findOwnRequest(
   c: Context,
   handle: string,
-  { baseUrl, requests }: {
-    baseUrl: string;
-    requests: AuthorizationRequestStore;
-  },
+  { baseUrl, requests }: Pick<AuthServices, "baseUrl" | "requests">,
 ): Promise<{ found: FoundRequest; browser: string }> {
   const browser = browserOf(c, baseUrl);
   const found = browser && await requests.find(handle, browser);
@@ -38,19 +33,6 @@ export async function findOwnRequest(
   }
   throw invalidRequest(
     "This sign-in has expired, or it began in another browser",
-    "expired",
-  );
-}
-
-/** Makes the refusal of a request that waits for consent. */
-export function notApproved(): OAuthError {
-  return invalidRequest("This sign-in was not approved", "not approved");
-}
-
-/** Makes the refusal of a request at a provider that the operator has left. */
-export function leftElsewhere(): OAuthError {
-  return invalidRequest(
-    "This sign-in began with another provider: start again in the app",
     "expired",
   );
 }

@@ -11,7 +11,7 @@ import {
   authorizationResponseUrl,
 } from "../rules/authorization_request.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { Parameters } from "../rules/parameters.ts";
+import { invalidRequest, Parameters } from "../rules/parameters.ts";
 import { subjectOf } from "../rules/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import {
@@ -25,14 +25,9 @@ import {
   providerUnavailable,
   signInInterrupted,
 } from "../provider/unavailable.ts";
-import {
-  findOwnRequest,
-  finishedAlready,
-  leftElsewhere,
-  notApproved,
-} from "./own_request.ts";
+import { findOwnRequest, finishedAlready } from "./own_request.ts";
 import { redirect } from "../../http/browser.ts";
-import { upstreamSecrets } from "../grants/provider_url.ts";
+import { upstreamSecrets } from "../grants/provider_choice.ts";
 import type { LimitedServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
@@ -42,7 +37,6 @@ interface Refusal extends Pick<OAuthError, "code" | "description"> {
   facts?: Record<string, unknown>;
 }
 
-/** Finishes a sign-in. */
 export function providerCallbackEndpoint(
   services: LimitedServices,
 ): (c: Context) => Promise<Response> {
@@ -55,17 +49,6 @@ export function providerCallbackEndpoint(
     response: AuthorizationResponse,
   ): Response {
     return redirect(c, authorizationResponseUrl(request, response, baseUrl));
-  }
-
-  /** Answers again: this page was answered with 503 a moment ago. */
-  async function answerAgain(
-    c: Context,
-    found: FoundRequest,
-  ): Promise<Response> {
-    const code = await requests.answerAgain(found);
-    if (code === undefined) throw finishedAlready(found);
-    waiveRate(c);
-    return answer(c, found, { code });
   }
 
   /** Ends the request, and tells its client why, or who is blocked. */
@@ -86,7 +69,7 @@ export function providerCallbackEndpoint(
     if (situation === "blocked") {
       throw new OAuthError(code, description, { situation });
     }
-    return answer(c, found, { error: code, error_description: description });
+    return answer(c, found, { code, description });
   }
 
   /** Reads the provider's refusal, which may be another's (RFC 9207 §2.4). */
@@ -109,12 +92,6 @@ export function providerCallbackEndpoint(
     };
   }
 
-  /**
-   * Redeems the provider's code.
-   *
-   * @throws {import("../../errors.ts").HttpError} 503 while the provider does
-   * not answer
-   */
   async function redeem(
     leased: FoundRequest,
     { provider, redirectUri }: SignInProvider,
@@ -141,20 +118,30 @@ export function providerCallbackEndpoint(
     // The request that this browser began.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
-    const { found, browser } = await findOwnRequest(c, handle, {
-      baseUrl,
-      requests,
-    });
+    const { found, browser } = await findOwnRequest(c, handle, services);
     const { phase, provider: sentTo } = found.value;
-    if (phase === "done") return await answerAgain(c, found);
-    if (phase === "consent") throw notApproved();
+    if (phase === "done") {
+      // This page may have been answered with 503 a moment ago.
+      const code = await requests.answerAgain(found);
+      if (code === undefined) throw finishedAlready(found);
+      waiveRate(c);
+      return answer(c, found, { code });
+    }
+    if (phase === "consent") {
+      throw invalidRequest("This sign-in was not approved", "not approved");
+    }
     // Its answer is no other provider's business. Each has its own address, so
     // one that was chosen before, or that lies, is not taken for another.
     const from = providers.at(c.req.param("provider"));
     const isSentThere = from?.id === sentTo ||
       // A request from before 0.3 names none: there was only one.
       sentTo === undefined && from?.key === undefined;
-    if (!from || !isSentThere) throw leftElsewhere();
+    if (!from || !isSentThere) {
+      throw invalidRequest(
+        "This sign-in began with another provider: start again in the app",
+        "expired",
+      );
+    }
 
     // The provider's answer.
     const refusal = await refusalIn(parameters, from);
@@ -177,12 +164,11 @@ export function providerCallbackEndpoint(
     // The grant and its code, by the operator's rules of today.
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
-      const reference = c.get("reference");
       completed = await complete(leased, {
         ...signedIn,
         providerId: from.id,
         browser,
-        reference,
+        reference: c.get("reference"),
       });
     } catch (error) {
       const isRefusal = error instanceof OAuthError &&

@@ -20,7 +20,7 @@ import {
 } from "../rules/grant.ts";
 import { refusedByBlock } from "../rules/allowed_users.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
-import { isMinted } from "../rules/refresh_token.ts";
+import { isMinted } from "../rules/credential.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes } from "../rules/scope.ts";
 import { invalidGrant } from "../rules/parameters.ts";
@@ -44,16 +44,7 @@ const OF_CONNECTION: Rate = { burst: 600, perSecond: 1 };
  * answer, 429 when the connection asks without end
  */
 export function refreshTokenGrant(
-  {
-    baseUrl,
-    refreshTokens,
-    grants,
-    providerTokens,
-    confirmation,
-    mayHold,
-    lifetimes,
-    clock,
-  }:
+  services:
     & Pick<
       AuthServices,
       | "baseUrl"
@@ -66,6 +57,8 @@ export function refreshTokenGrant(
     >
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
 ) {
+  const { baseUrl, refreshTokens, grants, providerTokens } = services;
+  const { confirmation, mayHold, lifetimes, clock } = services;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const connections = new Buckets(OF_CONNECTION);
 
@@ -90,8 +83,7 @@ export function refreshTokenGrant(
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
       if (answer && answer.expiresAt > leastExpiresAt) {
         const wanted = mayHold(known!, requestedScopes(scopes, known!));
-        const isOver = now(clock) >=
-          endOfToken(known!, answer, lifetimes);
+        const isOver = now(clock) >= endOfToken(known!, answer, lifetimes);
         const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
         if (isSame && !isOver) return answer;
       }
@@ -183,8 +175,6 @@ function isOf(
 /**
  * The scopes of a refresh. Those that the person has taken away since may be
  * requested, and are left out later, as RFC 6749 §6 allows.
- *
- * @throws {OAuthError} `invalid_scope`
  */
 function requestedScopes(
   scopes: readonly string[],

@@ -7,9 +7,8 @@
 import type { Context } from "@hono/hono";
 import { acceptedAuthMethods, type Client } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { parseCredential } from "../rules/credential.ts";
+import { isMinted, parseCredential } from "../rules/credential.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
-import { isMinted } from "../rules/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
 import type { LimitedServices } from "../services.ts";

@@ -24,7 +24,7 @@ import type { AuthServices } from "../services.ts";
 const MOST_TRIES = 50;
 
 /** A person who has come back from the provider. */
-export interface ReturnedPerson {
+interface ReturnedPerson {
   /** The prefix of their provider's subjects. */
   providerId: string;
   identity: Identity;
@@ -64,16 +64,14 @@ export function signInCompletion(services: AuthServices) {
   /**
    * Makes the grant of a person in their connection with the client, and what
    * holds for the connection from then on.
-   *
-   * @throws {OAuthError} `access_denied`
    */
   function join(
-    { identity, providerId }: Pick<ReturnedPerson, "identity" | "providerId">,
+    { identity, providerId }: ReturnedPerson,
     { value: record }: FoundRequest,
     { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
   ): { grant: Grant; state: ConnectionState } {
-    const { request, consented = request.scopes, named = request.scopes } =
-      record;
+    const { request } = record;
+    const { consented = request.scopes, named = request.scopes } = record;
     const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
     const { redirectUri, scopes: offered } = request;
     const time = now(clock);
@@ -143,8 +141,9 @@ export function signInCompletion(services: AuthServices) {
 
   return async function complete(
     leased: FoundRequest,
-    { identity, providerId, tokens, browser, reference }: ReturnedPerson,
+    person: ReturnedPerson,
   ): Promise<{ grant: Grant; code: string }> {
+    const { identity, providerId, tokens, browser, reference } = person;
     const subject = subjectOf(providerId, identity);
     const { clientId } = leased.value.request;
     const upstreamTokens = JSON.stringify(tokens);
@@ -155,11 +154,7 @@ export function signInCompletion(services: AuthServices) {
           approvalOf(leased, browser),
         ])
       );
-      const { grant, state } = join(
-        { identity, providerId },
-        leased,
-        connection,
-      );
+      const { grant, state } = join(person, leased, connection);
       const also: Write = (transaction) => {
         approval?.(transaction);
         connections.join(connection, state)(transaction);

@@ -7,7 +7,6 @@
 import type { Context } from "@hono/hono";
 import { type Client, clientName } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import { parseClientCredentials } from "../rules/client_authentication.ts";
 import { parseCredential } from "../rules/credential.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../rules/identity_assertion.ts";
 import type { Parameters } from "../rules/parameters.ts";
@@ -31,7 +30,6 @@ import type { LimitedServices } from "../services.ts";
 /** The tokens of a client without a page, in each process: all are records. */
 const OF_PROGRAM: Rate = { burst: 300, perSecond: 5 };
 
-/** Issues tokens. */
 export function tokenEndpoint(
   services: LimitedServices & {
     /** Undefined: no identity provider is trusted. */
@@ -64,9 +62,13 @@ export function tokenEndpoint(
 
   async function issue(
     c: Context,
-    client: Client,
-    parameters: Parameters,
-    ahead: ReturnType<typeof readAhead>,
+    { client, isProven, parameters, ahead }: {
+      client: Client;
+      /** True if it has authenticated. */
+      isProven: boolean;
+      parameters: Parameters;
+      ahead: ReturnType<typeof readAhead>;
+    },
   ): Promise<IssuedTokens> {
     const request = parseTokenRequest(parameters, {
       baseUrl,
@@ -82,11 +84,6 @@ export function tokenEndpoint(
         refuseFor(programs.take(client.clientId, clock()));
         return await issueToMachine(request, client);
       case JWT_BEARER_GRANT_TYPE: {
-        const { method } = parseClientCredentials(
-          c.req.raw.headers.get("authorization"),
-          parameters,
-        );
-        const isProven = method !== "none";
         // Anyone may name a client that proves nothing.
         if (isProven) refuseFor(programs.take(client.clientId, clock()));
         const { tokens, grant } = await redeemAssertion!(
@@ -114,11 +111,12 @@ export function tokenEndpoint(
     const ahead = readAhead(parameters);
     return await clients.authenticate(
       { headers, parameters },
-      async (client) => {
+      async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));
         // Nothing after this may fail: it cannot be done twice.
-        const tokens = await issue(c, client, parameters, ahead);
+        const known = { client, isProven, parameters, ahead };
+        const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
         waiveRate(c);
         await tidy(() => clients.keepDocuments(client));

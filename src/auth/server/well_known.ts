@@ -1,14 +1,94 @@
 /**
- * Both well-known documents. Clients look for them at the root and below the
- * path of the resource, so both places answer.
+ * Both documents that clients read before anything else, and their well-known
+ * addresses. Clients look for them at the root and below the path of the
+ * resource, so both places answer. Undefined members are left out in JSON.
  *
+ * @see RFC 8414 §2, RFC 9728 §2
  * @module
  */
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { basePathOf } from "../../net/url.ts";
-import { protectedResourceMetadata } from "../rules/server_metadata.ts";
-import { isSid } from "../rules/resource.ts";
+import { isMachine } from "../rules/configured_client.ts";
+import type { AuthorizationServerOptions } from "../services.ts";
+import { isSid, resourceOf } from "../rules/resource.ts";
+import type { About } from "../../authoring/about.ts";
+import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
+import {
+  AUTH_METHODS,
+  GRANT_TYPES,
+  MACHINE_GRANT_TYPE,
+} from "../rules/client.ts";
+import {
+  ID_JAG_PROFILE,
+  JWT_BEARER_GRANT_TYPE,
+} from "../rules/identity_assertion.ts";
+import { OFFLINE_ACCESS } from "../rules/scope.ts";
+
+/** Makes the authorization server's metadata; its issuer is the base URL. */
+export function authorizationServerMetadata(
+  { baseUrl, scopes, config, about = {} }: Pick<
+    AuthorizationServerOptions,
+    "baseUrl" | "scopes" | "config" | "about"
+  >,
+): Record<string, unknown> {
+  const hasAssertions = config.assertionIssuers.length > 0;
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/authorize`,
+    token_endpoint: `${baseUrl}/token`,
+    ...config.policy.registration &&
+      { registration_endpoint: `${baseUrl}/register` },
+    revocation_endpoint: `${baseUrl}/revoke`,
+    scopes_supported: [...scopes.supported, OFFLINE_ACCESS],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: [
+      ...GRANT_TYPES,
+      ...config.clients.some(isMachine) ? [MACHINE_GRANT_TYPE] : [],
+      ...hasAssertions ? [JWT_BEARER_GRANT_TYPE] : [],
+    ],
+    // The trusted providers are not named: they are no one else's business.
+    ...hasAssertions &&
+      { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: config.metadataDocuments.enabled,
+    service_documentation: about.websiteUrl,
+    op_policy_uri: about.privacyUrl,
+    op_tos_uri: about.termsUrl,
+  };
+}
+
+/**
+ * Makes the protected resource's metadata. `scopes_supported` never names
+ * `offline_access`: refresh tokens do not concern the resource.
+ */
+export function protectedResourceMetadata(
+  { baseUrl, issuers, scopesSupported, title, about = {} }: {
+    baseUrl: string;
+    /** Its authorization servers; many clients take the first. */
+    issuers: readonly string[];
+    scopesSupported: readonly string[];
+    title: string;
+    about?: About;
+  },
+): Record<string, unknown> {
+  return {
+    resource: resourceOf(baseUrl),
+    authorization_servers: issuers,
+    ...scopesSupported.length > 0 && { scopes_supported: scopesSupported },
+    bearer_methods_supported: ["header"],
+    resource_name: title,
+    resource_documentation: about.websiteUrl,
+    resource_policy_uri: about.privacyUrl,
+    resource_tos_uri: about.termsUrl,
+  };
+}
 
 /**
  * Lists the paths of the server's metadata: below the issuer's own path and the

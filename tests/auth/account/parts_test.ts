@@ -1,7 +1,7 @@
 /** The parts of the account page, their addresses, and the ways to them. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { accountPlaces } from "../../../src/auth/account/places.ts";
+import { accountPlaces } from "../../../src/auth/account/account_pages.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { BASE_URL } from "../../kit/server.ts";

@@ -7,7 +7,7 @@ import {
 import {
   DocumentError,
   NoDocument,
-} from "../../../src/auth/clients/document_error.ts";
+} from "../../../src/auth/clients/fetch_bounds.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { OAuthError, StorageError } from "../../../src/errors.ts";
 import type { Client } from "../../../src/auth/rules/client.ts";

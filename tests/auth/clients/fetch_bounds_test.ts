@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { DocumentError } from "../../../src/auth/clients/document_error.ts";
-import { boundedFetch } from "../../../src/auth/clients/fetch_bounds.ts";
+import {
+  boundedFetch,
+  DocumentError,
+} from "../../../src/auth/clients/fetch_bounds.ts";
 import { startTarget } from "../../kit/target.ts";
 
 /** Fetches that end when they are told to, at a time that is told. */

@@ -122,7 +122,7 @@ Deno.test("authorizationResponseUrl() appends the answer and leaves the rest alo
 Deno.test("authorizationResponseUrl() puts iss into errors too", () => {
   const url = new URL(authorizationResponseUrl(
     { redirectUri: "https://a.example/cb", state: "s" },
-    { error: "access_denied", error_description: "No" },
+    { code: "access_denied", description: "No" },
     BASE_URL,
   ));
   assert.deepEqual(Object.fromEntries(url.searchParams), {

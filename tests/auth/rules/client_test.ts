@@ -7,7 +7,7 @@ import {
 import {
   checkDocumentUrl,
   parseMetadataDocument,
-} from "../../../src/auth/rules/metadata_document.ts";
+} from "../../../src/auth/rules/sealed_client.ts";
 
 const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
 const NOW = 1_700_000_000;

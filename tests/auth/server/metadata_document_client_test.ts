@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import {
   DocumentError,
   NoDocument,
-} from "../../../src/auth/clients/document_error.ts";
+} from "../../../src/auth/clients/fetch_bounds.ts";
 import { now } from "../../../src/clock.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";

@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { oauthError, statusOf } from "../../kit/answer.ts";
 import { recordLog } from "../../kit/log.ts";
+import { scopesOf } from "../../../src/authoring/scope.ts";
+import { parseConfig } from "../../../src/settings/config.ts";
+import type { OAuthConfig } from "../../../src/settings/oauth.ts";
+import type { Environment } from "../../../src/settings/setting.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
+import {
+  authorizationServerMetadata,
+  protectedResourceMetadata,
+} from "../../../src/auth/server/well_known.ts";
 
 for (
   const path of [
@@ -142,4 +150,122 @@ Deno.test("under the jwt strategy the resource names someone else's server", asy
   const { resource, authorization_servers } = await response.json();
   assert.equal(resource, `${BASE_URL}/mcp`);
   assert.deepEqual(authorization_servers, ["https://login.example.com"]);
+});
+
+function configOf(more: Environment = {}): OAuthConfig {
+  return parseConfig({
+    BASE_URL,
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+    ...more,
+  }, { scopes: [] }).auth.oauth!;
+}
+
+Deno.test("authorizationServerMetadata() advertises what clients look for", () => {
+  const metadata = authorizationServerMetadata({
+    baseUrl: BASE_URL,
+    scopes: scopesOf(["mail:read"]),
+    config: configOf(),
+  });
+  assert.equal(metadata.issuer, BASE_URL);
+  assert.equal(metadata.authorization_endpoint, `${BASE_URL}/authorize`);
+  assert.equal(metadata.token_endpoint, `${BASE_URL}/token`);
+  assert.equal(metadata.registration_endpoint, `${BASE_URL}/register`);
+  assert.equal(metadata.revocation_endpoint, `${BASE_URL}/revoke`);
+  assert.deepEqual(metadata.scopes_supported, ["mail:read", "offline_access"]);
+  assert.deepEqual(metadata.response_types_supported, ["code"]);
+  assert.deepEqual(metadata.response_modes_supported, ["query"]);
+  assert.deepEqual(metadata.code_challenge_methods_supported, ["S256"]);
+  assert.deepEqual(metadata.token_endpoint_auth_methods_supported, [
+    "none",
+    "client_secret_basic",
+    "client_secret_post",
+    "private_key_jwt",
+  ]);
+  assert.equal(metadata.authorization_response_iss_parameter_supported, true);
+  assert.equal(metadata.client_id_metadata_document_supported, true);
+});
+
+Deno.test("authorizationServerMetadata() names the grant types that someone here may use", () => {
+  const told = (more: Environment) => {
+    const metadata = authorizationServerMetadata({
+      baseUrl: BASE_URL,
+      scopes: scopesOf([]),
+      config: configOf(more),
+    });
+    return [
+      metadata.grant_types_supported,
+      metadata.authorization_grant_profiles_supported,
+    ];
+  };
+  const usual = ["authorization_code", "refresh_token"];
+  assert.deepEqual(told({}), [usual, undefined]);
+  assert.deepEqual(
+    told({
+      OAUTH_CLIENTS: JSON.stringify([{
+        client_id: "ci",
+        grant_types: ["client_credentials"],
+        client_secret_sha256: "0".repeat(64),
+      }]),
+    }),
+    [
+      [...usual, "client_credentials"],
+      undefined,
+    ],
+  );
+  assert.deepEqual(
+    told({
+      OAUTH_ASSERTION_ISSUERS: "https://idp.example.com",
+    }),
+    [
+      [...usual, "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+      ["urn:ietf:params:oauth:grant-profile:id-jag"],
+    ],
+  );
+});
+
+Deno.test("both documents name the pages about the server, where it has them", () => {
+  const about = {
+    websiteUrl: "https://example.com/",
+    privacyUrl: "https://example.com/privacy",
+    termsUrl: "https://example.com/terms",
+  };
+  const options = { baseUrl: BASE_URL, scopesSupported: [], about };
+  const server = authorizationServerMetadata({
+    baseUrl: BASE_URL,
+    scopes: scopesOf([]),
+    config: configOf(),
+    about,
+  });
+  assert.equal(server.service_documentation, about.websiteUrl);
+  assert.equal(server.op_policy_uri, about.privacyUrl);
+  assert.equal(server.op_tos_uri, about.termsUrl);
+  const resource = protectedResourceMetadata({
+    ...options,
+    issuers: [BASE_URL],
+    title: "Tools",
+  });
+  assert.equal(resource.resource_documentation, about.websiteUrl);
+  assert.equal(resource.resource_policy_uri, about.privacyUrl);
+  assert.equal(resource.resource_tos_uri, about.termsUrl);
+});
+
+Deno.test("protectedResourceMetadata() names the resource and its server, byte for byte", () => {
+  const resource = (scopesSupported: string[]) =>
+    protectedResourceMetadata({
+      baseUrl: BASE_URL,
+      issuers: [BASE_URL],
+      scopesSupported,
+      title: "Tools",
+    });
+  assert.deepEqual(JSON.parse(JSON.stringify(resource(["mail:read"]))), {
+    resource: `${BASE_URL}/mcp`,
+    authorization_servers: [BASE_URL],
+    scopes_supported: ["mail:read"],
+    bearer_methods_supported: ["header"],
+    resource_name: "Tools",
+  });
+  assert(!("scopes_supported" in resource([])));
 });

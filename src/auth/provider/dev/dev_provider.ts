@@ -9,11 +9,12 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf, isLoopback } from "../../../net/url.ts";
-import { fingerprint } from "../../../crypto/crypto.ts";
-import { DevSignInPage } from "./dev_sign_in_page.tsx";
+import { EncryptJWT, jwtDecrypt } from "jose";
+import { fingerprint, randomId } from "../../../crypto/crypto.ts";
+import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
 import { page } from "../../../pages/respond.ts";
 import type { Database } from "../../../store/database.ts";
-import { secretStore } from "../../../store/secrets.ts";
+import { type SecretStore, secretStore } from "../../../store/secrets.ts";
 import { stateStore } from "../../../store/request_states.ts";
 import { buildAuthorizationUrl } from "../authorization_url.ts";
 import {
@@ -22,30 +23,19 @@ import {
   type UpstreamErrorKind,
   type UpstreamTokens,
 } from "../provider.ts";
-import { identityOf, makePerson } from "./dev_person.ts";
-import { devSeal } from "./dev_seal.ts";
 
 /** The path of the provider; the issuer is our origin with this path. */
 const DEV_PATH = "/dev-provider";
 
-/** Our application at the provider. */
 const DEV_CLIENT_ID = "tool-server";
 
 const CODE_TTL_SECONDS = 60;
-
 /** Short, so that a refresh is seen within an afternoon of development. */
 const ACCESS_TTL_SECONDS = 300;
-
 const REFRESH_TTL_SECONDS = 30 * 86_400;
 
-/** The development provider, and its pages for browsers. */
 export type DevProvider = ReturnType<typeof devProvider>;
 
-/**
- * Makes the development provider.
- *
- * @throws {Error} when the server is not for this machine alone
- */
 export function devProvider(
   { database, baseUrl, redirectUri, deployed, serverTitle }: {
     database: Database;
@@ -59,21 +49,17 @@ export function devProvider(
 ) {
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
-  const { seal, open } = devSeal(secretStore(database));
+  const { seal, open } = sealing(secretStore(database));
   const codes = stateStore(database);
   const app = new Hono().basePath(DEV_PATH);
 
   app.get("/authorize", (c) => {
     const request = c.req.query();
     if (!isOurs(request, redirectUri)) return refuse(c);
-    const props = {
-      serverTitle,
-      action: `${basePathOf(baseUrl)}${DEV_PATH}/authorize`,
-    };
+    const action = `${basePathOf(baseUrl)}${DEV_PATH}/authorize`;
+    const shown = DevSignInPage({ serverTitle, action, fields: request });
     // The redirects that follow may end at any client's address.
-    return page(c, DevSignInPage({ ...props, fields: request }), {
-      forms: "any",
-    });
+    return page(c, shown, { forms: "any" });
   });
 
   app.post("/authorize", async (c) => {
@@ -87,11 +73,8 @@ export function devProvider(
     if (cancel !== undefined || name.trim() === "") {
       answer.searchParams.set("error", "access_denied");
     } else {
-      const claims = {
-        nonce,
-        code_challenge,
-        person: makePerson(name, groups),
-      };
+      const person = makePerson(name, groups);
+      const claims = { nonce, code_challenge, person };
       const code = await seal("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);
     }
@@ -182,11 +165,8 @@ async function answered<T>(answer: () => Promise<T>): Promise<T> {
     return await answer();
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
-    throw new UpstreamError(
-      "unavailable",
-      "The Dev Provider did not answer",
-      { cause },
-    );
+    const message = "The Dev Provider did not answer";
+    throw new UpstreamError("unavailable", message, { cause });
   }
 }
 
@@ -219,4 +199,43 @@ export function checkDevProvider(
     "OAUTH_PROVIDER=dev lets anyone in under any name: " +
       "it works on a loopback address only, and never when deployed",
   );
+}
+
+/** Kinds of sealed values; one never passes for another. */
+type Sealed = "code" | "access" | "refresh";
+
+/** Sealed claims, with an end and an id. */
+type Claims = Record<string, unknown> & { exp: number; jti: string };
+
+/** Makes the seal of codes and tokens, the same in every process. */
+function sealing(secrets: SecretStore) {
+  const findKey = () => secrets.find("dev-provider-seal");
+  return {
+    async seal(
+      kind: Sealed,
+      claims: Readonly<Record<string, unknown>>,
+      ttlSeconds: number,
+    ): Promise<string> {
+      return await new EncryptJWT({ ...claims })
+        .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
+        .setAudience(kind)
+        .setJti(randomId(16))
+        .setExpirationTime(`${ttlSeconds}s`)
+        .encrypt(await findKey());
+    },
+
+    /** Opens claims that were sealed as `kind`; undefined for anything else. */
+    async open(kind: Sealed, sealed: string): Promise<Claims | undefined> {
+      const key = await findKey();
+      try {
+        const { payload } = await jwtDecrypt(sealed, key, {
+          audience: kind,
+          requiredClaims: ["exp", "jti"],
+        });
+        return payload as Claims;
+      } catch {
+        return undefined;
+      }
+    },
+  };
 }

@@ -9,7 +9,7 @@ import {
   lacksMemberships,
   membershipsIn,
   namesIn,
-} from "../../../src/auth/provider/memberships.ts";
+} from "../../../src/auth/provider/identity.ts";
 import type { Provider } from "../../../src/auth/provider/provider.ts";
 import { serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
 import {

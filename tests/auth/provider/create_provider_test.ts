@@ -5,6 +5,7 @@ import type {
 } from "../../../src/auth/provider/provider.ts";
 import {
   createProvider,
+  isMicrosoftIssuer,
   type ProviderSettings,
 } from "../../../src/auth/provider/create_provider.ts";
 import { serveOpenId, SIGN_IN, type Words } from "./fake_openid.ts";
@@ -276,3 +277,28 @@ Deno.test("createProvider() calls every provider what OAUTH_PROVIDER_NAME says",
     assert.equal(createProvider({ ...it, name: "Our ID" }).name, "Our ID");
   }
 });
+
+const NAMED: [configured: string, named: string, boolean][] = [
+  [`${MICROSOFT}/common/v2.0`, `${MICROSOFT}/{tenantid}/v2.0`, true],
+  [`${MICROSOFT}/organizations/v2.0`, `${MICROSOFT}/{tenantid}/v2.0`, true],
+  [`${MICROSOFT}/consumers/v2.0`, `${MICROSOFT}/${OTHER_TENANT}/v2.0`, true],
+  [`${MICROSOFT}/contoso.example/v2.0`, `${MICROSOFT}/${TENANT}/v2.0`, true],
+  [`${MICROSOFT}/${TENANT}/v2.0`, `${MICROSOFT}/${TENANT}/v2.0`, true],
+  [`${MICROSOFT}/${TENANT}/v2.0`, `${MICROSOFT}/${OTHER_TENANT}/v2.0`, false],
+  [`${MICROSOFT}/${TENANT}/v2.0`, `${MICROSOFT}/{tenantid}/v2.0`, false],
+  [`${MICROSOFT}/common/v2.0`, `https://evil.example/{tenantid}/v2.0`, false],
+  [
+    `${MICROSOFT}/common/v2.0`,
+    "https://login.microsoftonline.net/{tenantid}/v2.0",
+    false,
+  ],
+  [`${MICROSOFT}/common/v2.0`, `${MICROSOFT}/evil/v2.0`, false],
+  [`${MICROSOFT}/common/v2.0`, `${MICROSOFT}/{tenantid}/v1.0`, false],
+  [`${MICROSOFT}/common/v2.0`, `${MICROSOFT}/v2.0`, false],
+];
+
+for (const [configured, named, expected] of NAMED) {
+  Deno.test(`isMicrosoftIssuer() ${expected ? "takes" : "refuses"} ${named} for ${configured}`, () => {
+    assert.equal(isMicrosoftIssuer(configured, named), expected);
+  });
+}
