@@ -4,10 +4,7 @@ import { Events } from "../kit/answer.ts";
 import { rpc, statelessMeta } from "../kit/message.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import {
-  ACCESS_TOKEN_TTL_SECONDS,
-  GRANT_IDLE_TTL_SECONDS,
-} from "../../src/auth/rules/lifetimes.ts";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   attacks,
   each,
@@ -112,7 +109,7 @@ attacks("a call needs a live access token, in its header", {
     await using target = await startTarget();
     const { auth } = await target.person("jo");
     // The cache of a token does not outlive the token.
-    time.tick(ACCESS_TOKEN_TTL_SECONDS - 1);
+    time.tick(LIFETIMES.accessTokenSeconds - 1);
     assert.equal(await statusOf(target, auth.authorization), 200);
     time.tick(0.6);
     assert.equal(await statusOf(target, auth.authorization), 401);
@@ -251,7 +248,7 @@ attacks("a stolen refresh token opens nothing", {
     const { client, tokens } = await target.person("jo");
     let last = tokens.refresh_token;
     for (let month = 0; month < 2; month++) {
-      time.tick(GRANT_IDLE_TTL_SECONDS - 1);
+      time.tick(LIFETIMES.idleSeconds - 1);
       last = (await client.refresh(last)).body.refresh_token;
     }
     const replayed = await refreshed(client, tokens.refresh_token);
@@ -322,7 +319,7 @@ attacks("a stolen refresh token opens nothing", {
     using time = new FakeTime();
     await using target = await startTarget();
     const { client, tokens } = await target.person("jo");
-    time.tick(GRANT_IDLE_TTL_SECONDS);
+    time.tick(LIFETIMES.idleSeconds);
     const answer = await refreshed(client, tokens.refresh_token);
     assert.equal(answer, "400 invalid_grant");
   },

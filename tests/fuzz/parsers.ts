@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
 import { parseAddress, parseNetwork } from "../../src/net/address.ts";
-import { isPublicAddress } from "../../src/auth/clients/address.ts";
+import { isPublicAddress } from "../../src/auth/clients/fetch_bounds.ts";
 import { freshSeconds } from "../../src/auth/clients/fetch_document.ts";
 import { clientAddress } from "../../src/http/client_address.ts";
 import { jsonLine, terminalLine } from "../../src/log/log_line.ts";

@@ -17,9 +17,9 @@ import { isMachine } from "../rules/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { nameOf } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
-import type { AccountPart, Visit } from "./account_pages.ts";
+import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
-import { clientNameOf, ownGrants } from "./own_grants.ts";
+import { clientNameOf, ownGrants } from "./connections_part.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
 const PEOPLE = 100;
@@ -27,18 +27,6 @@ const CONNECTIONS = 20;
 
 /** The parts of a server that keeps calls. */
 type CallServices = LimitedServices & { ledger: LedgerStore };
-
-/** Makes the address of the calls of a client of the person who looks. */
-export function callsHref(
-  { form: { base }, isOperator, session }: Visit,
-  client: string,
-): string {
-  const query = new URLSearchParams({
-    ...isOperator && { person: session.subject },
-    client,
-  });
-  return `${base}/account/calls?${query}`;
-}
 
 export function callsPart(services: CallServices): AccountPart {
   return {

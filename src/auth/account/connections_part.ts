@@ -1,21 +1,26 @@
 /**
- * `GET /account`: the connections of a person's clients.
+ * `GET /account`: the connections of a person's clients, and grants in the form
+ * that the parts of the account show.
  *
  * @module
  */
-import { bindingAt, type Grant } from "../rules/grant.ts";
-import { ConnectionsSection } from "../../pages/connections_section.tsx";
-import { WaitingSection } from "../../pages/wait_page.tsx";
-import type { AccountPart } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
-import { callsHref } from "./calls_part.ts";
 import {
-  clientInWords,
-  connectionInWords,
-  ownGrants,
-  sessionCounts,
-} from "./own_grants.ts";
-import { waitsInWords } from "./waits.ts";
+  bindingAt,
+  bindingOf,
+  type Grant,
+  isPassing,
+  withinLifetimes,
+} from "../rules/grant.ts";
+import {
+  type ConnectionInWords,
+  ConnectionsSection,
+} from "../../pages/connections_section.tsx";
+import { WaitingSection } from "../../pages/wait_page.tsx";
+import type { AccountPart, Visit } from "./account_pages.ts";
+import type { LimitedServices } from "../services.ts";
+import { clientInWords, waitsInWords } from "./waits.ts";
+import { now } from "../../clock.ts";
+import type { SessionCounts } from "../../store/sessions.ts";
 
 export function connectionsPart(services: LimitedServices): AccountPart {
   const { baseUrl, lifetimes } = services;
@@ -62,4 +67,87 @@ function byClient(grants: readonly Grant[]): Grant[][] {
     ({ kind = "", clientId }) => `${kind} ${clientId}`,
   );
   return [...groups.values()];
+}
+
+/** The most connections and access tokens on one page; a person has a few. */
+const MOST_SHOWN = 500;
+
+/** Lists a person's live grants, newest first; `most` is set if it is cut. */
+export async function ownGrants(
+  subject: string,
+  { grants, lifetimes, clock }: LimitedServices,
+): Promise<{ own: Grant[]; most?: number }> {
+  const listed = await grants.listOfSubject(subject, MOST_SHOWN);
+  return {
+    own: listed.map((grant) => withinLifetimes(grant, lifetimes))
+      .filter(({ expiresAt }) => expiresAt > now(clock)),
+    most: listed.length < MOST_SHOWN ? undefined : MOST_SHOWN,
+  };
+}
+
+/**
+ * Makes the counter of the sessions of grants; most of one person have one
+ * binding.
+ *
+ * @param most how many are counted of a binding
+ */
+export function sessionCounts(
+  { sessions }: LimitedServices,
+  most?: number,
+) {
+  const counted = new Map<string, Promise<SessionCounts>>();
+
+  function begin(binding: string): Promise<SessionCounts> {
+    const counts = counted.get(binding) ?? sessions.countsOf(binding, most);
+    // A failure is told to who waits for it.
+    counts.catch(() => {});
+    counted.set(binding, counts);
+    return counts;
+  }
+
+  return {
+    begin,
+
+    async of(grants: readonly Grant[]): Promise<SessionCounts> {
+      const bindings = new Set(grants.map(bindingOf));
+      const counts = await Promise.all([...bindings].map(begin));
+      return {
+        of: new Map(counts.flatMap(({ of }) => [...of])),
+        isCut: counts.some(({ isCut }) => isCut),
+      };
+    },
+  };
+}
+
+/** Describes a connection for its person. */
+export function connectionInWords(
+  grant: Grant,
+  { inWords }: LimitedServices,
+  sessions: SessionCounts,
+): ConnectionInWords {
+  return {
+    ...grant,
+    grantId: grant.id,
+    scopes: inWords(grant.scopes),
+    isPassing: isPassing(grant),
+    sessions: sessions.of.get(grant.id) ?? 0,
+    hasMoreSessions: sessions.isCut,
+  };
+}
+
+/** Names the client of a grant, and an access token as such. */
+export function clientNameOf({ kind, clientName }: Grant): string {
+  return kind === "token" ? `${clientName} (access token)` : clientName;
+}
+
+/** Makes the address of the calls of a client of the person who looks. */
+export function callsHref(
+  { form: { base }, isOperator, session }: Visit,
+  client: string,
+): string {
+  const query = new URLSearchParams({
+    ...isOperator && { person: session.subject },
+    client,
+  });
+  return `${base}/account/calls?${query}`;
 }

@@ -28,7 +28,7 @@ import {
   clientNameOf,
   connectionInWords,
   sessionCounts,
-} from "./own_grants.ts";
+} from "./connections_part.ts";
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(

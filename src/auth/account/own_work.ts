@@ -24,7 +24,7 @@ import type { Wait } from "../../store/waits.ts";
 import { bindingAt } from "../rules/grant.ts";
 import type { AccountPart, AccountPlaces, Visit } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
-import { clientNameOf } from "./own_grants.ts";
+import { clientNameOf } from "./connections_part.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
 const MOST_TASKS = 100;

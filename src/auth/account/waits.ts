@@ -23,7 +23,7 @@ import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { nameOf } from "../rules/person.ts";
 import type { LimitedServices } from "../services.ts";
-import { clientInWords } from "./own_grants.ts";
+import type { Grant } from "../rules/grant.ts";
 import { signedOut } from "../signed_in.ts";
 
 /** The answers of the form, as the tool gets them. */
@@ -34,6 +34,21 @@ const ACTIONS: Readonly<Record<WaitAnswer, "accept" | "decline">> = {
 
 function isAnswer(text: string | undefined): text is WaitAnswer {
   return text !== undefined && Object.hasOwn(ACTIONS, text);
+}
+
+/** Describes the client of a grant for its person. */
+export function clientInWords(
+  { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
+  { configured }: LimitedServices,
+): AskingClient {
+  return {
+    name: clientName,
+    isKnown: configured.some((client) => client.clientId === clientId),
+    // Only a client with a metadata document has an address as its ID.
+    domain: clientId.startsWith("https:")
+      ? URL.parse(clientId)?.hostname
+      : undefined,
+  };
 }
 
 function askingClient(

@@ -1,12 +1,21 @@
 /**
- * Bounds on fetches from addresses that strangers choose, and their failures:
- * anyone may name a metadata document, at any host, as often as they like.
+ * Bounds on fetches from URLs that strangers choose: the addresses that they may
+ * lead us to, and their number, as anyone may name a metadata document, at any
+ * host, as often as they like.
  *
  * @module
  */
 import { Buckets } from "../../http/buckets.ts";
 import type { Clock } from "../../clock.ts";
 import type { FetchDocument, FetchForClient } from "../../store/documents.ts";
+import {
+  type Address,
+  ipv4Bits,
+  ipv6Bits,
+  isWithin,
+  type Network,
+  parseNetwork,
+} from "../../net/address.ts";
 
 /** The most fetches at once, from all hosts and from one. */
 const AT_ONCE = { all: 16, host: 4 };
@@ -81,4 +90,69 @@ export class DocumentError extends Error {
 /** An answer that cannot be used, now or later. */
 export class NoDocument extends Error {
   override name = "NoDocument";
+}
+
+/**
+ * IPv4 networks that are not the public Internet.
+ *
+ * @see IANA IPv4 Special-Purpose Address Registry (RFC 6890)
+ */
+const SPECIAL_IPV4 = [
+  "0.0.0.0/8", // this network
+  "10.0.0.0/8", // private
+  "100.64.0.0/10", // carrier-grade NAT
+  "127.0.0.0/8", // loopback
+  "169.254.0.0/16", // link-local, and the metadata services of clouds
+  "172.16.0.0/12", // private
+  "192.0.0.0/24", // protocol assignments
+  "192.0.2.0/24", // documentation
+  "192.31.196.0/24", // AS112
+  "192.52.193.0/24", // AMT
+  "192.88.99.0/24", // 6to4 relays
+  "192.168.0.0/16", // private
+  "192.175.48.0/24", // AS112
+  "198.18.0.0/15", // benchmarks
+  "198.51.100.0/24", // documentation
+  "203.0.113.0/24", // documentation
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, and broadcast
+].map((range) => parseNetwork(range)!);
+
+/** The public part of IPv6: everything else is special or unassigned. */
+const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
+
+/**
+ * Networks within it that are not public, or that lead to an IPv4 address which
+ * is not checked here.
+ *
+ * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
+ */
+const SPECIAL_IPV6 = [
+  "2001::/23", // protocol assignments: Teredo, ORCHID, benchmarks
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4
+  "2620:4f:8000::/48", // AS112
+  "3ffe::/16", // the former 6bone
+  "3fff::/20", // documentation
+].map((range) => parseNetwork(range)!);
+
+/**
+ * True if an IP address, as a resolver prints it, is on the public Internet.
+ * False for anything that is not an address, for an IPv6 address with an IPv4
+ * address inside (mapped, compatible, 6to4, NAT64, Teredo), and for one with a
+ * zone.
+ */
+export function isPublicAddress(address: string): boolean {
+  const ipv4 = ipv4Bits(address);
+  if (ipv4 !== undefined) {
+    return !isIn({ bits: ipv4, width: 32 }, SPECIAL_IPV4);
+  }
+  const bits = ipv6Bits(address);
+  if (bits === undefined) return false;
+  const ipv6 = { bits, width: 128 };
+  return isWithin(ipv6, GLOBAL_UNICAST) && !isIn(ipv6, SPECIAL_IPV6);
+}
+
+function isIn(address: Address, networks: readonly Network[]): boolean {
+  return networks.some((network) => isWithin(address, network));
 }

@@ -9,9 +9,8 @@ import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { parseDocumentUrl } from "../rules/client_id.ts";
-import { isPublicAddress } from "./address.ts";
+import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
 import type { FetchDocument } from "../../store/documents.ts";
-import { DocumentError, NoDocument } from "./fetch_bounds.ts";
 
 /** The time from the name's look-up to the last byte. */
 const TIMEOUT_SECONDS = 5;

@@ -20,9 +20,6 @@ export const SIGN_IN_LEASE_SECONDS = 100;
 export const CODE_TTL_SECONDS = MINUTE;
 /** The time for which a used code is remembered, to notice a replay. */
 export const USED_CODE_TTL_SECONDS = DAY;
-export const ACCESS_TOKEN_TTL_SECONDS = HOUR;
-/** The time after which a grant ends if its refresh token is not used. */
-export const GRANT_IDLE_TTL_SECONDS = 30 * DAY;
 /** The time after which a grant ends, even if it is refreshed. */
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /**
@@ -82,8 +79,8 @@ export interface Lifetimes {
 
 /** The lifetimes where none are set. */
 export const LIFETIMES: Readonly<Lifetimes> = {
-  accessTokenSeconds: ACCESS_TOKEN_TTL_SECONDS,
-  idleSeconds: GRANT_IDLE_TTL_SECONDS,
+  accessTokenSeconds: HOUR,
+  idleSeconds: 30 * DAY,
   grantSeconds: GRANT_TTL_SECONDS,
   personalTokenSeconds: 365 * DAY,
 };

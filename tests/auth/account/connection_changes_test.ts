@@ -6,10 +6,7 @@ import { openAssertedGrant } from "../../../src/auth/rules/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
-import {
-  ACCESS_TOKEN_TTL_SECONDS,
-  LIFETIMES,
-} from "../../../src/auth/rules/lifetimes.ts";
+import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -112,7 +109,7 @@ Deno.test("POST /account/resume lets a connection go on, however long it was pau
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/pause");
   // Its tokens are exchanged meanwhile, but give no access.
-  time.tick(ACCESS_TOKEN_TTL_SECONDS);
+  time.tick(LIFETIMES.accessTokenSeconds);
   assert.equal(await statusOf(client, tokens.access_token, "hello"), 401);
   const { status, body } = await client.refresh(tokens.refresh_token);
   assert.equal(status, 200);

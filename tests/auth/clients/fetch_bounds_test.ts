@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   boundedFetch,
   DocumentError,
+  isPublicAddress,
 } from "../../../src/auth/clients/fetch_bounds.ts";
 import { startTarget } from "../../kit/target.ts";
 
@@ -118,4 +119,167 @@ Deno.test("1,200 made-up documents at /token open 16 fetches, and a registered c
   // Beyond the burst of a network they are refused before anything is fetched.
   for (const status of await answered) assert.match(`${status}`, /^(503|429)$/);
   assert.ok(most <= 16, `${most}`);
+});
+
+/** The first and last address of every range, and its public neighbours. */
+const REFUSED: [string, string[]][] = [
+  ["this network", ["0.0.0.0", "0.255.255.255"]],
+  ["private", [
+    "10.0.0.0",
+    "10.255.255.255",
+    "172.16.0.0",
+    "172.31.255.255",
+    "192.168.0.0",
+    "192.168.255.255",
+  ]],
+  ["carrier-grade NAT", ["100.64.0.0", "100.127.255.255"]],
+  ["loopback", ["127.0.0.0", "127.0.0.1", "127.255.255.255", "::1"]],
+  ["link-local", [
+    "169.254.0.0",
+    "169.254.169.254",
+    "169.254.255.255",
+    "fe80::",
+    "fe80::1",
+    "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+  ]],
+  ["protocol assignments", [
+    "192.0.0.0",
+    "192.0.0.255",
+    "2001::",
+    "2001:1ff::",
+  ]],
+  ["documentation", [
+    "192.0.2.0",
+    "192.0.2.255",
+    "198.51.100.0",
+    "198.51.100.255",
+    "203.0.113.0",
+    "203.0.113.255",
+    "2001:db8::",
+    "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+    "3fff::",
+    "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
+  ]],
+  ["AS112 and AMT", [
+    "192.31.196.1",
+    "192.52.193.1",
+    "192.175.48.1",
+    "2620:4f:8000::1",
+  ]],
+  ["6to4", ["192.88.99.1", "2002::", "2002:7f00:1::", "2002:ffff::"]],
+  ["benchmarks", ["198.18.0.0", "198.19.255.255", "2001:2::"]],
+  ["multicast", [
+    "224.0.0.0",
+    "239.255.255.255",
+    "ff00::",
+    "ff02::1",
+    "ffff::",
+  ]],
+  ["reserved", ["240.0.0.0", "255.255.255.254", "255.255.255.255"]],
+  ["unspecified", ["::"]],
+  ["unique local", ["fc00::", "fd00:ec2::254", "fdff:ffff::"]],
+  ["site-local", ["fec0::1"]],
+  ["Teredo", ["2001:0:4136:e378:8000:63bf:3fff:fdd2"]],
+  ["ORCHID", ["2001:10::1", "2001:20::1"]],
+  ["the former 6bone", ["3ffe::1"]],
+  ["IPv4-mapped", [
+    "::ffff:7f00:1",
+    "::ffff:127.0.0.1",
+    "::ffff:8.8.8.8",
+    "::FFFF:808:808",
+    "0:0:0:0:0:ffff:808:808",
+  ]],
+  ["IPv4-translated", ["::ffff:0:7f00:1", "::ffff:0:808:808"]],
+  ["IPv4-compatible", ["::7f00:1", "::127.0.0.1", "::808:808"]],
+  ["NAT64", ["64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1"]],
+  ["discard-only", ["100::1"]],
+  ["segment routing", ["5f00::1"]],
+  ["unassigned", ["1000::1", "4000::1", "8000::1", "c000::1"]],
+  ["with a zone", ["fe80::1%eth0", "2606:4700::1%1"]],
+  ["no address", [
+    "",
+    " ",
+    "localhost",
+    "8.8.8",
+    "8.8.8.8.8",
+    "8.8.8.256",
+    "08.8.8.8",
+    "0x8.8.8.8",
+    "134744072",
+    "8.8.8.8 ",
+    "8.8.8.-8",
+    "8.8.8.",
+    "[2606:4700::1]",
+    "2606:4700::1::1",
+    "2606:4700",
+    "2606:4700:0:0:0:0:0:0:1",
+    "2606:4700:0:0:0:0:0:1::",
+    "2606:47000::1",
+    "2606:4700:::1",
+    ":2606::1",
+    "2606::1:",
+    "2606:g::1",
+  ]],
+];
+
+for (const [what, addresses] of REFUSED) {
+  Deno.test(`isPublicAddress() refuses: ${what}`, () => {
+    for (const address of addresses) {
+      assert.equal(isPublicAddress(address), false, address);
+    }
+  });
+}
+
+Deno.test("isPublicAddress() takes what is next to every refused range", () => {
+  const addresses = [
+    "1.0.0.0",
+    "8.8.8.8",
+    "9.255.255.255",
+    "11.0.0.0",
+    "100.63.255.255",
+    "100.128.0.0",
+    "126.255.255.255",
+    "128.0.0.0",
+    "169.253.255.255",
+    "169.255.0.0",
+    "172.15.255.255",
+    "172.32.0.0",
+    "191.255.255.255",
+    "192.0.1.0",
+    "192.0.1.255",
+    "192.0.3.0",
+    "192.31.195.255",
+    "192.31.197.0",
+    "192.52.192.255",
+    "192.52.194.0",
+    "192.88.98.255",
+    "192.88.100.0",
+    "192.167.255.255",
+    "192.169.0.0",
+    "192.175.47.255",
+    "192.175.49.0",
+    "198.17.255.255",
+    "198.20.0.0",
+    "198.51.99.255",
+    "198.51.101.0",
+    "203.0.112.255",
+    "203.0.114.0",
+    "223.255.255.255",
+    "2000::1",
+    "2001:200::",
+    "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff",
+    "2001:db9::",
+    "2001:4860:4860::8888",
+    "2003::1",
+    "2606:4700:4700::1111",
+    "2606:4700:4700:0:0:0:0:1111",
+    "2620:4f:7fff::1",
+    "2620:4f:8001::1",
+    "2A00:1450::1",
+    "3ffd::1",
+    "3fff:1000::",
+  ];
+  for (const address of addresses) {
+    assert.equal(isPublicAddress(address), true, address);
+  }
 });

@@ -25,8 +25,6 @@ import {
   openGrant,
 } from "../../../src/auth/rules/new_grant.ts";
 import {
-  ACCESS_TOKEN_TTL_SECONDS,
-  GRANT_IDLE_TTL_SECONDS,
   GRANT_TTL_SECONDS,
   LIFETIMES,
 } from "../../../src/auth/rules/lifetimes.ts";
@@ -67,7 +65,7 @@ Deno.test("isGrantOf() wants a grant that is active, and made here for it", () =
 });
 
 Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
-  assert.equal(active.expiresAt, NOW + GRANT_IDLE_TTL_SECONDS);
+  assert.equal(active.expiresAt, NOW + LIFETIMES.idleSeconds);
   const late = useGrant(active, {
     lifetimes: LIFETIMES,
     refreshable: true,
@@ -82,7 +80,7 @@ Deno.test("useGrant() keeps a grant without refresh tokens as long as its access
     refreshable: false,
     now: NOW,
   });
-  assert.equal(once.expiresAt, NOW + ACCESS_TOKEN_TTL_SECONDS);
+  assert.equal(once.expiresAt, NOW + LIFETIMES.accessTokenSeconds);
 });
 
 Deno.test("bindingOf() tells persons, issuers and resources apart, and no clients", () => {

@@ -9,8 +9,6 @@ Deno.test("everything lives as long as it is said to", () => {
     SIGN_IN_LEASE_SECONDS: 100,
     CODE_TTL_SECONDS: 60,
     USED_CODE_TTL_SECONDS: day,
-    ACCESS_TOKEN_TTL_SECONDS: hour,
-    GRANT_IDLE_TTL_SECONDS: 30 * day,
     GRANT_TTL_SECONDS: 90 * day,
     SUCCESSOR_MARGIN_SECONDS: 60,
     SUCCESSOR_TTL_SECONDS: 30,
