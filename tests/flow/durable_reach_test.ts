@@ -151,7 +151,7 @@ test.inMemory("work that is taken over leaves room for that of others", async ({
   await until(async () => {
     await (await second.fetch("/health")).body?.cancel();
     const runs = await Array.fromAsync(kv.list<Json>({ prefix: ["task-run"] }));
-    // Left to others: it is nobody's at once.
+    // Left to others: it is no one's at once.
     const left = runs.filter(({ value }) => value.isParked).length;
     return left === 10 && slow.length === TAKEN_PER_CALLER + 1;
   });

@@ -80,7 +80,7 @@ export class Denokv implements AsyncDisposable {
     });
   }
 
-  /** Lets it stand still: what it is sent meanwhile it carries out later. */
+  /** Stalls it: all that it is sent meanwhile is carried out later. */
   stop(): void {
     this.#child!.kill("SIGSTOP");
   }

@@ -1,5 +1,5 @@
 /**
- * A database that fails at one of its operations, or stands still from there.
+ * A database that fails at one of its operations, or stalls from there.
  *
  * @module
  */

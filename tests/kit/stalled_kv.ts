@@ -1,5 +1,5 @@
 /**
- * A database that stands still, and then carries out all that it was sent: a
+ * A database that stalls, and then carries out all that it was sent: a
  * process that was stopped, a disk that hangs, a network that holds packets.
  *
  * @module

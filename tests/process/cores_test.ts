@@ -233,7 +233,7 @@ Deno.test({
 
 for (const second of [false, true]) {
   Deno.test({
-    name: `a process that stands still is killed ${
+    name: `a process that stalls is killed ${
       second ? "soon after a second signal" : "when its time is over"
     }`,
     ignore,

@@ -76,7 +76,7 @@ class Refreshing {
 }
 
 remoteTest(
-  `a database that stands still for ${STALL_SECONDS} s ends no connection and no code`,
+  `a database that stalls for ${STALL_SECONDS} s ends no connection and no code`,
   async ({ denokv, provider, start }) => {
     const processes = await start();
     const server = anyOf(processes);
@@ -125,7 +125,7 @@ remoteTest(
 );
 
 remoteTest(
-  `a database that stands still for ${STALL_SECONDS} s ends no task of a process that lives`,
+  `a database that stalls for ${STALL_SECONDS} s ends no task of a process that lives`,
   async ({ denokv, provider, start }) => {
     const processes = await start(undefined, "tests/remote/patient_server.ts");
     const { tokens } = await connect(processes, provider.issuer);

@@ -344,7 +344,7 @@ test.onDatabases("a commit that was given up, and sent again, is not carried out
 });
 
 test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
-  // The database stands still: all that is sent is carried out later.
+  // The database stalls: all that is sent is carried out later.
   const back = Promise.withResolvers<void>();
   const stalled = kvThrough(kv, (operation) => back.promise.then(operation));
   const database = new Database(stalled, { deadlineMilliseconds: 20 });

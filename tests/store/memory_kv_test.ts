@@ -253,7 +253,7 @@ Deno.test("memoryKv() drops what has expired when it is written to", async () =>
   await kv.set(["a"], 1, { expireIn: 60_000 });
   time.tick(60);
   await kv.set(["b"], 2);
-  // What is still there would be found at a time before its end.
+  // An entry that was only hidden would be found at an earlier time.
   time.tick(-1);
   assert.equal((await kv.get(["a"])).value, null);
 });

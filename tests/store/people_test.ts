@@ -162,7 +162,7 @@ test.onDatabases("list() has those only who have a live grant, and keeps no plac
   await database.idle();
   const words = await Array.fromAsync(kv.list({ prefix: ["person-word"] }));
   assert(words.every(({ key }) => key[1] !== "ada"));
-  // Who comes back is listed again.
+  // A person who comes back is listed again.
   await save(grantOf("dev:ada"));
   assert.deepEqual(await find("ada"), ["dev:ada"]);
   place.time += 8 * DAY;

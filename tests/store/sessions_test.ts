@@ -55,7 +55,7 @@ test.onDatabases("save() makes a session that is over in an hour unless it is us
   assert(await sessions.find(used));
 });
 
-test.onDatabases("no session id stands in the database", async ({ kv }) => {
+test.onDatabases("no session id is stored", async ({ kv }) => {
   const id = await sessionStore(new Database(kv)).save(SESSION);
   for await (const { key, value } of kv.list({ prefix: [] })) {
     assert.ok(!JSON.stringify([key, value]).includes(id));
@@ -270,7 +270,7 @@ test.onDatabases("save() ends the sessions that a person used least when there a
   const sessions = sessionStore(database, { most: 6, uncounted: 3 });
   const save = async () => {
     const id = await sessions.save(SESSION);
-    // What is ended for it ends before its first use.
+    // Sessions that make room for it end before its first use.
     await database.idle();
     await sessions.find(id);
     return id;

@@ -120,7 +120,7 @@ for (const [name, make] of Object.entries(USES)) {
     const use = await make(kv);
     const stall = new StalledKv(kv);
     const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
-    // What it rests on is read before the database stands still.
+    // The records that it rests on are read before the database stalls.
     stall.beginAtCommit();
     await assert.rejects(use(slow), StorageError);
     await stall.end();

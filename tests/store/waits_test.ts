@@ -400,7 +400,7 @@ for (
     subject: { subject: "github:2" },
     kind: { kind: "page" },
     place: { at: ["wait-at", "another"] },
-    // What is asked, as its own answer.
+    // The sealed question, moved to the place of its answer.
     part: { state: "answered" },
     row: {},
   })

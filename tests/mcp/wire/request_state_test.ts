@@ -168,6 +168,6 @@ Deno.test("openRequestState() opens what version 0.2 sealed for its caller's for
   assert.equal((await openRequestState(KEY, former, today, NOW)).nonce, "n");
   const other = bound("https://id.example.com#43");
   await rejects(openRequestState(KEY, former, other, NOW), -32602);
-  // What is sealed now says whose it is.
+  // A state of today names the subject itself, so no former name opens it.
   await rejects(openRequestState(KEY, ofToday, today, NOW), -32602);
 });

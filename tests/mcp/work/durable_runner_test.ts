@@ -38,7 +38,7 @@ test.inMemory("look() waits for the database between taking a run and its work",
     tasks,
     silentLogger,
     ({ run }) => {
-      // The database stands still just after the turn was taken.
+      // The database stalls just after the turn was taken.
       if (++reads === 1) return Promise.reject(new StorageError());
       deaths = run.deaths;
       return Promise.resolve(RESUMED);
