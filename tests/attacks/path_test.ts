@@ -1,13 +1,6 @@
 /** Misleading paths, methods and headers. */
 import assert from "node:assert/strict";
-import { FakeTime } from "../kit/fake_time.ts";
-import {
-  type Answer,
-  attacks,
-  each,
-  startTarget,
-  type Target,
-} from "../kit/target.ts";
+import { attacks, each } from "../kit/target.ts";
 
 const PATHS = [
   "/../etc/passwd",
@@ -239,37 +232,3 @@ attacks("what is secret is kept by no cache", {
     assert.equal(headers.get("referrer-policy"), "no-referrer");
   },
 });
-
-/** Finds the first refusal among at most `most` requests from this machine. */
-async function flood(
-  send: () => Promise<Answer>,
-  most: number,
-): Promise<Answer | undefined> {
-  for (let sent = 0; sent < most; sent += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, send));
-    const refused = answers.find(({ status }) => status === 429);
-    if (refused) return refused;
-  }
-  return undefined;
-}
-
-for (
-  const [path, send] of Object.entries({
-    "/register": (target: Target) => target.json("/register", {}),
-    "/authorize": (target: Target) => target.ask("/authorize"),
-    "/token": (target: Target) => target.form("/token", {}),
-    "/revoke": (target: Target) => target.form("/revoke", {}),
-    "/oauth/provider-callback": (target: Target) =>
-      target.ask("/oauth/provider-callback"),
-    "/account/sign-in": (target: Target) => target.form("/account/sign-in", {}),
-  })
-) {
-  Deno.test(`a flood of ${path} is told to wait`, async () => {
-    // The clock stands still, so that no bucket fills up on a slow machine.
-    using _time = new FakeTime();
-    await using target = await startTarget();
-    const refused = await flood(() => send(target), 2000);
-    assert(refused, "never refused");
-    assert.match(refused.headers.get("retry-after")!, /^[1-9]\d*$/);
-  });
-}
