@@ -9,6 +9,7 @@
 import { pause } from "../src/clock.ts";
 import { Database } from "../src/store/database.ts";
 import { replyStore } from "../src/store/replies.ts";
+import { kvWith } from "../tests/kit/kv.ts";
 import { cpuSeconds } from "./process.ts";
 import { print, table } from "./statistics.ts";
 
@@ -16,32 +17,22 @@ const QUESTIONS = Number(Deno.args[0] ?? 219);
 const STEPS = 6;
 const STEP_MILLISECONDS = 10_000;
 
-/** Makes a handle that counts the reads and the keys that are read. */
-function counting(kv: Deno.Kv): { kv: Deno.Kv; reads: number; keys: number } {
-  const counts = {
-    reads: 0,
-    keys: 0,
-    kv: new Proxy(kv, {
-      get(kv, name) {
-        const member = Reflect.get(kv, name);
-        if (typeof member !== "function") return member;
-        return (...args: unknown[]) => {
-          if (name === "get" || name === "getMany") {
-            counts.reads++;
-            counts.keys += name === "get" ? 1 : (args[0] as unknown[]).length;
-          }
-          return member.apply(kv, args);
-        };
-      },
-    }),
-  };
-  return counts;
-}
-
 const directory = await Deno.makeTempDir();
 const kv = await Deno.openKv(`${directory}/waiting.db`);
-const counts = counting(kv);
-const database = new Database(counts.kv);
+const counts = { reads: 0, keys: 0 };
+const counting = kvWith(kv, {
+  get(...args: Parameters<Deno.Kv["get"]>) {
+    counts.reads++;
+    counts.keys++;
+    return kv.get(...args);
+  },
+  getMany(...args: Parameters<Deno.Kv["getMany"]>) {
+    counts.reads++;
+    counts.keys += args[0].length;
+    return kv.getMany(...args);
+  },
+});
+const database = new Database(counting);
 const replies = replyStore(database);
 const abort = new AbortController();
 const waiting = Array.from({ length: QUESTIONS }, async (_, n) => {

@@ -7,7 +7,7 @@
  */
 import { parseArgs } from "node:util";
 import { type Store, STORES } from "./check.ts";
-import { examine } from "./examine.ts";
+import { examine, type ExamineOptions } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/net/url.ts";
@@ -17,11 +17,7 @@ import { listen } from "../call/receiver.ts";
 const USAGE = "deno task doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
-interface Arguments {
-  url?: string;
-  stores: Store[];
-  token?: string;
-}
+type Arguments = ExamineOptions & { url?: string };
 
 /** @throws {Error} with the fault of the command line */
 function parseArguments(args: string[]): Arguments {

@@ -17,9 +17,8 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { Hunt, inTurns } from "./hunt.ts";
+import { Hunt, inTurns, nearestTests } from "./hunt.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
-import { nearestTests } from "./nearest.ts";
 import { isSurvivor, Results, summary } from "./results.ts";
 import { type Numbered, withSwitches } from "./switches.ts";
 import { filesBelow, RealTests, Workplace } from "./workplace.ts";

@@ -29,7 +29,7 @@ import { waitStore } from "../../src/store/waits.ts";
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 
 /** A client, as the connections of people show it. */
-export interface RegisteredClient {
+interface RegisteredClient {
   clientId: string;
   clientName: string;
   connections: number;
@@ -66,17 +66,9 @@ export function openRegister(database: Database, log: Logger) {
     list: people.list,
     blocks,
     endPerson: (subject: string) => endSubject(subject, ending),
-
     endClient: (shortId: string) => endClient(shortId, ending),
 
-    /** Gathers everything that is kept about a person, without secrets. */
-    gather: data.gather,
-
-    /** Prints the same as JSON, as it is read. */
-    print: data.print,
-
-    /** Ends everything of a person, and deletes what is kept about them. */
-    erase: data.erase,
+    ...data,
 
     /** Lists the clients that people have allowed, by the last use. */
     async clients(): Promise<RegisteredClient[]> {

@@ -23,10 +23,7 @@ import type {
   TestView,
 } from "./test_request.ts";
 import { TestResult, textOf } from "./test_result.ts";
-import {
-  openSubscription,
-  type TestSubscription,
-} from "./test_subscription.ts";
+import { TestSubscription } from "./test_subscription.ts";
 import { TestTask } from "./test_task.ts";
 
 /** A client, as one caller. Every method rejects with the server's refusal. */
@@ -205,7 +202,7 @@ export class TestClient {
   async listen(...uris: string[]): Promise<TestSubscription> {
     const options = { revision: "2026-07-28" } as const;
     const request = this.#request("subscriptions/listen", options);
-    return await openSubscription(request, uris);
+    return await TestSubscription.open(request, uris);
   }
 
   /** Requests anything of the server as this caller, such as an own route. */

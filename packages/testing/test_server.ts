@@ -78,7 +78,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
       gate,
       crashes,
       catalogue,
-      crash: (...where) => cluster.crash(...where),
+      crash: cluster.crash,
       async send(request) {
         request.headers.set("host", host);
         return await cluster.send(request);

@@ -10,50 +10,43 @@ import type { Conversation } from "./conversation.ts";
 /** The thing that changed: a resource, or one of the lists. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
-/** Listens to every list, and to some resources. */
-export async function openSubscription(
-  request: Conversation,
-  uris: readonly string[],
-): Promise<TestSubscription> {
-  const notifications = {
-    toolsListChanged: true,
-    promptsListChanged: true,
-    resourcesListChanged: true,
-    resourceSubscriptions: uris,
-  };
-  const abort = new AbortController();
-  const { client } = request;
-  const response = await client.post(
-    "subscriptions/listen",
-    { notifications },
-    abort.signal,
-  );
-  const messages = client.messages(response);
-  // Changes from the acknowledgement on are heard.
-  const { value } = await messages.next();
-  if (value?.error) {
-    throw request.refused(client.failure(value.error, response));
-  }
-  return new TestSubscription(messages, abort);
-}
-
 /** A subscription of 2026-07-28. `await using` ends it. */
 export class TestSubscription implements AsyncDisposable {
-  readonly #messages: AsyncGenerator<Message>;
-  readonly #abort: AbortController;
+  private constructor(
+    private readonly messages: AsyncGenerator<Message>,
+    private readonly abort: AbortController,
+  ) {}
 
-  /** Made by a test client's `listen`. */
-  constructor(
-    messages: AsyncGenerator<Message>,
-    abort: AbortController,
-  ) {
-    this.#messages = messages;
-    this.#abort = abort;
+  /** Listens to every list, and to some resources. */
+  static async open(
+    request: Conversation,
+    uris: readonly string[],
+  ): Promise<TestSubscription> {
+    const notifications = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions: uris,
+    };
+    const abort = new AbortController();
+    const { client } = request;
+    const response = await client.post(
+      "subscriptions/listen",
+      { notifications },
+      abort.signal,
+    );
+    const messages = client.messages(response);
+    // Changes from the acknowledgement on are heard.
+    const { value } = await messages.next();
+    if (value?.error) {
+      throw request.refused(client.failure(value.error, response));
+    }
+    return new TestSubscription(messages, abort);
   }
 
   /** Gives the next change; waits until there is one. */
   async next(): Promise<TestChange> {
-    const { value } = await this.#messages.next();
+    const { value } = await this.messages.next();
     if (!value) throw new Error("The subscription has ended");
     const list = /^notifications\/(\w+)\/list_changed$/.exec(value.method)?.[1];
     return list === undefined
@@ -63,7 +56,7 @@ export class TestSubscription implements AsyncDisposable {
 
   /** Ends it; a change that is awaited rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort();
-    await this.#messages.return(undefined);
+    this.abort.abort();
+    await this.messages.return(undefined);
   }
 }

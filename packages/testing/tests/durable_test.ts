@@ -273,3 +273,22 @@ Deno.test('ask({ url, until: "done" }) takes the answer of a test', async () => 
     assert.equal(text, answer);
   }
 });
+
+Deno.test("a clock that is moved on ends a sleep", async () => {
+  let aheadMilliseconds = 0;
+  const clock = () => Date.now() + aheadMilliseconds;
+  const morning = new Date(clock() + HOUR * 1000);
+  const nap = tool({
+    name: "nap",
+    task: { durable: true },
+    async run(_input, { sleep }) {
+      await sleep("nap", morning);
+      return "Awake.";
+    },
+  });
+  await using server = await testServer({ tools: [nap], clock });
+  const task = await server.startTask(nap);
+  assert.equal((await task.status()).status, "working");
+  aheadMilliseconds = 2 * HOUR * 1000;
+  assert.equal((await task.result()).text, "Awake.");
+});

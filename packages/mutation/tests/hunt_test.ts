@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nearestTests, rankOf } from "../nearest.ts";
+import { nearestTests, rankOf } from "../hunt.ts";
 
 Deno.test("nearestTests() begins with a file's own test and goes outwards", () => {
   const there = [
