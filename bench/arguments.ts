@@ -12,10 +12,7 @@ export function count(option: string, value: string): number {
   Deno.exit(1);
 }
 
-/**
- * Chooses the items whose names begin with an item of the list; all for an
- * empty list.
- */
+/** Chooses items by the beginnings of their names; all for an empty list. */
 export function chosen<T extends { name: string }>(
   all: readonly T[],
   list: string,

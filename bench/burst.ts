@@ -101,10 +101,7 @@ class Connection {
 
 const latin1 = new TextDecoder("latin1");
 
-/**
- * True if an answer has arrived completely: by its length, or by its last
- * chunk.
- */
+/** True if an answer is whole, by its length or its last chunk. */
 function isWhole(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return false;

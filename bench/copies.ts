@@ -13,10 +13,7 @@ const CACHE_KIBIBYTES = 4 * 2 ** 20;
 /** A grant's ID, or a fingerprint: the parts by which keys differ. */
 const NAME = /[\w-]{43}|[\w-]{22}/g;
 
-/**
- * The number of copies that are written in the order of their keys, which is
- * faster.
- */
+/** The copies that are written in the order of their keys, which is faster. */
 const SORTED = 100_000;
 
 /** A text as bytes, each character a byte, with names between its parts. */

@@ -41,10 +41,7 @@ export async function saveGrants(
   return issued.map(({ accessToken }) => accessToken);
 }
 
-/**
- * The number of records that can be saved at once within the database's
- * deadline.
- */
+/** The records that can be saved at once within the database's deadline. */
 const AT_ONCE = 100;
 
 async function times<T>(count: number, make: () => Promise<T>): Promise<T[]> {

@@ -56,10 +56,7 @@ for (const row of measured) {
   console.log(row.report(await measure(row)));
 }
 
-/**
- * Takes as many samples of each server as there are rounds, the servers in
- * turns.
- */
+/** Takes a sample of each server in every round, the servers in turns. */
 async function measure(row: Row): Promise<Map<Server, Sample[]>> {
   const taking = servers.filter((server) => row.takes(server));
   const samples = new Map(taking.map((server) => [server, [] as Sample[]]));

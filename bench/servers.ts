@@ -9,10 +9,7 @@ import type { Login } from "./login.ts";
 
 /** A server of the benchmark, and the revision and login to use. */
 export interface Server {
-  /**
-   * The name in the table and for `--only`, which takes the beginning of a
-   * name.
-   */
+  /** The name in the table and for `--only`, which takes its beginning. */
   name: string;
   /** The revision that the client asks for. */
   revision: Revision;
@@ -89,10 +86,7 @@ export const watched: readonly Server[] = Object.entries(WATCHED)
     settings,
   }));
 
-/**
- * The limit and the floor with Deno's own spans and metrics, and the floor with
- * those of a call here too.
- */
+/** The bare servers with telemetry: that of Deno, or of a call here too. */
 export const watchedBare: readonly Server[] = [
   ...bare,
   {
@@ -106,16 +100,10 @@ export const watchedBare: readonly Server[] = [
   settings: WATCHED.telemetry,
 }));
 
-/**
- * The server without a log; all others write a line for each call, as they do
- * by default.
- */
+/** The server without a log; all others write a line for each call. */
 export const [unlogged] = watched;
 
-/**
- * This server as `deno task bundle` leaves it, which only starts faster, and
- * the floor of such a start.
- */
+/** This server as `deno task bundle` leaves it, and the floor of its start. */
 export const bundled: readonly Server[] = [
   ...own.map((server) => ({
     ...server,

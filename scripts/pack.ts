@@ -18,10 +18,7 @@ async function run(command: string, ...args: string[]): Promise<void> {
   }
 }
 
-/**
- * Lists the imports by their name in the code: `npm:hono@^4` stays
- * `npm:hono@^4`.
- */
+/** Lists the versions of the imports by their names in the code. */
 function dependencies(): Record<string, string> {
   const entries = Object.entries(configuration.imports)
     .filter(([name]) => !name.endsWith("/") || !hasBareTwin(name))

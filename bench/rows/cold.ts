@@ -9,10 +9,7 @@ import { floor, limit, type Server } from "../servers.ts";
 import { ratios, type Sample, spread, table } from "../statistics.ts";
 import type { Row } from "./row.ts";
 
-/**
- * The starts in one round; only the quickest counts, because nothing disturbed
- * it.
- */
+/** The starts in a round, of which the quickest, undisturbed one counts. */
 const STARTS = 7;
 
 /** The server that the target is compared with. */

@@ -20,10 +20,7 @@ import {
 } from "../statistics.ts";
 import type { Row } from "./row.ts";
 
-/**
- * The number of callers: more than are read again within the second for which
- * each is cached.
- */
+/** The callers: more than are read again in the second that each is cached. */
 const CALLERS = 5000;
 
 /** The numbers of callers, by their name. */

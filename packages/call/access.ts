@@ -58,10 +58,7 @@ export class Access {
     }
   };
 
-  /**
-   * Forgets the sign-in, and revokes its tokens at the server; false if there
-   * is none.
-   */
+  /** Forgets the sign-in and revokes its tokens; false if there is none. */
   logOut(): Promise<boolean> {
     return this.#credentials.revoke();
   }

@@ -18,12 +18,7 @@ import {
 /** One `name=value`, or `name:=json`. */
 const ASSIGNMENT = /^([^=]*?)(:?)=(.*)$/s;
 
-/**
- * Makes a tool's arguments: from `name=value`, converted by the schema, from
- * `name:=json`, and from a whole JSON object.
- *
- * @throws {Failure} that names the argument
- */
+/** Makes a tool's arguments from words and a JSON object. @throws {Failure} */
 export function parseArguments(
   words: readonly string[],
   schema: Json,
@@ -83,11 +78,7 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/**
- * Converts a text to a value of a schema.
- *
- * @throws {Failure} that names the argument
- */
+/** Converts a text to a value of a schema. @throws {Failure} */
 export function convert(
   name: string,
   text: string,

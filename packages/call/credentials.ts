@@ -65,10 +65,7 @@ export class Credentials {
     return (await this.#kept)?.tokens.accessToken;
   }
 
-  /**
-   * Exchanges the refresh token, unless another process has done so; false if
-   * there is no good one.
-   */
+  /** Exchanges the refresh token, if no other process has; false without one. */
   async refresh(stale: string): Promise<boolean> {
     let isGood = false;
     const change = async (kept: KeptSignIn | undefined) => {

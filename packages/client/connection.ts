@@ -74,24 +74,17 @@ export interface ClientOptions {
   headers?: () => Record<string, string>;
   clientInfo?: { name: string; version: string };
   capabilities?: Json;
-  /**
-   * The least severe log messages that the server should send; none by default.
-   */
+  /** The least severe log messages to send; none by default. */
   logLevel?: string;
   /** The tools as listed: some require arguments to be repeated in headers. */
   tools?: readonly ListedTool[];
   /** Answers a question. Without it a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
-  /**
-   * Called with `notifications/progress`, `notifications/message` and the like.
-   */
+  /** Called with `notifications/progress` and the like. */
   onNotification?: (method: string, params: Json) => void;
   /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
-  /**
-   * Called with false when no server answers about a task, and with true once
-   * one does again.
-   */
+  /** Called when no server answers about a task, and once one does again. */
   onAnswering?: (isAnswering: boolean) => void;
   /** Called before a request begins again with the answers of one round. */
   onRound?: () => void;
@@ -104,11 +97,7 @@ export class Connection {
 
   constructor(protected readonly options: ClientOptions) {}
 
-  /**
-   * Reads the result at the end of an answer; earlier messages are passed on.
-   *
-   * @throws {ServerError}
-   */
+  /** Reads the result, and passes on what is before. @throws {ServerError} */
   async read(
     response: Response,
     onQuestion?: (question: Message) => Promise<void>,

@@ -15,11 +15,7 @@ export interface RequestOptions {
 
 /** A session whose requests are answered, and their questions too. */
 export class Exchange extends Session {
-  /**
-   * Sends a request and answers its questions; the result may be a task.
-   *
-   * @throws {ServerError}
-   */
+  /** Sends a request, and answers its questions; it may become a task. */
   async begin(
     method: string,
     params: Json = {},

@@ -123,9 +123,7 @@ export class Metadata {
     throw new Error(`${issuer} does not offer PKCE with S256`);
   }
 
-  /**
-   * Makes the address of a metadata document: its name comes before the path.
-   */
+  /** Makes the address of a document: its name comes before the path. */
   static #wellKnown(address: string, name: string): string {
     const { origin, pathname } = new URL(address);
     return `${origin}/.well-known/${name}${pathname.replace(/\/$/, "")}`;

@@ -170,9 +170,7 @@ export class Session extends Connection {
 
   static readonly #INFO = { name: "tool-server-client", version: "1" };
 
-  /**
-   * Encodes text as a header value: anything but visible ASCII becomes base64.
-   */
+  /** Encodes a header value: anything but visible ASCII becomes base64. */
   static #printed(text: string): string {
     const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) &&
       !text.startsWith("=?base64?");

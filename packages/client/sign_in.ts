@@ -21,10 +21,7 @@ export interface SignInOptions {
   clientName: string;
   /** A client ID at this issuer; without one the client registers. */
   registered?: { clientId: string; issuer?: string };
-  /**
-   * The address in the server's challenge; by default the well-known one of
-   * the server.
-   */
+  /** The address in the server's challenge; by default the well-known one. */
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;

@@ -33,10 +33,7 @@ export async function writeFiles(
   }
 }
 
-/**
- * Makes a repository of a directory, unless it is in one or git is missing.
- * Nothing is committed.
- */
+/** Makes a repository without a commit, unless there is one or no git. */
 export async function initializeGit(root: string): Promise<void> {
   const git = (...args: string[]) =>
     new Deno.Command("git", {

@@ -30,11 +30,7 @@ const USAGE = `Usage:
                              deno.json from the declared settings
   create skills [--check]    writes skills/mod.ts from the folders in skills/`;
 
-/**
- * Runs a command.
- *
- * @throws {CreateError} for a failure that anyone who typed it can fix
- */
+/** Runs a command. @throws {CreateError} */
 async function run(args: readonly string[]): Promise<void> {
   const [command, name] = args;
   switch (command) {

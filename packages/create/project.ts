@@ -23,11 +23,7 @@ interface ProjectOptions {
   link?: string;
 }
 
-/**
- * Parses the name of a project, which is that of its directory.
- *
- * @throws {CreateError}
- */
+/** Parses a project's name: that of its directory. @throws {CreateError} */
 export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;

@@ -5,12 +5,7 @@
  */
 import { CreateError } from "./files.ts";
 
-/**
- * Parses the name of a tool and turns it to snake case: `searchMail` and
- * `search-mail` become `search_mail`.
- *
- * @throws {CreateError}
- */
+/** Parses `searchMail` and `search-mail` as `search_mail`. */
 export function parseToolName(given: string): string {
   const name = given.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll("-", "_").toLowerCase();
@@ -71,10 +66,7 @@ Deno.test("${name} answers", async () => {
 `;
 }
 
-/**
- * Adds a tool to the text of a list of tools; undefined if the text does not
- * look like a list that this program made.
- */
+/** Adds a tool to a list of tools; undefined if that was not made here. */
 export function listTool(list: string, name: string): string | undefined {
   const variable = variableOf(name);
   const imports = [...list.matchAll(/^import .*\n/gm)].at(-1);

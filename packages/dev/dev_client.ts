@@ -21,10 +21,7 @@ interface Surroundings {
   onTask(task: TaskState): void;
 }
 
-/**
- * Makes the client. The source text of this function runs in the page, so it
- * uses nothing from outside.
- */
+/** Makes the client. The source text of this function runs in the page. */
 export function devClient(
   page: Loose,
   { Client, SignIn, tools, onRefused, onTask }: Surroundings,

@@ -35,10 +35,7 @@ export interface HostDuties {
 
 /** A view that is shown. */
 export interface HostedView {
-  /**
-   * Sends a notification as soon as the view listens: `tool-input`,
-   * `tool-result`, …
-   */
+  /** Sends `tool-input`, `tool-result` or another, once the view listens. */
   tell(what: string, params: unknown): void;
   /** Changes the host's context. */
   setContext(change: Record<string, unknown>): void;
@@ -60,10 +57,7 @@ const CAPABILITIES = {
 /** The time a view has to finish, in milliseconds. */
 const FINISH_MILLISECONDS = 1000;
 
-/**
- * Speaks with the view in a frame. The source text of this function runs in the
- * page for development, so everything it uses comes as an argument.
- */
+/** Speaks with a view. The source text of this function runs in the page. */
 export function hostView(
   { own, view }: Windows,
   { context, answer, resize, watch }: HostDuties,

@@ -70,10 +70,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/**
- * Routes for the page, the views within it, and the event that tells if the
- * server was restarted.
- */
+/** Routes for the page, its views, and the event that tells of a restart. */
 export function viewHostRoutes(
   { catalogue, serverTitle, checkOrigin, stopping }: {
     catalogue: Catalogue;

@@ -99,10 +99,7 @@ export async function runHostPage(
     shown.tell("tool-result", result);
   }
 
-  /**
-   * Parses the JSON in a field; if it is invalid, marks the field and returns
-   * undefined.
-   */
+  /** Parses the JSON in a field; marks the field if it is invalid. */
   function jsonIn(field: Loose): Loose {
     try {
       field.setCustomValidity("");
@@ -170,9 +167,7 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
-  /**
-   * The return from a sign-in, if there was one; nothing is shown before it.
-   */
+  /** The return from a sign-in, before which nothing is shown. */
   const back = client.comeBack().catch((error) => complain(error.message));
 
   on("tool", "change", () => pick(at("tool").value));
@@ -185,9 +180,7 @@ export async function runHostPage(
     const { inputs } = remembered;
     remember({ inputs: { ...inputs, [tool.name]: at("input").value } });
   });
-  /**
-   * Runs an action when a button is pressed, if the arguments are valid JSON.
-   */
+  /** Runs an action at the press of a button, if the arguments are JSON. */
   function press(id: string, act: (input: Loose) => unknown): void {
     on(id, "click", async () => {
       await back;

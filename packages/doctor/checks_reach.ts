@@ -11,10 +11,7 @@ import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
-/**
- * The headers of RFC 7540 §3.2 that Java's HttpClient sends with its first
- * request.
- */
+/** The headers of RFC 7540 §3.2 in the first request of Java's HttpClient. */
 const H2C_UPGRADE = {
   "connection": "Upgrade, HTTP2-Settings",
   "upgrade": "h2c",
@@ -182,11 +179,7 @@ export const REACH_CHECKS: readonly Check[] = [
   },
 ];
 
-/**
- * Checks that a page on another origin may POST with these headers.
- *
- * @throws {Fault}
- */
+/** Checks that a page elsewhere may POST with these headers. @throws {Fault} */
 export async function checkPreflight(
   site: Site,
   target: string,

@@ -52,10 +52,7 @@ const PROVIDER_CHECK: Check = {
   },
 };
 
-/**
- * Asks the server for the states of its providers, until it knows them; the only
- * one has no name.
- */
+/** Asks for the states of the providers until known; an only one has no name. */
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);

@@ -65,11 +65,7 @@ export class Requests {
     return isLoopback(new URL(this.origin));
   }
 
-  /**
-   * Sends one request and follows no redirect.
-   *
-   * @throws {Fault} when no answer comes
-   */
+  /** Sends a request and follows no redirect. @throws {Fault} */
   async send(target: string, init: RequestInit = {}): Promise<Answer> {
     const url = new URL(target, this.origin);
     try {
@@ -163,11 +159,7 @@ export class Requests {
     });
   }
 
-  /**
-   * Sends a request as `fetch` does, and reads its answer first.
-   *
-   * @throws {Fault} when no answer comes
-   */
+  /** Sends a request as `fetch` does, and reads its answer. @throws {Fault} */
   readonly fetch: typeof fetch = async (input, init) => {
     const { text, ...answer } = await this.send(String(input), init);
     const headers = new Headers(answer.headers);

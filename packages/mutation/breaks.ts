@@ -101,10 +101,7 @@ function breakBinary(
   report("left side alone", node, `(${left.getText(file)})`);
 }
 
-/**
- * True for `...condition && { member }`: without the condition it is always
- * there.
- */
+/** True for `...condition && { member }`: alone, it is always there. */
 function isRest(node: ts.Node): boolean {
   const parent = ts.isParenthesizedExpression(node.parent)
     ? node.parent.parent
@@ -155,10 +152,7 @@ function breakList(
   }
 }
 
-/**
- * Removes the ends of a pattern, so that it also matches texts around the right
- * one.
- */
+/** Removes the ends of a pattern, so that it matches longer texts too. */
 function breakPattern(
   node: ts.RegularExpressionLiteral,
   report: Report,
@@ -172,9 +166,7 @@ function breakPattern(
   }
 }
 
-/**
- * True for a number with a name in capitals, or one that is passed to a check.
- */
+/** True for a number with a name in capitals, or that a check gets. */
 function isConstant(node: ts.NumericLiteral): boolean {
   let parent: ts.Node = node.parent;
   if (ts.isCallExpression(parent)) {

@@ -80,9 +80,7 @@ async function run({ fn, name }: Test): Promise<boolean> {
   return errors.splice(0).length === 0;
 }
 
-/**
- * Lists the mutants that were reached; of other numbers only a count matters.
- */
+/** Lists the mutants that were reached, or the active one. */
 function taken(): number[] {
   const all = [...reached];
   reached = new Set();

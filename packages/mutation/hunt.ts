@@ -7,10 +7,7 @@ import { Suite } from "./suite.ts";
 import type { Numbered } from "./switches.ts";
 import type { Verdict } from "./workplace.ts";
 
-/**
- * The time beyond which a file is not run again for each constant mutant, in
- * seconds.
- */
+/** The most seconds of a file that runs again for each constant mutant. */
 const CHEAP_SECONDS = 10;
 
 /**

@@ -6,10 +6,7 @@
 import type { Mutant } from "./mutants.ts";
 import type { Verdict } from "./workplace.ts";
 
-/**
- * A result; `unreached` is a survivor too, because no test runs the changed
- * code.
- */
+/** A result; `unreached`, by any test, is a survivor too. */
 export interface Result {
   name: string;
   line: number;

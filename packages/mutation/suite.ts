@@ -83,10 +83,7 @@ export class Suite {
     return { verdict: "passed", isSure };
   }
 
-  /**
-   * Runs all tests with a mutant that is switched on while the files are
-   * loaded.
-   */
+  /** Runs all tests with a mutant that is on while the files are loaded. */
   async tryFromStart(mutant: number): Promise<Verdict> {
     const process = await TestProcess.start(this.root, this.paths, mutant);
     try {
@@ -141,10 +138,7 @@ export class Suite {
   }
 }
 
-/**
- * Computes the time a test may take before it counts as hanging: the machine
- * may be busy.
- */
+/** Computes the time after which a test counts as hanging. */
 function patience({ seconds }: Test, more = 3): number {
   return 5 * seconds + more;
 }

@@ -81,10 +81,7 @@ function canSwitch(node: ts.Node): boolean {
   return ts.isExpression(node) && !isLink(node) && !isTarget(node);
 }
 
-/**
- * True for a call of super, after which the members of a constructor's
- * parameters are set.
- */
+/** True for a call of super, which may not stand in a block. */
 function isSuperCall(node: ts.Node): boolean {
   return ts.isExpressionStatement(node) &&
     ts.isCallExpression(node.expression) &&

@@ -6,9 +6,7 @@
  */
 import type { Verdict } from "./workplace.ts";
 
-/**
- * The beginning of a line that is a report; other lines are printed by tests.
- */
+/** The beginning of a report; other lines are printed by tests. */
 export const MARK = "\u0001";
 
 /** The name of the function that tells if a mutant is switched on. */
@@ -58,10 +56,7 @@ export class TestProcess {
     this.#orders = child.stdin.getWriter();
   }
 
-  /**
-   * Starts a process, with a mutant that is on while the files are loaded, or
-   * none.
-   */
+  /** Starts a process, with a mutant that is on from the start, or none. */
   static async start(
     root: string,
     paths: readonly string[],

@@ -50,10 +50,7 @@ const CAPABILITIES: JsonObject = {
   extensions: { [TASKS_EXTENSION]: {} },
 };
 
-/**
- * One request of a caller, with a client of its own, so that no other request
- * depends on it.
- */
+/** One request of a caller, with a client of its own. */
 export class Conversation {
   readonly progress: Progress[] = [];
   readonly logs: LogMessage[] = [];
@@ -154,10 +151,7 @@ export class Conversation {
     if (tool && durableOf(tool)) setTimeout(this.#begun.resolve);
   }
 
-  /**
-   * Runs a part of the conversation; its failures are described for the test's
-   * author.
-   */
+  /** Runs a part of it; failures are described for the test's author. */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
     try {
       return await part();
@@ -168,10 +162,7 @@ export class Conversation {
     }
   }
 
-  /**
-   * Makes the error for a refusal. @throws {Error} the tool's exception, if it
-   * was a crash
-   */
+  /** Makes the error for a refusal. @throws {Error} the tool's exception */
   refused(error: ServerError): RefusedError {
     const { target, what, caller } = this;
     target.crashes.rethrow(error.message, what);
