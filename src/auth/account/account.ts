@@ -7,11 +7,7 @@
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import type { Passing } from "../../http/client_address.ts";
-import {
-  accountPages,
-  type AccountPart,
-  accountPlaces,
-} from "./account_pages.ts";
+import { accountPages, accountPlaces } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";
@@ -28,10 +24,11 @@ import { workCancellation, workPart } from "./own_work.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 import { waitEndpoints } from "./waits.ts";
 
-/** Makes the parts, in the order of the navigation; the first is `/account`. */
-function accountParts(services: LimitedServices): AccountPart[] {
-  const { ledger } = services;
-  return [
+/** Makes the routes of the account, and its way back from the provider. */
+export function accountRoutes(services: LimitedServices) {
+  const { baseUrl, accountSessions, ledger, checkRate } = services;
+  // In the order of the navigation; the first is `/account`.
+  const parts = [
     connectionsPart(services),
     tokensPart(services),
     ...ledger ? [callsPart({ ...services, ledger })] : [],
@@ -42,12 +39,6 @@ function accountParts(services: LimitedServices): AccountPart[] {
     attemptsPart(services),
     durablePart(services),
   ];
-}
-
-/** Makes the routes of the account, and its way back from the provider. */
-export function accountRoutes(services: LimitedServices) {
-  const { baseUrl, accountSessions, checkRate } = services;
-  const parts = accountParts(services);
   const places = accountPlaces(baseUrl, parts);
   const placed = { ...services, places };
   const pageOf = accountPages(placed, parts);

@@ -38,7 +38,14 @@ export function callsPart(services: CallServices): AccountPart {
     async show(
       { session: { subject }, isOperator, query, form: { base }, now },
     ) {
-      const filter = filterOf(query);
+      const { person, client, outcome } = query;
+      const filter: CallFilter = {
+        person,
+        client,
+        outcome: outcome === "failed" || outcome === "fine"
+          ? outcome
+          : undefined,
+      };
       const { grants, isCut } = isOperator
         ? await grantsOfPeople(services, filter)
         : { grants: (await ownGrants(subject, services)).own, isCut: false };
@@ -52,16 +59,6 @@ export function callsPart(services: CallServices): AccountPart {
         now,
       });
     },
-  };
-}
-
-function filterOf(
-  { person, client, outcome }: Record<string, string | undefined>,
-): CallFilter {
-  return {
-    person,
-    client,
-    outcome: outcome === "failed" || outcome === "fine" ? outcome : undefined,
   };
 }
 

@@ -157,16 +157,15 @@ async function personInWords(
     grants,
     ({ id, kind, clientId }) => kind === undefined ? clientId : id,
   );
-  const connections = [...signIns.values()];
-  const shown = connections.slice(0, CONNECTIONS).flat();
-  const sessions = await sessionCounts(services, SESSIONS).of(shown);
+  const shown = [...signIns.values()].slice(0, CONNECTIONS);
+  const sessions = await sessionCounts(services, SESSIONS).of(shown.flat());
   return {
     subject,
     name: nameOf(grants[0]),
     email: grants[0].identity.email,
-    count: connections.length,
+    count: signIns.size,
     isMore: grants.length >= GRANTS_READ,
-    grants: connections.slice(0, CONNECTIONS).map((held) => ({
+    grants: shown.map((held) => ({
       ...connectionInWords(held[0], services, sessions),
       usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
       sessions: held.reduce(
@@ -185,12 +184,9 @@ async function registeredClients(
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(
-    shown.filter(({ kind }) => kind === undefined)
-      .map(({ clientId }) => clientId),
+    shown.flatMap(({ kind, clientId }) => kind === undefined ? clientId : []),
   );
-  const found = await Promise.all(
-    [...ids].map((clientId) => clients.findRegistered(clientId)),
-  );
+  const found = await Promise.all([...ids].map(clients.findRegistered));
   return found.filter((client) => client !== undefined)
     .sort((a, b) => b.issuedAt - a.issuedAt);
 }

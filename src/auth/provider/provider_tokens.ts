@@ -1,9 +1,13 @@
 /**
- * A grant's tokens at the provider, as endpoints and tools use them.
+ * A grant's tokens at the provider, as endpoints use them, and the provider's
+ * API for tools: requests in the name of the caller, with a token that is valid
+ * when they are made.
  *
  * @module
  */
 import type { Identity, Upstream } from "../../caller.ts";
+import { HttpError } from "../../errors.ts";
+import { isLoopback } from "../../net/url.ts";
 import type { Grant, KnownPerson } from "../rules/grant.ts";
 import type { Entry } from "../../store/database.ts";
 import type { Write } from "../../store/transaction.ts";
@@ -11,7 +15,6 @@ import type {
   FoundTokens,
   UpstreamRecord,
 } from "../../store/upstream_tokens.ts";
-import { api } from "./api.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import { died, parseTokens, providerRefresh } from "./provider_refresh.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
@@ -61,6 +64,7 @@ export function providerTokens(
     throw died();
   }
 
+  /** Gives tokens in place of a refused one, unless it is still valid. */
   async function renew(
     provider: Provider,
     key: GrantKey,
@@ -107,20 +111,38 @@ export function providerTokens(
       );
     },
 
-    upstream(key: GrantKey): Upstream {
-      // Only its use fails without a provider.
-      const live = () => {
+    // Only its use fails without a provider.
+    upstream: (key: GrantKey): Upstream => ({
+      async token() {
+        return (await valid(providerOf(key), await findLive(key))).accessToken;
+      },
+
+      async fetch(input, init = {}) {
         const provider = providerOf(key);
-        return api(provider, {
-          tokens: async () => await valid(provider, await findLive(key)),
-          renew: (rejected) => renew(provider, key, rejected),
-        });
-      };
-      return {
-        token: async () => await live().token(),
-        fetch: async (input, init) => await live().fetch(input, init),
-      };
-    },
+        const url = addressAt(provider, input);
+        const { accessToken } = await valid(provider, await findLive(key));
+        const response = await send(url, init, accessToken);
+        // Only the provider itself can tell that its token is dead.
+        const isTheirs = provider.apiUrl !== undefined &&
+          url.origin === new URL(provider.apiUrl).origin;
+        if (response.status !== 401 || !isTheirs) return response;
+        const fresh = await renew(provider, key, accessToken)
+          .catch(async (error) => {
+            await response.body?.cancel();
+            throw error;
+          });
+        // The provider refuses this request only; the token is still valid.
+        if (!fresh) return response;
+        await response.body?.cancel();
+        if (init.body instanceof ReadableStream) {
+          // The body has been read, so only the caller can send it again.
+          throw new HttpError(503, "The provider's token was renewed", {
+            "retry-after": "1",
+          });
+        }
+        return await send(url, init, fresh.accessToken);
+      },
+    }),
 
     /**
      * Refreshes tokens that would soon expire, if they can be refreshed: a grant
@@ -167,4 +189,51 @@ export function providerTokens(
       };
     },
   };
+}
+
+/** First labels of API hosts; what follows is the provider's domain. */
+const API_LABEL = /^(api|graph|www)\./;
+
+/**
+ * True if a URL is the provider's: the origin of its API, or another https host
+ * in that API's domain. If no API address is known, the tool's author chooses
+ * the host, and only a host without https is refused.
+ */
+export function isProviderAddress(url: URL, apiUrl?: string): boolean {
+  if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
+  const api = new URL(apiUrl);
+  if (url.origin === api.origin) return true;
+  const domain = api.hostname.replace(API_LABEL, "");
+  return url.protocol === "https:" &&
+    (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
+}
+
+/** Finds the address of a request; its token goes to no one else. */
+function addressAt(
+  { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
+  input: string | URL,
+): URL {
+  // A path is relative to the API's own path, not to the root of its host.
+  const isPath = typeof input === "string" && input.startsWith("/");
+  const base = apiUrl?.replace(/\/$/, "") ?? "";
+  const url = URL.parse(isPath ? base + input : input);
+  if (!url) {
+    throw new TypeError(
+      apiUrl === undefined
+        ? `${name} has no API address: use an absolute URL`
+        : "Neither a path nor an absolute URL",
+    );
+  }
+  if (isProviderAddress(url, apiUrl)) return url;
+  throw new TypeError(`${url.origin} is not ${name}'s: its token stays here`);
+}
+
+async function send(
+  url: URL,
+  init: RequestInit,
+  accessToken: string,
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("authorization", `Bearer ${accessToken}`);
+  return await fetch(url, { ...init, headers });
 }

@@ -9,7 +9,10 @@ import type { Write } from "../../../src/store/transaction.ts";
 import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { signInProviders } from "../../../src/auth/provider/sign_in_providers.ts";
 import { BASE_URL } from "../../kit/server.ts";
-import { providerTokens } from "../../../src/auth/provider/provider_tokens.ts";
+import {
+  isProviderAddress,
+  providerTokens,
+} from "../../../src/auth/provider/provider_tokens.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { until } from "../../kit/wait.ts";
 
@@ -225,3 +228,26 @@ Deno.test("an id_token is stored where the provider was asked who someone is, an
     assert.equal((await flow.stored())!.includes("the id_token"), asks);
   }
 });
+
+const cases: [url: string, apiUrl: string | undefined, isAllowed: boolean][] = [
+  ["https://api.github.com/user", "https://api.github.com", true],
+  ["https://uploads.github.com/x", "https://api.github.com", true],
+  ["https://github.com/x", "https://api.github.com", true],
+  ["http://api.github.com/user", "https://api.github.com", false],
+  ["http://uploads.github.com/x", "https://api.github.com", false],
+  ["https://github.com.evil.example/x", "https://api.github.com", false],
+  ["https://evilgithub.com/x", "https://api.github.com", false],
+  ["https://gmail.googleapis.com/x", "https://www.googleapis.com", true],
+  ["https://other.co.uk/x", "https://example.co.uk", false],
+  ["http://127.0.0.1:9/x", "http://127.0.0.1:9/api", true],
+  ["http://127.0.0.1:8/x", "http://127.0.0.1:9/api", false],
+  ["https://anything.example/x", undefined, true],
+  ["http://anything.example/x", undefined, false],
+  ["http://localhost:9/x", undefined, true],
+];
+
+for (const [url, apiUrl, isAllowed] of cases) {
+  Deno.test(`isProviderAddress() ${isAllowed ? "sends" : "keeps"} a token of ${apiUrl} ${isAllowed ? "to" : "from"} ${url}`, () => {
+    assert.equal(isProviderAddress(new URL(url), apiUrl), isAllowed);
+  });
+}
