@@ -37,25 +37,6 @@ Options:
 Exit codes: 0 done, 1 the tool failed, 2 the command line is wrong, 3 the server
 cannot be reached or refuses, 4 not signed in or not allowed, 130 cancelled.`;
 
-export interface CommandLine {
-  verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
-  /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
-  target: string;
-  /** The rest: `key=value`, JSON, or `-`. */
-  words: string[];
-  all: boolean;
-  json: boolean;
-  browser: boolean;
-  url?: string;
-  out?: string;
-  token?: string;
-  headers: Record<string, string>;
-  clientId?: string;
-  scope?: string;
-  revision?: Revision;
-  log: string;
-}
-
 const OPTIONS = {
   list: { type: "boolean" },
   all: { type: "boolean" },
@@ -77,6 +58,21 @@ const OPTIONS = {
 type Values = ReturnType<
   typeof parseArgs<{ options: typeof OPTIONS }>
 >["values"];
+
+/** A command line that was understood, with its options. */
+export interface CommandLine
+  extends Pick<Values, "all" | "json" | "url" | "out" | "token" | "scope"> {
+  verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
+  /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
+  target: string;
+  /** The rest: `key=value`, JSON, or `-`. */
+  words: string[];
+  browser: boolean;
+  headers: Record<string, string>;
+  clientId?: string;
+  revision?: Revision;
+  log: string;
+}
 
 const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
 
@@ -118,18 +114,13 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     throw usageFailure(`Not understood: ${words.join(" ")}`);
   }
   return {
+    ...values,
     verb,
     target,
     words,
-    all: values.all ?? false,
-    json: values.json ?? false,
     browser: !values["no-browser"],
-    url: values.url,
-    out: values.out,
-    token: values.token,
     headers: Object.fromEntries(values.header?.map(parseHeader) ?? []),
     clientId: values["client-id"],
-    scope: values.scope,
     revision: oneOf("--revision", values.revision, REVISIONS),
     log: oneOf("--log", values.log, LOGGING_LEVELS) ?? "info",
   };

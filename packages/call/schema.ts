@@ -83,9 +83,7 @@ export function choicesOf(schema: Json): Choice[] | undefined {
   }
 }
 
-/**
- * Lists the schemas of which one is enough, the ones that take any text last.
- */
+/** Lists the schemas of which one is enough, those of any text last. */
 export function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;
   return flatten(schema, root, new Set())

@@ -34,12 +34,7 @@ export interface ListRead {
  * ```
  */
 export class Client extends Exchange {
-  /**
-   * Gives the server's introduction: the result of `initialize`, which opens
-   * the session, or of `server/discover`.
-   *
-   * @throws {ServerError}
-   */
+  /** Gives the result of `initialize`, once, or of `server/discover`. */
   async introduction(): Promise<Json> {
     return this.revision === "2026-07-28"
       ? await this.request("server/discover")

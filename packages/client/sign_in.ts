@@ -36,11 +36,7 @@ export interface SignInOptions {
  * but the class that it extends.
  */
 export class SignIn extends Metadata {
-  /**
-   * Registers a client and starts a sign-in that goes on in a browser.
-   *
-   * @throws {Error} when the server offers no sign-in that works
-   */
+  /** Registers a client and starts a sign-in that goes on in a browser. */
   static async begin(options: SignInOptions): Promise<SignInRequest> {
     const { url, redirectUri, registered } = options;
     const site = new SignIn(url, options.fetch);
@@ -101,11 +97,7 @@ export class SignIn extends Metadata {
     return [...new Set([...scopes, ...lasting])].join(" ");
   }
 
-  /**
-   * Exchanges the authorization response with which the browser returned.
-   *
-   * @throws {Error} when it is for another sign-in, or the person declined
-   */
+  /** Exchanges the authorization response with which the browser returned. */
   static async finish(
     request: SignInRequest,
     response: URLSearchParams,

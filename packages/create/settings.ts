@@ -142,10 +142,7 @@ export function namesIn(example: string): string[] {
 /** Prefixes of nothing but our own, so that a misspelt name can be told. */
 const PATTERNS = ["OAUTH_*", "CIMD_*", "JWT_*"];
 
-/**
- * Computes the variables that a project may read: the ones it may read already,
- * minus those it no longer declares, plus those it declares now.
- */
+/** Computes the variables that a project may read from now on. */
 export function grantedVariables(
   granted: readonly string[],
   settings: DeclaredSettings,

@@ -7,10 +7,7 @@ import type { PARTS } from "./host_parts.ts";
 import type { HOST_OPTIONS, HostedView, Loose } from "./host_view.ts";
 import type { Palette } from "./host_style.ts";
 
-/**
- * Runs the page. The source text of this function is put into it, so everything
- * it uses comes as an argument.
- */
+/** Runs the page. The source text of this function is put into it. */
 export async function runHostPage(
   page: Loose,
   parts: typeof PARTS & { options: typeof HOST_OPTIONS; palette: Palette },

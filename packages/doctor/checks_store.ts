@@ -97,10 +97,7 @@ const MANUAL_BYTES = 256 * KIBIBYTE;
 /** The most bytes of all files of a skill. */
 const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
-/**
- * Checks ChatGPT's limits; those of all clients are checked when a server of
- * ours starts.
- */
+/** Checks ChatGPT's limits. Those of all clients are checked at a start. */
 async function checkSkills(site: Site): Promise<string> {
   const { extensions, skills: list, read } = await site.introduction();
   if (!(SKILLS_EXTENSION in extensions)) {

@@ -26,11 +26,7 @@ export interface Introduction {
 /** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 20;
 
-/**
- * Meets the server, with sessions or without.
- *
- * @throws {Fault} when it refuses
- */
+/** Meets the server, with sessions or without. @throws {Fault} */
 export async function introduce(
   site: Requests,
   token: string | undefined,

@@ -6,9 +6,7 @@
 import { visible } from "../../src/log/log_line.ts";
 
 export interface Finding {
-  /**
-   * The name of the check and the clients it matters to: "CORS (Inspector)".
-   */
+  /** The check's name, and the clients it matters to: "CORS (Inspector)". */
   name: string;
   /**
    * `warning`: it works for some clients only. `skipped`: a check before it

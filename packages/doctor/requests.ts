@@ -119,9 +119,7 @@ export class Requests {
     });
   }
 
-  /**
-   * Sends the request of {@linkcode Requests.greeting} again, with more headers.
-   */
+  /** Sends the request of `greeting()` again, with more headers. */
   greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.#ask("2025-11-25", "initialize", headers);
   }

@@ -123,11 +123,7 @@ export class Site extends Requests {
     });
   }
 
-  /**
-   * Meets the server as a client with credentials.
-   *
-   * @throws {Fault} @throws {Skipped} without credentials that it wants
-   */
+  /** Meets the server with credentials. @throws {Fault} @throws {Skipped} */
   introduction(): Promise<Introduction> {
     return this.keep("introduction", async () => {
       const { status } = await this.greeting();

@@ -63,10 +63,7 @@ function print({ name, line, replacement, verdict }: Result): string {
   return `${WORDS[verdict]} ${path}:${line} ${rest.join(": ")} -> ${shown}`;
 }
 
-/**
- * Makes a line such as
- * `src/store: 877 mutants, 20 survived, 3 hung: 97.7 % were noticed`.
- */
+/** Prints `src/store: 9 mutants, 2 survived, 1 hung: 77.8 % were noticed`. */
 export function summary(name: string, done: readonly Result[]): string {
   const survivors = done.filter(isSurvivor).length;
   const hung = done.filter(({ verdict }) => verdict === "hung").length;

@@ -115,9 +115,7 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }
 
-/**
- * Prints an answer as the wire has it. @throws {Error} for one of another kind
- */
+/** Prints an answer for the wire. @throws {Error} for one of another kind */
 function printAnswer(answer: TestAnswer, question: AskedQuestion): JsonObject {
   const { method } = question;
   switch (method) {

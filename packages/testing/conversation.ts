@@ -18,10 +18,9 @@ import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
-import type { CrashLog } from "./crash_log.ts";
 import type { Crash } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
-import { RefusedError, refusedWords } from "./refused.ts";
+import { type CrashLog, RefusedError, refusedWords } from "./failures.ts";
 import type {
   LogMessage,
   Progress,

@@ -33,7 +33,7 @@ import { TestServer, type TestServerOptions } from "./test_server.ts";
 export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
 export type { CrashPoint } from "./test_cluster.ts";
 export type { ApiAnswer, ApiHandler, ProviderApi } from "./provider_api.ts";
-export { RefusedError } from "./refused.ts";
+export { RefusedError } from "./failures.ts";
 export { type Served, serveTest } from "./served.ts";
 export type {
   CallArguments,

@@ -60,10 +60,7 @@ export class MortalKv {
     this.#death.resolve();
   }
 
-  /**
-   * Lets the dead process end what it still holds: for it, the database is
-   * empty and takes nothing.
-   */
+  /** Lets the dead end what they hold: for them, the database is empty. */
   bury(): void {
     this.die();
     this.#burial.resolve();

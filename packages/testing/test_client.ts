@@ -39,7 +39,7 @@ export class TestClient {
    * the task, also where the server tells of the task in words. Typed if given
    * the tool itself, untyped if given its name.
    *
-   * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
+   * @throws {import("./failures.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
    * @throws {Error} for an exception of the tool, unless it was a `ToolError`
    */
@@ -182,7 +182,7 @@ export class TestClient {
   /**
    * Lists the skills of a server. `read` reads their files.
    *
-   * @throws {import("./refused.ts").RefusedError} by a server without skills
+   * @throws {import("./failures.ts").RefusedError} by a server without skills
    */
   async skills(options?: RequestOptions): Promise<ListedSkill[]> {
     return await this.#list("skills", "skills/list", options);

@@ -58,11 +58,7 @@ export class TestProcess implements AsyncDisposable {
     this.#isTold = true;
   }
 
-  /**
-   * Answers a request.
-   *
-   * @throws {TypeError} when it dies meanwhile, as when a network cuts
-   */
+  /** Answers a request. @throws {TypeError} when it dies meanwhile */
   async answer(request: Request): Promise<Response> {
     const cut = this.database.death.then(() => {
       throw new TypeError(

@@ -11,7 +11,7 @@ import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
-import { CrashLog } from "./crash_log.ts";
+import { CrashLog } from "./failures.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
 import { TestCluster } from "./test_cluster.ts";

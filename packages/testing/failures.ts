@@ -1,0 +1,100 @@
+/**
+ * The failures that a test shows to its author: requests that were refused, and
+ * exceptions whose reference is all that a client sees.
+ *
+ * @module
+ */
+import { RpcCode } from "../../src/errors.ts";
+import type { LogEvent, LogOptions } from "../../src/log/log.ts";
+import { standardOutput } from "../../src/log/standard_output.ts";
+import { headOf, reasonsOf } from "../../src/thrown.ts";
+import { type ServerError, SignIn } from "../client/mod.ts";
+import type { TestCaller } from "./test_gate.ts";
+
+/** A request that a server refused, as its client learns it. */
+export class RefusedError extends Error {
+  /** `RefusedError` */
+  override name = "RefusedError";
+
+  /** Made from the server's answer. */
+  constructor(
+    message: string,
+    /** The HTTP status, such as 403 for a missing scope. */
+    readonly status: number,
+    /** The JSON-RPC error code, such as -32602 for an unknown tool. */
+    readonly code: number,
+    /** More data, depending on the code. */
+    readonly data?: unknown,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Writes a refusal, with advice, for the author of a test. */
+export function refusedWords(
+  { code, message }: ServerError,
+  { status, headers }: Response,
+  { what, caller, tools }: {
+    what: string;
+    caller: TestCaller;
+    tools: readonly string[];
+  },
+): string {
+  const words = `${what} was refused (${status}, code ${code}): ${message}`;
+  const { scope: needed } = SignIn.parseChallenge(headers);
+  if (needed !== undefined) {
+    const { subject = "anonymous", scopes = "all" } = caller;
+    const granted = [scopes].flat().join(" ") || "no scopes";
+    return `${words}. It needs ${needed}; ${subject} has ${granted}.`;
+  }
+  if (code === RpcCode.invalidParams && /^unknown tool/i.test(message)) {
+    return `${words}. The server has ${tools.join(", ") || "no tools"}.`;
+  }
+  return words;
+}
+
+const REFERENCE = /\(reference ([\w-]+)\)/;
+
+/**
+ * The log of a test server: warnings alone, unless its test asks for events.
+ * It keeps the exceptions of tools, so that the test can show them.
+ */
+export class CrashLog implements LogOptions {
+  readonly level: LogOptions["level"];
+  readonly audit: LogOptions["audit"];
+  readonly #passOn: LogOptions["write"];
+  readonly #errors = new Map<unknown, unknown>();
+
+  /** @param options the log that the test asks for */
+  constructor(options?: LogOptions) {
+    this.level = options ? options.level : "warning";
+    this.audit = options ? options.audit : false;
+    const output = options?.write ? options : standardOutput();
+    this.#passOn = options ? (event) => output.write!(event) : warnAuthor;
+  }
+
+  write(event: LogEvent): unknown {
+    const { level, properties: { reference, error } } = event;
+    if (level === "error" && error !== undefined) {
+      this.#errors.set(reference, error);
+    }
+    return this.#passOn?.(event);
+  }
+
+  /** Throws the exception whose reference a client was shown, if any. */
+  rethrow(text: string, what: string): void {
+    const reference = REFERENCE.exec(text)?.[1];
+    const error = this.#errors.get(reference);
+    if (error === undefined) return;
+    const causes = [error, ...reasonsOf(error)].map(headOf).join("\n");
+    throw new Error(`${what} threw ${causes}`, { cause: error });
+  }
+}
+
+/** Prints a warning: no failure, but something for the author to fix. */
+function warnAuthor({ level, message, properties }: LogEvent): void {
+  if (level !== "warning") return;
+  const whose = properties.tool ?? properties.prompt;
+  console.warn(whose === undefined ? message : `${whose}: ${message}`);
+}
