@@ -43,28 +43,27 @@ export interface HostedView {
   end(): Promise<void>;
 }
 
-/** The host's declared capabilities. */
-const CAPABILITIES = {
-  openLinks: {},
-  downloadFile: {},
-  serverTools: {},
-  serverResources: {},
-  logging: {},
-  message: { text: {} },
-  updateModelContext: { text: {}, structuredContent: {} },
+/** The options to write into a page next to the function's source text. */
+export const HOST_OPTIONS = {
+  /** The host's declared capabilities. */
+  capabilities: {
+    openLinks: {},
+    downloadFile: {},
+    serverTools: {},
+    serverResources: {},
+    logging: {},
+    message: { text: {} },
+    updateModelContext: { text: {}, structuredContent: {} },
+  },
+  /** The time a view has to finish. */
+  finishMilliseconds: 1000,
 };
-
-/** The time a view has to finish, in milliseconds. */
-const FINISH_MILLISECONDS = 1000;
 
 /** Speaks with a view. The source text of this function runs in the page. */
 export function hostView(
   { own, view }: Windows,
   { context, answer, resize, watch }: HostDuties,
-  { capabilities, finishMilliseconds } = {
-    capabilities: CAPABILITIES,
-    finishMilliseconds: FINISH_MILLISECONDS,
-  },
+  { capabilities, finishMilliseconds } = HOST_OPTIONS,
 ): HostedView {
   const waiting: unknown[] = [];
   let isListening = false;
@@ -144,9 +143,3 @@ export function hostView(
     },
   };
 }
-
-/** The options to write into a page next to the function's source text. */
-export const HOST_OPTIONS = {
-  capabilities: CAPABILITIES,
-  finishMilliseconds: FINISH_MILLISECONDS,
-};

@@ -11,9 +11,13 @@ export type Verdict = "passed" | "failed" | "hung";
 
 /** A copy of all files that git knows, and of new ones. */
 export class Workplace implements AsyncDisposable {
-  private constructor(readonly root: string) {}
+  protected constructor(readonly root: string) {}
 
   static async create(): Promise<Workplace> {
+    return new Workplace(await Workplace.copy());
+  }
+
+  protected static async copy(): Promise<string> {
     const root = await Deno.makeTempDir({ prefix: "mutants-" });
     const { stdout } = await new Deno.Command("git", {
       args: ["ls-files", "-co", "--exclude-standard", "-z"],
@@ -25,7 +29,7 @@ export class Workplace implements AsyncDisposable {
       // A file that is deleted but not yet committed is still listed.
       await Deno.copyFile(path, target).catch(() => {});
     }
-    return new Workplace(root);
+    return root;
   }
 
   read(path: string): Promise<string> {
@@ -81,14 +85,12 @@ const PATIENCE_SECONDS = 30;
  * A copy of the project with one mutant at a time as text in its file, and a
  * `deno test` for each: slow, but it notices missing releases.
  */
-export class RealTests implements AsyncDisposable {
+export class RealTests extends Workplace {
   /** Deadlines by the paths of the tests. */
   readonly #deadlines = new Map<string, number>();
 
-  private constructor(private readonly workplace: Workplace) {}
-
-  static async create(): Promise<RealTests> {
-    return new RealTests(await Workplace.create());
+  static override async create(): Promise<RealTests> {
+    return new RealTests(await Workplace.copy());
   }
 
   /** Runs groups of tests until one notices the mutant. */
@@ -98,17 +100,13 @@ export class RealTests implements AsyncDisposable {
   ): Promise<Verdict> {
     for (const paths of groups) {
       const deadline = await this.#deadline(paths);
-      const source = await this.workplace.read(mutant.path);
-      await this.workplace.write(mutant.path, applyMutant(source, mutant));
-      const verdict = await this.workplace.test(paths, deadline)
-        .finally(() => this.workplace.write(mutant.path, source));
+      const source = await this.read(mutant.path);
+      await this.write(mutant.path, applyMutant(source, mutant));
+      const verdict = await this.test(paths, deadline)
+        .finally(() => this.write(mutant.path, source));
       if (verdict !== "passed") return verdict;
     }
     return "passed";
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.workplace[Symbol.asyncDispose]();
   }
 
   async #deadline(paths: readonly string[]): Promise<number> {
@@ -116,7 +114,7 @@ export class RealTests implements AsyncDisposable {
     const known = this.#deadlines.get(name);
     if (known !== undefined) return known;
     const start = performance.now();
-    const verdict = await this.workplace.test(paths, 600);
+    const verdict = await this.test(paths, 600);
     if (verdict !== "passed") {
       throw new Error(`${name} ${verdict} with nothing broken`);
     }
