@@ -78,9 +78,7 @@ export interface Caller {
    * the client asks for more scopes, signs in again or registers anew.
    */
   binding: string;
-  /**
-   * The grant under OAuth. Sessions and tasks that it used last end with it.
-   */
+  /** The grant under OAuth; sessions and tasks it used last end with it. */
   grantId?: string;
 }
 

@@ -15,11 +15,20 @@ abstract class Refusal implements Error {
   abstract readonly name: string;
   /** The exception behind it, for the log. */
   readonly cause?: unknown;
+  /** For a person who sees it on a page: the next step. */
+  readonly advice?: string;
+  /** For a page: the situation of the person. */
+  readonly situation?: Situation;
   /** Absent, because it does not matter where a refusal was thrown. */
   declare readonly stack?: undefined;
 
-  constructor(readonly message: string, options?: ErrorOptions) {
-    this.cause = options?.cause;
+  constructor(
+    readonly message: string,
+    { cause, advice, situation }: RefusalOptions = {},
+  ) {
+    this.cause = cause;
+    this.advice = advice;
+    this.situation = situation;
   }
 }
 Object.setPrototypeOf(Refusal.prototype, Error.prototype);
@@ -44,12 +53,7 @@ const OAUTH_STATUS = {
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
 /** The further parts of a refusal besides its message. */
-interface RefusalOptions extends ErrorOptions {
-  /** For a person who sees it on a page: the next step. */
-  advice?: string;
-  /** For a page: the situation of the person. */
-  situation?: Situation;
-}
+type RefusalOptions = Partial<Pick<Refusal, "cause" | "advice" | "situation">>;
 
 /**
  * The situation of a person, if code and status alone do not tell it. Only
@@ -82,18 +86,13 @@ export type Situation =
 export class OAuthError extends Refusal {
   override readonly name = "OAuthError";
   readonly status: number;
-  readonly advice?: string;
-  readonly situation?: Situation;
   constructor(
     readonly code: OAuthErrorCode,
     readonly description: string,
-    { status, advice, situation, cause }: RefusalOptions & { status?: number } =
-      {},
+    options: RefusalOptions & { status?: number } = {},
   ) {
-    super(`${code}: ${description}`, { cause });
-    this.status = status ?? OAUTH_STATUS[code];
-    this.advice = advice;
-    this.situation = situation;
+    super(`${code}: ${description}`, options);
+    this.status = options.status ?? OAUTH_STATUS[code];
   }
 }
 
@@ -128,8 +127,6 @@ export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
   /** The value that the client sent instead, for it alone: never for the log. */
   readonly seen?: string;
-  readonly advice?: string;
-  readonly situation?: Situation;
   constructor(
     readonly status: number,
     message: string,
@@ -138,8 +135,6 @@ export class HttpError extends Refusal {
   ) {
     super(message, options);
     this.seen = options?.seen;
-    this.advice = options?.advice;
-    this.situation = options?.situation;
   }
 }
 
@@ -180,9 +175,7 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /**
-   * 2025: other refusals, told by the HTTP status; also: no session is named.
-   */
+  /** 2025: other refusals, told by the HTTP status; also no session named. */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or someone else's. */
   sessionNotFound: -32001,

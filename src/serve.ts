@@ -30,10 +30,7 @@ import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
 import { stopOnSignal } from "./process/signals.ts";
 
-/**
- * The options of {@linkcode serve}: {@linkcode ServerOptions}, and some more
- * for tests.
- */
+/** The options of {@linkcode serve}: a server's, and some for tests. */
 export interface ServeOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -217,10 +214,7 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Answers every request with an error, because otherwise nothing would show the
- * failure.
- */
+/** Answers every request with an error: nothing else shows the failure. */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };
   const headers = { "access-control-allow-origin": "*" };
@@ -232,10 +226,7 @@ function serveMisconfigured({ message }: Error): void {
     .error("Misconfigured", { details: message });
 }
 
-/**
- * Logs stray rejections and exceptions: one that a tool left behind must not end
- * the server.
- */
+/** Logs stray errors: what a tool left behind must not end the server. */
 function surviveStrays(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

@@ -195,9 +195,7 @@ export function plainOf(
   }
 }
 
-/**
- * Prints an object without members of its own: it may have a text all the same.
- */
+/** Prints an object without members of its own, which may have a text. */
 function stringOf(value: object): unknown {
   try {
     const text = String(value);

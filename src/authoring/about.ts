@@ -30,11 +30,12 @@ export interface About {
   supportUrl?: string;
 }
 
-const ADDRESSES = [
-  "websiteUrl",
-  "privacyUrl",
-  "termsUrl",
-  "supportUrl",
+/** The pages of the operator, with their labels. */
+const PAGES = [
+  ["Website", "websiteUrl"],
+  ["Privacy", "privacyUrl"],
+  ["Terms", "termsUrl"],
+  ["Support", "supportUrl"],
 ] as const;
 
 /** Finds the faults, one complaint each. */
@@ -57,7 +58,7 @@ export function aboutComplaints(about: About): string[] {
 const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
 function addressComplaints(about: About): string[] {
-  return ADDRESSES.flatMap((name) => {
+  return PAGES.flatMap(([, name]) => {
     const address = about[name];
     if (address === undefined || isAddress(name, address)) return [];
     const wants = name === "supportUrl"
@@ -74,13 +75,10 @@ function isAddress(name: string, address: string): boolean {
     url.protocol === "http:" && isLoopback(url));
 }
 
-/** Lists the pages of the operator, with their labels. */
+/** Lists the pages that the operator has, with their labels. */
 export function aboutLinks(about: About): [label: string, href: string][] {
-  const links: [string, string | undefined][] = [
-    ["Website", about.websiteUrl],
-    ["Privacy", about.privacyUrl],
-    ["Terms", about.termsUrl],
-    ["Support", about.supportUrl],
-  ];
-  return links.filter((link): link is [string, string] => Boolean(link[1]));
+  return PAGES.flatMap(([label, name]) => {
+    const href = about[name];
+    return href ? [[label, href]] : [];
+  });
 }

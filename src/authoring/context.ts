@@ -46,9 +46,7 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
     }
   );
 
-/**
- * The content of a question's answer: the form's values, nothing for a page.
- */
+/** The content of an answer: the form's values, nothing for a page. */
 export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
   ? Elicited<z.output<S>>
   : Q extends { url: string } ? Elicited<undefined>

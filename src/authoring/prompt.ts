@@ -22,10 +22,7 @@ export interface PromptDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends Described<S, V> {
-  /**
-   * Arguments: `z.object({ … })`, or its members alone. On the wire each is a
-   * string.
-   */
+  /** `z.object({ … })`, or its members alone; on the wire each is a string. */
   args?: A;
   /** Proposals for the arguments. */
   complete?: { [K in keyof z.output<SchemaOf<A>>]?: Complete<S, V> };

@@ -13,10 +13,7 @@ export interface ResultExtra {
   meta?: Record<string, unknown>;
 }
 
-/**
- * A tool's output with the text and data that accompany it. Made by
- * {@linkcode result}.
- */
+/** A tool's output with text and data, made by {@linkcode result}. */
 export class ResultWith<T = unknown> {
   /** Made by {@linkcode result}. */
   constructor(

@@ -89,10 +89,7 @@ export interface ToolDefinition<
    * the server's option of this name says, which is 45.
    */
   handOver?: number;
-  /**
-   * Accepts each answer to `ask` only once: for actions that must not be
-   * repeated.
-   */
+  /** Accepts each answer to `ask` once: for acts that must not be repeated. */
   singleUse?: boolean;
   /**
    * The calls that one caller may make; by default only the caller's overall

@@ -12,10 +12,7 @@ export type ViewPermission =
   | "geolocation"
   | "clipboard-write";
 
-/**
- * A call to look at while the view is written; only the page for development
- * reads it.
- */
+/** A call to look at in development, while the view is written. */
 export interface ViewSample<
   I = Record<string, unknown>,
   O = Record<string, unknown>,

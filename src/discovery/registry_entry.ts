@@ -22,10 +22,7 @@ export function registryEntry(card: ServerCard): RegistryEntry {
   };
 }
 
-/**
- * Finds everything that the registry would refuse: one complaint each, with its
- * fix.
- */
+/** Finds all that the registry would refuse: a complaint each, and its fix. */
 export function registryComplaints(entry: RegistryEntry): string[] {
   const { name, version, description, title, websiteUrl, icons = [] } = entry;
   const complaints: string[] = [];

@@ -71,10 +71,7 @@ function isSame(one: Address, other: Address): boolean {
   return one.bits === other.bits && one.width === other.width;
 }
 
-/**
- * Parses one hop: an address with or without port; IPv6 with a port in
- * brackets.
- */
+/** Parses one hop: an address, or one with a port (IPv6 in brackets). */
 function hop(text: string): Address | undefined {
   const trimmed = text.trim();
   const [, inBrackets] = /^\[(.*)\](?::\w+)?$/.exec(trimmed) ?? [];

@@ -26,8 +26,6 @@ const FLUSH_MILLISECONDS = 500;
 
 /** A queue in front of one file or pipe. */
 export class LineQueue {
-  readonly #write: WriteBytes;
-  readonly #droppedLine: (count: number) => string;
   #waiting = "";
   #isUrgent = false;
   #dropped = 0;
@@ -38,10 +36,10 @@ export class LineQueue {
   #writing?: Promise<void>;
 
   /** @param droppedLine prints the line that tells how many lines are missing */
-  constructor(write: WriteBytes, droppedLine: (count: number) => string) {
-    this.#write = write;
-    this.#droppedLine = droppedLine;
-  }
+  constructor(
+    private readonly write: WriteBytes,
+    private readonly droppedLine: (count: number) => string,
+  ) {}
 
   /**
    * Takes a line, or several, without the last end.
@@ -117,13 +115,13 @@ export class LineQueue {
 
   async #writeRest(): Promise<void> {
     while (this.#rest.length > 0) {
-      this.#rest = this.#rest.subarray(await this.#write(this.#rest));
+      this.#rest = this.#rest.subarray(await this.write(this.#rest));
     }
   }
 
   #takeText(): string {
     let text = this.#waiting;
-    if (this.#dropped > 0) text += `${this.#droppedLine(this.#dropped)}\n`;
+    if (this.#dropped > 0) text += `${this.droppedLine(this.#dropped)}\n`;
     this.#waiting = "";
     this.#isUrgent = false;
     this.#dropped = 0;

@@ -65,9 +65,7 @@ export interface Logger {
   info(message: string, properties?: Properties): void;
   warning(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  /**
-   * Logs a sign-in or a change of what is allowed, at every level but `off`.
-   */
+  /** Logs a sign-in or a change of rights, at every level but `off`. */
   audit(message: string, properties?: Properties): void;
 }
 
@@ -84,8 +82,6 @@ const QUIET_MILLISECONDS = 60_000;
 export class Log {
   readonly #least: number;
   readonly #audits: boolean;
-  readonly #output: LogOutput;
-  readonly #fallback: LogOutput;
   /** The number of events that were lost since the last report. */
   #lost = 0;
   #toldMilliseconds = -Infinity;
@@ -93,14 +89,12 @@ export class Log {
   /** @param fallback receives a report when `output` fails */
   constructor(
     { level = "info", audit = true }: Omit<LogOptions, "write">,
-    output: LogOutput,
-    fallback = output,
+    private readonly output: LogOutput,
+    private readonly fallback = output,
   ) {
     this.#least = LOG_LEVELS.indexOf(level);
     const isInfo = this.#least <= LOG_LEVELS.indexOf("info");
     this.#audits = level !== "off" && (audit || isInfo);
-    this.#output = output;
-    this.#fallback = fallback;
   }
 
   /** Makes the log of the part of the server that `category` names. */
@@ -135,7 +129,7 @@ export class Log {
   /** Writes the waiting events: the last step before a process ends. */
   async flush(): Promise<void> {
     try {
-      await this.#output.flush?.();
+      await this.output.flush?.();
     } catch (error) {
       this.#lose(error);
     }
@@ -144,7 +138,7 @@ export class Log {
   /** Writes an event, and never throws or rejects: reporting must not hurt. */
   #take(event: LogEvent): void {
     try {
-      const writing = this.#output.write(event) as
+      const writing = this.output.write(event) as
         | PromiseLike<void>
         | undefined;
       // Many loggers return themselves or a number.
@@ -164,7 +158,7 @@ export class Log {
     const properties = { events: this.#lost, error };
     this.#lost = 0;
     try {
-      this.#fallback.write({
+      this.fallback.write({
         timestamp,
         level: "error",
         category: "log",

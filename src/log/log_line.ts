@@ -36,13 +36,6 @@ export interface LogEvent {
   properties: Properties;
 }
 
-const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
-  debug: "DEBUG",
-  info: "INFO",
-  warning: "WARNING",
-  error: "ERROR",
-};
-
 /**
  * Prints the line for programs, without its end. Properties are flat; their
  * names are the code's own. Building the text by hand costs a call half as much
@@ -50,9 +43,9 @@ const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
  */
 export function jsonLine(event: LogEvent): string {
   const { timestamp, level, category, audit, message, properties } = event;
-  let line = `{"@timestamp":"${isoTime(timestamp)}","level":"${
-    LEVEL_WORDS[level]
-  }","logger":"tool-server.${category}"${
+  let line = `{"@timestamp":"${
+    isoTime(timestamp)
+  }","level":"${level.toUpperCase()}","logger":"tool-server.${category}"${
     audit ? `,"audit":true` : ""
   },"message":${jsonText(message)}`;
   for (const name in properties) {
@@ -87,7 +80,7 @@ function jsonValue(value: unknown): string {
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
   const time = isoTime(timestamp).slice(11, 23);
-  let line = `${time} ${LEVEL_WORDS[level].padEnd(7)} ${visible(message)}`;
+  let line = `${time} ${level.toUpperCase().padEnd(7)} ${visible(message)}`;
   let frames = "";
   for (const name in properties) {
     const value = properties[name];

@@ -107,25 +107,12 @@ class CapturedConsole implements LogOutput {
   write(event: LogEvent): void {
     const line = jsonLine(event);
     try {
-      print(event, line);
+      console[event.level === "warning" ? "warn" : event.level](line);
       if (this.#dropped > 0) console.warn(printDropped(this.#dropped));
       this.#dropped = 0;
     } catch {
       // The disk behind standard output is full.
       this.#dropped++;
     }
-  }
-}
-
-function print({ level }: LogEvent, line: string): void {
-  switch (level) {
-    case "debug":
-      return console.debug(line);
-    case "info":
-      return console.info(line);
-    case "warning":
-      return console.warn(line);
-    case "error":
-      return console.error(line);
   }
 }

@@ -67,9 +67,7 @@ export function ipv4Bits(address: string): bigint | undefined {
   return bits;
 }
 
-/**
- * Parses RFC 4291 §2.2, forms 1 and 2; the mixed form holds an IPv4 address.
- */
+/** Parses RFC 4291 §2.2, forms 1 and 2; form 3 holds an IPv4 address. */
 export function ipv6Bits(address: string): bigint | undefined {
   const [head, tail, ...more] = address.split("::");
   if (more.length > 0) return undefined;
@@ -93,9 +91,7 @@ function groups(text: string): bigint[] | undefined {
     : undefined;
 }
 
-/**
- * Turns form 3 of RFC 4291 §2.2 into form 1: the last four bytes as two groups.
- */
+/** Turns form 3 of RFC 4291 §2.2 into form 1: four bytes as two groups. */
 function withoutMixedForm(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const bits = start > 0 ? ipv4Bits(text.slice(start)) : undefined;

@@ -8,9 +8,7 @@ import { HttpError } from "../errors.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { detached } from "../telemetry/current.ts";
 
-/**
- * The most chunks of a body: each costs as much as a call, however small it is.
- */
+/** The most chunks of a body: each, however small, costs as much as a call. */
 const MOST_CHUNKS = 10_000;
 
 /**
@@ -43,9 +41,7 @@ export async function readBytes(
   return bytes.subarray(0, size);
 }
 
-/**
- * Enlarges a buffer to at least `least` bytes, and at least to twice its size.
- */
+/** Enlarges a buffer to `least` bytes, and at least to twice its size. */
 function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(least, 2 * bytes.length));
   larger.set(bytes);

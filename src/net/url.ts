@@ -31,9 +31,7 @@ export function loopbackOriginOf({ url }: Request): string | undefined {
   return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
-/**
- * Gives the path of a public address without a trailing slash; empty at a root.
- */
+/** Gives the path of an address without a trailing slash; empty at a root. */
 export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }

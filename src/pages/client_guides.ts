@@ -44,10 +44,7 @@ export interface ClientGuide {
   notes?: readonly string[];
 }
 
-/**
- * Makes the name under which clients list the server: `Tool Server` becomes
- * `tool-server`.
- */
+/** Makes the name for lists of clients: `Tool Server` is `tool-server`. */
 export function connectionName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "tool-server";
@@ -152,10 +149,7 @@ export function clientGuides(
   );
 }
 
-/**
- * Makes Codex's guide: it takes a bearer token from a variable, other headers
- * from its file.
- */
+/** Makes Codex's guide: a bearer token is in a variable, others in a file. */
 function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;

@@ -15,10 +15,7 @@ export function EndForm(
     & FormPage
     & {
       label: string;
-      /**
-       * The name of what is ended, for people who hear the button without its
-       * row.
-       */
+      /** The name of what is ended, for people who hear the button alone. */
       of: string;
     }
     & (

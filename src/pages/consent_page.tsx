@@ -45,10 +45,7 @@ export interface ConsentProps extends PageProps {
   action: string;
 }
 
-/**
- * The page, one form: `decision` is `approve` or `deny`. Send it with
- * `forms: "any"`.
- */
+/** The page, one form: `approve` or `deny`. Send it with `forms: "any"`. */
 export function ConsentPage(props: ConsentProps) {
   const { base = "", lifetimes, person, providerName, scopes } = props;
   const clientName = displayName(props.clientName);

@@ -71,17 +71,14 @@ export function errorPage(
   return page(c, ErrorPage({ ...props, ...words }), { status });
 }
 
-/**
- * Writes the text about an error. An advice in the error itself comes first.
- */
+/** Writes the text about an error; an advice in the error comes first. */
 export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation
     ? situationWords(
-      error.situation,
       error instanceof OAuthError ? error.description : error.message,
       refused,
-    )
+    )[error.situation]
     : causeWords(error, refused);
   const move = isRefusal ? error.advice : undefined;
   return move === undefined ? words : { ...words, move };

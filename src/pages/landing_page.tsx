@@ -34,9 +34,7 @@ interface LandingProps extends PageProps {
   baseUrl: string;
   tools: readonly ToolInWords[];
   access: Access;
-  /**
-   * A notice shown at `/mcp`, which is meant for programs and not for browsers.
-   */
+  /** A notice for a browser at `/mcp`, which is meant for programs. */
   notice?: string;
 }
 

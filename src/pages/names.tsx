@@ -64,10 +64,7 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
   );
 }
 
-/**
- * Names the destination, to tell clients of the same name apart: `claude.ai`,
- * `this device`.
- */
+/** Names where answers go: it tells clients of the same name apart. */
 export function destinationOf(redirectUri: string): string {
   switch (redirectKind(redirectUri)) {
     case "https":
@@ -93,10 +90,7 @@ const MAX_LETTERS = 80;
 const UNWANTED =
   /(?:(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200C\u200D](?=\p{L}))[\p{C}\p{Z}\s])+/gu;
 
-/**
- * Marks piled on one letter, which would cover the lines around it; no language
- * needs five.
- */
+/** Marks piled on one letter hide the lines around; no language needs five. */
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 /**

@@ -33,10 +33,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/**
- * Prints the CSP source expression that allows exactly this inline text (CSP3
- * §2.3.1).
- */
+/** Prints the CSP source that allows exactly this inline text (CSP3 §2.3.1). */
 export function cspSource(text: string): string {
   return `'sha256-${base64(digest(text))}'`;
 }

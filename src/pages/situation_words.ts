@@ -29,16 +29,8 @@ export interface RefusedRequest {
   path: string;
 }
 
-/** Writes the words for a situation, in which the refusal says a message. */
+/** Writes the words for each situation, in which the refusal says a message. */
 export function situationWords(
-  situation: Situation,
-  message: string,
-  request: RefusedRequest,
-): ErrorWords {
-  return wordsOfAll(message, request)[situation];
-}
-
-function wordsOfAll(
   message: string,
   request: RefusedRequest,
 ): Record<Situation, ErrorWords> {

@@ -83,9 +83,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
-/**
- * Tells how long ago a moment was: "just now", "5 minutes ago", "3 days ago".
- */
+/** Tells how long ago a moment was: "just now", "5 minutes ago". */
 export function timeAgo({ at, now }: MomentProps): string {
   for (const [unit, seconds] of UNITS) {
     const count = Math.floor((now - at) / seconds);

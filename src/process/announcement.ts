@@ -65,7 +65,9 @@ export function announce(
     return log.info("Listening", { url, connect, database, views });
   }
   const rows = [
-    ...isDevelopment ? TASKS : [],
+    ...isDevelopment
+      ? [["Try it", "deno task list, then deno task call NAME key=value"]]
+      : [],
     ...showsViews ? [["Views", `${baseUrl}/views`]] : [],
     ...commands.filter(({ client }) => client !== "Other")
       .map(({ client, line }) => [client, line]),
@@ -78,11 +80,6 @@ export function announce(
   );
   console.log(`\n${title} listens on ${url}\n\n${lines.join("\n")}\n`);
 }
-
-/** The tasks for a second terminal, which every project has. */
-const TASKS = [
-  ["Try it", "deno task list, then deno task call NAME key=value"],
-];
 
 /** The clients that call from the internet. */
 const CLOUDS = ["Claude", "ChatGPT"];

@@ -195,10 +195,7 @@ const FIRST = 1;
 export interface Origin {
   pid: number;
   ppid: number;
-  /**
-   * `SYSTEMD_EXEC_PID`: the process that systemd started; its descendants
-   * inherit the variable.
-   */
+  /** `SYSTEMD_EXEC_PID`, which descendants of systemd's process inherit. */
   systemdPid?: string;
   /** `DENO_USE_CGROUPS`: set in Deno's images, where `tini` is the first. */
   image?: string;

@@ -10,26 +10,26 @@ import type { Log } from "../log/log.ts";
 import type { Server } from "../server/server_options.ts";
 import type { Socket } from "./socket.ts";
 
-/**
- * The time for which requests are still accepted while `GET /ready` is 503: a
- * proxy that asks once a second sends the next ones elsewhere. Deno Deploy does
- * not need so long.
- */
-const LEAVE_MILLISECONDS = 2000;
-const DEPLOYED_LEAVE_MILLISECONDS = 500;
-/** The time for calls to finish: less than the ten seconds of supervisors. */
-const FINISH_MILLISECONDS = 8000;
+/** The time of each part of the end. */
+const ENDING_MILLISECONDS = {
+  /**
+   * Requests are still accepted, while `GET /ready` is 503: a proxy that asks
+   * once a second sends the next ones elsewhere.
+   */
+  leave: 2000,
+  /** Calls finish: less than the ten seconds of supervisors. */
+  finish: 8000,
+  /** Stopped calls are answered, and the database is closed. */
+  close: 1500,
+};
 /** The same on Deno Deploy, which kills five seconds after the signal. */
-const DEPLOYED_FINISH_MILLISECONDS = 4000;
-/** The time for answers of stopped calls, and for closing the database. */
-const CLOSE_MILLISECONDS = 1500;
-const DEPLOYED_CLOSE_MILLISECONDS = 600;
+const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
 const LOOK_MILLISECONDS = 25;
 /** A signal that comes again so soon is the same, passed on by a parent. */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 /** The longest time from a signal to the end, while the process can run. */
-export const STOP_MILLISECONDS = LEAVE_MILLISECONDS + FINISH_MILLISECONDS +
-  CLOSE_MILLISECONDS;
+export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
+  ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;
 
 /** The parts of the process that have to end. */
 interface EndingProcess {
@@ -78,19 +78,11 @@ async function end(
 ): Promise<void> {
   // Streams that only listen would never finish by themselves.
   server.endStreams();
-  const closed = deployed
-    ? leave(socket, DEPLOYED_LEAVE_MILLISECONDS)
-    : leave(socket, hasProxy ? LEAVE_MILLISECONDS : 0);
-  const finished = closed.then(() => whenIdle(server));
-  await within(
-    deployed ? DEPLOYED_FINISH_MILLISECONDS : FINISH_MILLISECONDS,
-    finished,
-  );
+  const times = deployed ? DEPLOYED_MILLISECONDS : ENDING_MILLISECONDS;
+  const closed = leave(socket, deployed || hasProxy ? times.leave : 0);
+  await within(times.finish, closed.then(() => whenIdle(server)));
   server.stop();
-  await within(
-    deployed ? DEPLOYED_CLOSE_MILLISECONDS : CLOSE_MILLISECONDS,
-    closed.then(() => server.close()),
-  );
+  await within(times.close, closed.then(() => server.close()));
   kv.close();
 }
 

@@ -24,14 +24,13 @@ export class AddressedServer {
   /** The pages on which people answer; undefined: no one signs in here. */
   readonly waitPages?: WaitPages;
   readonly mcp: McpEndpoint;
-  readonly #parts: ServerParts;
-  readonly #baseUrl?: string;
   #loading?: Promise<App>;
 
   /** @param baseUrl its address; undefined as long as it is not known */
-  constructor(parts: ServerParts, baseUrl: string | undefined) {
-    this.#parts = parts;
-    this.#baseUrl = baseUrl;
+  constructor(
+    private readonly parts: ServerParts,
+    private readonly baseUrl: string | undefined,
+  ) {
     const { plan: { config: { auth } }, given, waits, engine } = parts;
     this.gate = given.gate ?? gateOf(auth, () => this.#loadGate());
     if (auth.oauth && baseUrl !== undefined) {
@@ -58,7 +57,7 @@ export class AddressedServer {
   async #loadGate(): Promise<Gate> {
     const { callGate } = await import("./call_gate.ts");
     return await callGate(
-      this.#parts,
+      this.parts,
       this.#knownUrl(),
       async (key) => (await this.app()).upstream!(key),
     );
@@ -68,12 +67,12 @@ export class AddressedServer {
     const baseUrl = this.#knownUrl();
     const { createApp } = await import("./app.ts");
     const { gate, mcp } = this;
-    return await createApp({ ...this.#parts, baseUrl, gate, mcp });
+    return await createApp({ ...this.parts, baseUrl, gate, mcp });
   }
 
   /** @throws {HttpError} 500 where the server does not know its address */
   #knownUrl(): string {
-    if (this.#baseUrl !== undefined) return this.#baseUrl;
+    if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
   }
 }
@@ -81,11 +80,9 @@ export class AddressedServer {
 export class AddressedServers {
   /** Their address, or one of them; undefined as long as none is known. */
   #home?: string;
-  readonly #parts: ServerParts;
   readonly #servers = new Map<string | undefined, AddressedServer>();
 
-  constructor(parts: ServerParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: ServerParts) {
     this.#home = parts.plan.config.baseUrl ?? parts.given.origin;
   }
 
@@ -104,7 +101,7 @@ export class AddressedServers {
    */
   of(request: Request): AddressedServer {
     const home = this.#home ??= loopbackOriginOf(request);
-    const { baseUrl } = this.#parts.plan.config;
+    const { baseUrl } = this.parts.plan.config;
     const isHome = baseUrl !== undefined || home === undefined ||
       request.url.startsWith(`${home}/`);
     if (isHome) return this.#at(home);
@@ -119,7 +116,7 @@ export class AddressedServers {
   #at(baseUrl: string | undefined): AddressedServer {
     let server = this.#servers.get(baseUrl);
     if (server === undefined) {
-      server = new AddressedServer(this.#parts, baseUrl);
+      server = new AddressedServer(this.parts, baseUrl);
       this.#servers.set(baseUrl, server);
     }
     return server;

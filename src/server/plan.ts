@@ -15,7 +15,7 @@ import {
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { Lifecycle, provideNeeds } from "./lifecycle.ts";
-import { Log, type Logger, type LogOptions } from "../log/log.ts";
+import { Log, type LogEvent, type LogOptions } from "../log/log.ts";
 import { type Permissions, permissionsOf } from "../auth/rules/permissions.ts";
 import {
   type Catalogue,
@@ -90,10 +90,19 @@ export function planServer(
     tellDoubts() {
       if (hasTold) return;
       hasTold = true;
-      tellDoubts(log.logger("start"), {
-        ...scopeDoubts(neededHere, options.scopes),
-        notes: config.notes,
-      });
+      const { unneeded, wordless } = scopeDoubts(neededHere, options.scopes);
+      const start = log.logger("start");
+      for (const note of config.notes) start.warning(note);
+      for (const scope of unneeded) {
+        start.warning("A scope has words, but nothing here needs it", {
+          scope,
+        });
+      }
+      for (const scope of wordless) {
+        start.warning("A scope has no words: people are shown its name", {
+          scope,
+        });
+      }
     },
     permissions,
     lifecycle,
@@ -113,27 +122,8 @@ function openLog(
 ): Log {
   const standard = standardOutput(captured);
   if (!options?.write) return new Log(what, standard);
-  return new Log(
-    what,
-    { write: (event) => options.write!(event) },
-    standard,
-  );
-}
-
-/** Warns of settings and scopes that are probably slips. */
-function tellDoubts(
-  log: Logger,
-  { notes, unneeded, wordless }:
-    & Pick<Config, "notes">
-    & ReturnType<typeof scopeDoubts>,
-): void {
-  for (const note of notes) log.warning(note);
-  for (const scope of unneeded) {
-    log.warning("A scope has words, but nothing here needs it", { scope });
-  }
-  for (const scope of wordless) {
-    log.warning("A scope has no words: people are shown its name", { scope });
-  }
+  const own = { write: (event: LogEvent) => options.write!(event) };
+  return new Log(what, own, standard);
 }
 
 /** Lists everything that may declare settings and services. */

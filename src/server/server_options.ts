@@ -28,19 +28,13 @@ export interface ServerOptions<
   name: string;
   /** `serverInfo.version`: your own. */
   version: string;
-  /**
-   * The name that people see; `MCP_TITLE` takes precedence, `name` is the
-   * default.
-   */
+  /** The name that people see, unless `MCP_TITLE` is set; else `name`. */
   title?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
   /** Instructions for models that use it. */
   instructions?: string;
-  /**
-   * Words for scopes on the consent page, and the scopes that wait for a
-   * step-up.
-   */
+  /** Words for scopes on the consent page; scopes that wait for a step-up. */
   scopes?: ScopeDefinitions;
   /**
    * The scopes that a person may be granted, asked at every sign-in, token and
@@ -106,16 +100,11 @@ export interface CreateServerOptions<
    * the one of `npm:@deno/kv`.
    */
   kv: Deno.Kv;
-  /**
-   * The settings by name, such as `Deno.env.toObject()`. Nothing else is read.
-   */
+  /** All settings by name, such as `Deno.env.toObject()` gives them. */
   env?: Environment;
   /** The sign-in provider, in place of the one that the settings select. */
   provider?: Provider;
-  /**
-   * Fetches documents that clients publish; only from public addresses by
-   * default.
-   */
+  /** Fetches clients' documents; from public addresses alone by default. */
   fetchDocument?: FetchDocument;
   /** Gives the present time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;

@@ -13,7 +13,6 @@ import {
   CREDENTIALS,
   JWT,
   type JwtConfig,
-  parseApiKeys,
   parseBearerTokens,
   parseJwt,
 } from "./credentials.ts";
@@ -103,7 +102,12 @@ export function parseAuth(
     if (auth.jwt) taken.push("jwt");
     auth.bearer = parseBearerTokens(settings, taken);
   }
-  if (has("api_key")) auth.apiKey = parseApiKeys(settings);
+  if (has("api_key")) {
+    auth.apiKey = {
+      keys: settings.require(CREDENTIALS.API_KEY),
+      header: settings.read(CREDENTIALS.API_KEY_HEADER),
+    };
+  }
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
     // Scopes would not stop strangers who cannot sign in.

@@ -15,10 +15,7 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/**
- * Static credentials. Shorter ones can be guessed, and nothing slows guessing
- * down here.
- */
+/** Static credentials: nothing slows down the guessing of shorter ones. */
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",
@@ -67,15 +64,6 @@ export function parseBearerTokens(
     });
   }
   return { tokens };
-}
-
-export function parseApiKeys(
-  settings: Settings,
-): { keys: readonly string[]; header: string } {
-  return {
-    keys: settings.require(CREDENTIALS.API_KEY),
-    header: settings.read(CREDENTIALS.API_KEY_HEADER),
-  };
 }
 
 /** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */

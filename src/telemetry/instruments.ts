@@ -21,7 +21,7 @@ import { errorNameOf } from "../thrown.ts";
 const SCOPE = "tool-server";
 
 /** Bucket bounds in seconds, from the conventions for MCP. */
-const OPERATION_SECONDS = [
+const SECONDS = [
   0.01,
   0.02,
   0.05,
@@ -69,7 +69,7 @@ export interface Instruments {
 /** Makes the instruments, once for each process. */
 export function makeInstruments(): Instruments {
   const meter = metrics.getMeter(SCOPE, VERSION);
-  const seconds = (name: string, description: string, bounds: number[]) =>
+  const seconds = (name: string, description: string, bounds = SECONDS) =>
     meter.createHistogram(name, {
       description,
       unit: "s",
@@ -80,37 +80,30 @@ export function makeInstruments(): Instruments {
     requests: seconds(
       "tool_server.request.duration",
       "HTTP requests, by known methods and routes alone",
-      OPERATION_SECONDS,
     ),
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",
-      OPERATION_SECONDS,
     ),
     sessions: seconds(
       "mcp.server.session.duration",
       "Sessions of MCP clients that have ended",
-      OPERATION_SECONDS,
     ),
     tasks: seconds(
       "tool_server.task.duration",
       "Work of tools in tasks",
-      OPERATION_SECONDS,
     ),
     questions: seconds(
       "mcp.client.operation.duration",
       "Questions to MCP clients",
-      OPERATION_SECONDS,
     ),
     signInSteps: seconds(
       "tool_server.sign_in.step.duration",
       "Steps of signing in, and requests for tokens",
-      OPERATION_SECONDS,
     ),
     providerCalls: seconds(
       "tool_server.provider.call.duration",
       "Conversations with the sign-in provider",
-      OPERATION_SECONDS,
     ),
     databaseOperations: seconds(
       "db.client.operation.duration",

@@ -57,10 +57,7 @@ export function withoutQueries(text: string): string {
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/**
- * Gives one name to all unknown methods: they are a stranger's words, of any
- * length.
- */
+/** Gives one name to all unknown methods: they are a stranger's words. */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }
