@@ -41,9 +41,6 @@ attacks("an intercepted code opens nothing", {
     (_, owner, code) => redeemed(owner, code, { code_verifier: "" }),
     "400 invalid_request",
   ),
-  "with another verifier": stolen((_, owner, code) =>
-    redeemed(owner, code, { code_verifier: "a".repeat(43) })
-  ),
   "with its challenge for a verifier": stolen((_, owner, code) =>
     redeemed(owner, code, { code_verifier: codeChallenge(owner.verifier) })
   ),
@@ -54,35 +51,12 @@ attacks("an intercepted code opens nothing", {
     const thief = await target.register();
     return await redeemed(thief, code, { code_verifier: owner.verifier });
   }),
-  "through no client": stolen(async (target, owner, code) =>
-    oauthRefusal(
-      await target.form("/token", {
-        grant_type: "authorization_code",
-        code,
-        code_verifier: owner.verifier,
-      }),
-    ), "401 invalid_client"),
-  "as an access token": stolen(async (target, _, code) => {
-    const { status } = await target.call("tools/call", { name: "whoami" }, {
-      authorization: `Bearer ${code}`,
-    });
-    return String(status);
-  }, "401"),
   "as a refresh token": stolen(async (_, owner, code) => {
     const { status, body } = await owner.refresh(code);
     return `${status} ${body.error}`;
   }),
-  "for another resource": stolen(
-    (_, owner, code) =>
-      redeemed(owner, code, { resource: "https://evil.example/mcp" }),
-    "400 invalid_target",
-  ),
   "with a letter changed": stolen((_, owner, code) =>
     redeemed(owner, code.slice(0, -1) + (code.endsWith("A") ? "B" : "A"))
-  ),
-  "with a grant type that does not exist": stolen(
-    (_, owner, code) => redeemed(owner, code, { grant_type: "password" }),
-    "400 unsupported_grant_type",
   ),
   "by GET, where it would be in a log": stolen(async (target, owner, code) => {
     const query = new URLSearchParams({
@@ -108,15 +82,6 @@ attacks("a code is good once", {
     assert.equal(called.status, 401);
     const { body: refreshed } = await client.refresh(body.refresh_token);
     assert.equal(refreshed.error, "invalid_grant");
-  },
-  "of twenty at once": async (target) => {
-    const client = await target.register();
-    const code = await client.signIn();
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => redeemed(client, code)),
-    );
-    const won = answers.filter((answer) => answer.startsWith("200"));
-    assert.equal(won.length, 1, answers.join());
   },
   "and not used by a stranger's replay": async (target) => {
     const client = await target.register();
@@ -177,16 +142,6 @@ attacks("PKCE cannot be left out or weakened", {
 });
 
 attacks("servers cannot be mixed up", {
-  "for every answer names its issuer, a refusal too": async (target) => {
-    const client = await target.register();
-    const browser = target.browser();
-    const page = await browser.open(client.authorizationUrl());
-    const { url } = await browser.press(page, "decision", "deny");
-    const { searchParams } = new URL(url);
-    assert.equal(searchParams.get("error"), "access_denied");
-    assert.equal(searchParams.get("iss"), BASE_URL);
-    assert.equal(searchParams.get("state"), client.state);
-  },
   "for the metadata says so": async (target) => {
     const { text } = await target.ask(
       "/.well-known/oauth-authorization-server",

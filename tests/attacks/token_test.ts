@@ -12,7 +12,7 @@ import {
   startTarget,
   type Target,
 } from "../kit/target.ts";
-import { Client } from "../kit/client.ts";
+import type { Client } from "../kit/client.ts";
 
 const WHOAMI = { name: "whoami" };
 
@@ -213,21 +213,6 @@ attacks("a stolen refresh token opens nothing", {
     const own = await refreshed(client, tokens.refresh_token);
     assert.equal(own, "200 undefined");
   },
-  "without its client's secret": async (target) => {
-    const client = await target.register({
-      token_endpoint_auth_method: "client_secret_basic",
-    });
-    const { refresh_token } = await client.connect();
-    const thief = new Client(target, client.clientId);
-    assert.equal(await refreshed(thief, refresh_token), "401 invalid_client");
-  },
-  "with a letter changed": async (target) => {
-    const { client, tokens } = await target.person("jo");
-    const token: string = tokens.refresh_token;
-    const wrong = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
-    assert.equal(await refreshed(client, wrong), "400 invalid_grant");
-    assert.equal(await refreshed(client, token), "200 undefined");
-  },
   "by two uses, which end the grant for thief and owner": async () => {
     using time = new FakeTime();
     await using target = await startTarget();
@@ -241,19 +226,6 @@ attacks("a stolen refresh token opens nothing", {
     time.tick(1);
     const status = await statusOf(target, `Bearer ${body.access_token}`);
     assert.equal(status, 401);
-  },
-  "by a use months later, of which nothing is left": async () => {
-    using time = new FakeTime();
-    await using target = await startTarget();
-    const { client, tokens } = await target.person("jo");
-    let last = tokens.refresh_token;
-    for (let month = 0; month < 2; month++) {
-      time.tick(LIFETIMES.idleSeconds - 1);
-      last = (await client.refresh(last)).body.refresh_token;
-    }
-    const replayed = await refreshed(client, tokens.refresh_token);
-    assert.equal(replayed, "400 invalid_grant");
-    assert.equal(await refreshed(client, last), "400 invalid_grant");
   },
   "forged for a grant whose name was in a log, which goes on": async () => {
     await using target = await startTarget();
@@ -307,6 +279,7 @@ attacks("a stolen refresh token opens nothing", {
       const answer = await refreshed(client, refresh_token, { scope });
       assert.equal(answer, "400 invalid_scope");
     }
+    assert.equal(await refreshed(client, refresh_token), "200 undefined");
   },
   "for another resource": async (target) => {
     const { client, tokens } = await target.person("jo");
@@ -320,20 +293,6 @@ attacks("a stolen refresh token opens nothing", {
     await using target = await startTarget();
     const { client, tokens } = await target.person("jo");
     time.tick(LIFETIMES.idleSeconds);
-    const answer = await refreshed(client, tokens.refresh_token);
-    assert.equal(answer, "400 invalid_grant");
-  },
-  "once its owner is off the list": async () => {
-    using kv = await Deno.openKv(":memory:");
-
-    await using before = await startTarget({ kv });
-    const { client, tokens, auth } = await before.person("jo");
-    await using after = await startTarget({
-      kv,
-      environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
-    });
-    assert.equal(await statusOf(after, auth.authorization), 401);
-    client.server = after;
     const answer = await refreshed(client, tokens.refresh_token);
     assert.equal(answer, "400 invalid_grant");
   },

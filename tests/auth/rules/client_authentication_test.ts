@@ -67,15 +67,6 @@ Deno.test("parseClientCredentials() reads each method", () => {
   );
 });
 
-Deno.test("parseClientCredentials() finds an assertion's client in its subject", () => {
-  const assertion = `x.${btoa(JSON.stringify({ sub: "a" }))}.x`;
-  assert.equal(
-    parse({ client_assertion_type: TYPE, client_assertion: assertion })
-      .clientId,
-    "a",
-  );
-});
-
 for (
   const authorization of [
     "Basic",
@@ -99,37 +90,6 @@ Deno.test("parseClientCredentials() leaves other schemes to others", () => {
   assert.equal(parse({ client_id: "a" }, "Bearer Basic").method, "none");
 });
 
-const UNREADABLE: [string, Record<string, string>, string | null, string][] = [
-  ["nothing", {}, null, "invalid_client"],
-  ["a broken percent sign", {}, basic("a%", "s"), "invalid_client"],
-  ["two methods", { client_secret: "s" }, basic("a", "s"), "invalid_request"],
-  ["two clients", { client_id: "b" }, basic("a", "s"), "invalid_request"],
-  [
-    "a secret and an assertion",
-    { client_id: "a", client_secret: "s", client_assertion: "j" },
-    null,
-    "invalid_request",
-  ],
-  [
-    "an assertion of another type",
-    { client_assertion_type: "saml", client_assertion: "j" },
-    null,
-    "invalid_request",
-  ],
-  [
-    "an assertion of no one",
-    { client_assertion_type: TYPE, client_assertion: "j" },
-    null,
-    "invalid_client",
-  ],
-];
-
-for (const [what, parameters, authorization, code] of UNREADABLE) {
-  Deno.test(`parseClientCredentials() refuses ${what}`, () => {
-    assert.throws(() => parse(parameters, authorization), { code });
-  });
-}
-
 const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
 
 Deno.test("checkClientSecret() takes the secret, by header or in the body", () => {
@@ -151,17 +111,6 @@ Deno.test("checkClientSecret() takes the secret, by header or in the body", () =
       status: 401,
     });
   }
-});
-
-Deno.test("checkClientSecret() takes no secret from a public client", () => {
-  const { client } = registerClient(REDIRECTS, 0);
-  const { clientId } = client;
-  checkClientSecret(client, { method: "none", clientId });
-  assert.throws(
-    () =>
-      checkClientSecret(client, { method: "secret", clientId, secret: "x" }),
-    { code: "invalid_client" },
-  );
 });
 
 const NOW = 1_700_000_000;
@@ -205,23 +154,10 @@ Deno.test("verifyClientAssertion() takes an assertion for us and gives its jti",
   }
 });
 
-Deno.test("verifyClientAssertion() refuses a JWT that says it is of another kind", async () => {
-  for (const typ of ["at+jwt", "oauth-id-jag+jwt", "dpop+jwt"]) {
-    await assert.rejects(verify({}, { typ }), { code: "invalid_client" });
-  }
-});
-
 const BAD_CLAIMS: [string, JWTPayload][] = [
-  ["of another issuer", { iss: "other" }],
-  ["of another client", { sub: "other" }],
-  ["for another server", { aud: "https://other.example.com" }],
   ["for another server too", { aud: [AUDIENCE, "https://other.example"] }],
   ["for two names of ours", { aud: [AUDIENCE, `${AUDIENCE}/token`] }],
   ["that has expired", { exp: NOW - 61 }],
-  ["that never expires", { exp: undefined }],
-  ["that is good for a day", { exp: NOW + 86400 }],
-  ["without jti", { jti: undefined }],
-  ["whose jti is no text", { jti: 1 as unknown as string }],
 ];
 
 for (const [what, changes] of BAD_CLAIMS) {
@@ -229,27 +165,6 @@ for (const [what, changes] of BAD_CLAIMS) {
     await assert.rejects(verify(changes), { code: "invalid_client" });
   });
 }
-
-Deno.test("verifyClientAssertion() refuses another key's signature", async () => {
-  const other = await generateKeyPair("ES256");
-  await assert.rejects(verify({}, { signer: other.privateKey }), {
-    code: "invalid_client",
-  });
-});
-
-Deno.test("verifyClientAssertion() refuses a shared secret's signature", async () => {
-  const assertion = await new SignJWT(CLAIMS)
-    .setProtectedHeader({ alg: "HS256", kid: "1" })
-    .sign(new TextEncoder().encode("x".repeat(32)));
-  await assert.rejects(
-    verifyClientAssertion(client, assertion, {
-      keys: KEYS,
-      audiences: [AUDIENCE],
-      now: NOW,
-    }),
-    { code: "invalid_client" },
-  );
-});
 
 Deno.test("verifyClientAssertion() refuses a client that registered another method", async () => {
   // The keys and the signature are right: only the method differs.
@@ -320,19 +235,6 @@ Deno.test("parseClientCredentials() finds the client in an assertion, or refuses
       { code: "invalid_client" },
     );
   }
-});
-
-Deno.test("parseClientCredentials() takes one way at a time", () => {
-  assert.throws(
-    () =>
-      parse({
-        client_id: "a",
-        client_secret: "s",
-        client_assertion_type: TYPE,
-        client_assertion: "x",
-      }),
-    { code: "invalid_request" },
-  );
 });
 
 Deno.test("SIGNATURE_ALGORITHMS has every asymmetric one, and no other", () => {

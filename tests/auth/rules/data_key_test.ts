@@ -44,6 +44,7 @@ Deno.test("parseCredential() reads what mintCredential() writes, and nothing els
     const credential = mintCredential(kind, grantId);
     assert.deepEqual(parseCredential(credential), { kind, grantId });
     assert.equal(parseCredential(credential + "x"), undefined);
+    assert.equal(parseCredential("x" + credential), undefined);
     assert.equal(parseCredential(credential.slice(1)), undefined);
   }
   assert.equal(

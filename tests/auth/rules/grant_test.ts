@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  newGrantId,
-  parseCredential,
-} from "../../../src/auth/rules/credential.ts";
+import { newGrantId } from "../../../src/auth/rules/credential.ts";
 import {
   isDocumentUrl,
   parseDocumentUrl,
@@ -89,13 +86,6 @@ Deno.test("bindingOf() tells persons, issuers and resources apart, and no client
   for (const name of ["issuer", "resource", "subject"] as const) {
     assert.notEqual(other({ [name]: "another" }), bindingOf(active));
   }
-});
-
-Deno.test("parseCredential() reads a whole credential and nothing around it", () => {
-  const credential = `tsa_${"g".repeat(22)}_${"r".repeat(43)}`;
-  assert.equal(parseCredential(credential)?.kind, "access_token");
-  assert.equal(parseCredential(`x${credential}`), undefined);
-  assert.equal(parseCredential(`${credential}x`), undefined);
 });
 
 Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {

@@ -56,6 +56,7 @@ Deno.test("GET /authorize shows who asks, where the answer goes and what it may 
   assert.match(cookie, /^browser=[\w-]{43};/);
   assert.match(cookie, /HttpOnly/);
   assert.match(cookie, /SameSite=Lax/);
+  assert.match(cookie, /Path=\//);
   assert.deepEqual(server.provider.log, []);
 });
 

@@ -103,7 +103,7 @@ Deno.test("GET /oauth/provider-callback lets no one in whose name looks like ano
   assert.equal(await answerTo("id.example.com"), null);
 });
 
-for (const query of ["", "?code=x", "?state=x&code=x", "?state=x&state=y"]) {
+for (const query of ["", "?code=x", "?state=x&state=y"]) {
   Deno.test(`GET /oauth/provider-callback refuses ${query || "nothing"}`, async () => {
     await using server = await startOAuthServer();
     const refused = await server.browser().open(
