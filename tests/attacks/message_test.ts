@@ -85,30 +85,6 @@ const BODIES: Record<string, [body: () => string, refusal: string]> = {
   "of 100,000 arrays in each other": [() => nested(100_000), "400 -32600"],
   "of 1,000 arrays in each other": [() => nested(1000), "400 -32600"],
   "of 100,000 values": [() => `[${"1,".repeat(100_000)}1]`, "400 -32600"],
-  "of null": [() => "null", "400 -32600"],
-  "of a number": [() => "1", "400 -32600"],
-  "of a string": [() => '"ping"', "400 -32600"],
-  "without jsonrpc": [() => '{"id":1,"method":"ping"}', "400 -32600"],
-  "of jsonrpc 1.0": [
-    () => '{"jsonrpc":"1.0","id":1,"method":"ping"}',
-    "400 -32600",
-  ],
-  "with an id of null": [
-    () => '{"jsonrpc":"2.0","id":null,"method":"ping"}',
-    "400 -32600",
-  ],
-  "with an id of half": [
-    () => '{"jsonrpc":"2.0","id":0.5,"method":"ping"}',
-    "400 -32600",
-  ],
-  "with an id beyond 2^53": [
-    () => '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
-    "400 -32600",
-  ],
-  "with an id that is an object": [
-    () => '{"jsonrpc":"2.0","id":{},"method":"ping"}',
-    "400 -32600",
-  ],
   "with an id of 3 MB": [
     () => JSON.stringify(rpc("ping", {}, "x".repeat(3e6))),
     "400 -32600",
@@ -122,18 +98,6 @@ const BODIES: Record<string, [body: () => string, refusal: string]> = {
   ],
   "with a method of 3 MB": [
     () => JSON.stringify(rpc("x".repeat(3e6))),
-    "400 -32600",
-  ],
-  "with a method that is a number": [
-    () => '{"jsonrpc":"2.0","id":1,"method":1}',
-    "400 -32600",
-  ],
-  "with params that are an array": [
-    () => '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}',
-    "400 -32600",
-  ],
-  "with a result besides a method": [
-    () => '{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}',
     "400 -32600",
   ],
 };
@@ -266,33 +230,6 @@ attacks("what a message holds is bounded, and so is the refusal", {
       assert.equal(rpcRefusal(answer), "404 -32601", name);
     }
   },
-  "a tool's own secret": async (target) => {
-    const { text } = await call(target, "crash", {});
-    assert.doesNotMatch(text, /secret/);
-    assert.match(text, /reference/);
-  },
-  "a batch of 101": async (target) => {
-    const session = await target.session({}, "2025-03-26");
-    const batch = Array.from({ length: 101 }, (_, id) => rpc("ping", {}, id));
-    const headers = { "mcp-session-id": session };
-    const answer = await target.json("/mcp", batch, headers);
-    assert.equal(rpcRefusal(answer), "400 -32600");
-  },
-  "a batch of none": async (target) => {
-    const session = await target.session({}, "2025-03-26");
-    const headers = { "mcp-session-id": session };
-    const answer = await target.json("/mcp", [], headers);
-    assert.equal(rpcRefusal(answer), "400 -32600");
-  },
-  "a batch where there are none any more": async (target) => {
-    const headers = { "mcp-session-id": await target.session() };
-    const answer = await target.json("/mcp", [rpc("ping")], headers);
-    assert.equal(rpcRefusal(answer), "400 -32600");
-    const stateless = await target.json("/mcp", [rpc("ping")], {
-      "mcp-protocol-version": "2026-07-28",
-    });
-    assert.equal(stateless.status, 400);
-  },
   "a batch within a batch": async (target) => {
     const session = await target.session({}, "2025-03-26");
     const headers = { "mcp-session-id": session };
@@ -316,10 +253,7 @@ attacks("an id comes back exactly as it was", {
 
 /** Headers that a proxy uses for routing, and that differ from the body. */
 const DISAGREEING: Record<string, Record<string, string>> = {
-  "another method": { "mcp-method": "tools/list" },
-  "another case": { "mcp-method": "Tools/Call" },
   "no method": { "mcp-method": "" },
-  "another tool": { "mcp-name": "crash" },
   "two tools": { "mcp-name": "echo, crash" },
   "another revision": { "mcp-protocol-version": "2025-11-25" },
   "a revision of no one": { "mcp-protocol-version": "9999-01-01" },
@@ -345,10 +279,6 @@ attacks("headers that a proxy routes by agree with the body", {
       },
     ]),
   ),
-  "a header without its argument": async (target) => {
-    const answer = await call(target, "echo", {}, { "mcp-param-text": "a" });
-    assert.equal(rpcRefusal(answer), "400 -32020");
-  },
   "bytes beyond ASCII": async (target) => {
     const body = JSON.stringify(rpc("tools/call", {
       name: "echo",
@@ -377,29 +307,6 @@ attacks("headers that a proxy routes by agree with the body", {
 }, open);
 
 attacks("a stream that is abused ends", {
-  "by a client that leaves: its call is told": async (target) => {
-    const running = () => target.server.app.running;
-    const leaving = new AbortController();
-    const headers = { "mcp-session-id": await target.session() };
-    const asked = target.fetch("/mcp", {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify(rpc("tools/call", {
-        name: "wait",
-        arguments: {},
-      }, 1)),
-      signal: leaving.signal,
-    }).catch(() => undefined);
-    await until(() => running() === 1);
-    await target.json("/mcp", {
-      jsonrpc: "2.0",
-      method: "notifications/cancelled",
-      params: { requestId: 1 },
-    }, headers);
-    await until(() => running() === 0);
-    leaving.abort();
-    await asked;
-  },
   "by a 2026 client that hangs up": async (target) => {
     const leaving = new AbortController();
     const body = rpc("tools/call", {

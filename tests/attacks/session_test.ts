@@ -1,7 +1,5 @@
 /** Sessions, tasks and states of other people, and states that were changed. */
 import assert from "node:assert/strict";
-import { REQUEST_STATE_SECONDS } from "../../src/mcp/wire/request_state.ts";
-import { FakeTime } from "../kit/fake_time.ts";
 import { Events } from "../kit/answer.ts";
 import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import {
@@ -80,17 +78,6 @@ attacks("a session opens for no one but its person", {
     );
     assert.equal(theirs.status, none.status);
     assert.equal(theirs.text, none.text);
-  },
-  "once it has ended": async (target) => {
-    using time = new FakeTime();
-    const { victim, session } = await victimAndThief(target);
-    await target.ask("/mcp", {
-      method: "DELETE",
-      headers: { ...victim.auth, "mcp-session-id": session },
-    });
-    time.tick(1);
-    const answer = await inSession(target, victim, session, rpc("ping"));
-    assert.equal(answer.status, 404);
   },
   "to a question's answer by someone else": async (target) => {
     const { victim, thief, session } = await victimAndThief(target);
@@ -199,55 +186,12 @@ attacks("a request state opens for its person, its request and a while", {
   ),
   "not cut": tampered((state) => state.slice(0, -4)),
   "not longer": tampered((state) => `${state}AAAA`),
-  "not empty": tampered(() => ""),
-  "not as a number": tampered(() => 7),
-  "not as null": tampered(() => null),
-  "not as an object": tampered(() => ({ answered: {}, asked: {} })),
   "not as JSON in the clear": tampered(() =>
     JSON.stringify({ answered: {}, asked: {}, expiresAt: 9e9 })
   ),
   "not as a JWE of direct encryption with a key of zeros": tampered(() =>
     `${btoa('{"alg":"dir","enc":"A256GCM"}')}..AAAA.AAAA.AAAA`
   ),
-  "not of another person": async (target) => {
-    const asked = await round(target, await target.person("victim"));
-    const thief = await target.person("thief");
-    const answer = await answering(target, thief, asked);
-    assert.equal(rpcRefusal(answer), "200 -32602");
-  },
-  "not for other arguments": async (target) => {
-    const person = await target.person("jo");
-    const asked = await round(target, person);
-    const answer = await answering(target, person, asked, {
-      arguments: { greeting: "Pay" },
-    });
-    assert.equal(rpcRefusal(answer), "200 -32602");
-  },
-  "not for another tool": async (target) => {
-    const person = await target.person("jo");
-    const asked = await round(target, person);
-    const answer = await answering(target, person, asked, { name: "pay" });
-    assert.equal(rpcRefusal(answer), "200 -32602");
-  },
-  "not after its time": async (target) => {
-    using time = new FakeTime();
-    const person = await target.person("jo");
-    const asked = await round(target, person);
-    time.tick(REQUEST_STATE_SECONDS - 60);
-    const { body } = await person.client.refresh(person.tokens.refresh_token);
-    const auth = { authorization: `Bearer ${body.access_token}` };
-    time.tick(60);
-    const answer = await answering(target, { ...person, auth }, asked);
-    assert.equal(rpcRefusal(answer), "200 -32602");
-  },
-  "not twice, where that would pay twice": async (target) => {
-    const person = await target.person("jo");
-    const asked = await round(target, person, { name: "pay" });
-    const first = await answering(target, person, asked, { name: "pay" });
-    assert.match(first.text, /paid: accept/);
-    const again = await answering(target, person, asked, { name: "pay" });
-    assert.equal(rpcRefusal(again), "200 -32602");
-  },
   "not of another server": async (target) => {
     await using other = await startTarget();
     const asked = await round(other, await other.person("jo"));

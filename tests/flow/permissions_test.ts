@@ -214,17 +214,6 @@ Deno.test("rules that changed since count at the gate, at /token and at refresh"
   assert.equal(ended.body.error, "invalid_grant");
 });
 
-Deno.test("a refresh asks for less, and never for more than was granted", async () => {
-  await using server = await start("*=*");
-  const { client, tokens } = await server.person({ scope: "read write" });
-  const less = await client.refresh(tokens.refresh_token, { scope: "read" });
-  assert.equal(less.body.scope, "read");
-  const more = await client.refresh(less.body.refresh_token, {
-    scope: "read admin",
-  });
-  assert.equal(more.body.error, "invalid_scope");
-});
-
 Deno.test("an author's function decides by the person, and an operator's rules still hold", async () => {
   const permissions = ({ subject, identity }: {
     subject: string;
@@ -247,59 +236,6 @@ Deno.test("an author's function decides by the person, and an operator's rules s
     environment: { OAUTH_PERMISSIONS: "*=write" },
   });
   assert.equal((await (await Client.register(both)).connect()).scope, "write");
-});
-
-Deno.test("a person gives what is left ticked", async () => {
-  await using server = await startOAuthServer({ tools });
-  const client = await Client.register(server);
-  const browser = browserOf(server);
-  const open = () => browser.open(client.authorizationUrl());
-  const page = await open();
-  assert.match(page.text, /type="checkbox" name="scope" value="admin" checked/);
-  const arrival = await browser.press(page, "decision", "approve", {}, [
-    "admin",
-    "write",
-  ]);
-  const { body } = await client.redeem(client.codeFrom(arrival));
-  assert.equal(body.scope, "read");
-  assert.equal(await statusOf(client, body.access_token, "write"), 403);
-
-  const none = await browser.press(await open(), "decision", "approve", {}, [
-    "read",
-    "write",
-    "admin",
-  ]);
-  assert.equal(new URL(none.url).searchParams.get("error"), "access_denied");
-});
-
-Deno.test("a form with nothing but the hidden fields approves everything that was asked", async () => {
-  await using server = await startOAuthServer({ tools });
-  const client = await Client.register(server);
-  const opened = await server.fetch(
-    client.authorizationUrl({ scope: "read write" }).slice(BASE_URL.length),
-  );
-  const cookie = opened.headers.getSetCookie().map((it) => it.split(";")[0]);
-  const text = await opened.text();
-  const hidden = [...text.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(
-    ([input]) => [
-      /name="([^"]*)"/.exec(input)![1],
-      /value="([^"]*)"/.exec(input)![1],
-    ],
-  );
-  const approved = await server.form(
-    "/authorize",
-    { ...Object.fromEntries(hidden), decision: "approve" },
-    { cookie: cookie.join("; ") },
-  );
-  assert.equal(approved.status, 303);
-  const browser = browserOf(server);
-  for (const pair of cookie) {
-    const [name, value] = pair.split(/=(.*)/s);
-    browser.cookies.set(`127.0.0.1:3000 ${name}`, value);
-  }
-  const arrival = await browser.open(approved.headers.get("location")!);
-  const { body } = await client.redeem(client.codeFrom(arrival));
-  assert.equal(body.scope, "read write");
 });
 
 Deno.test("the last answer counts when a person goes back and chooses again", async () => {

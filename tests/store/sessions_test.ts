@@ -104,20 +104,6 @@ test.onDatabases("find() knows no session that has expired", async ({ kv }) => {
   assert.equal(await sessions.find(id), undefined);
 });
 
-test.onDatabases("find() slides a session's end, once a day only", async ({ kv }) => {
-  using time = new FakeTime();
-  const sessions = sessionStore(new Database(kv));
-  const id = await sessions.save(SESSION);
-  await sessions.find(id);
-  const writes = new Set<string>();
-  for (let hour = 0; hour < 7 * 24; hour++) {
-    time.tick(HOUR);
-    assert.ok(await sessions.find(id), `after ${hour} hours`);
-    writes.add((await kv.get(sessionKey(id))).versionstamp!);
-  }
-  assert.ok(writes.size >= 6 && writes.size <= 8, `${writes.size} writes`);
-});
-
 test.onDatabases("end() is known elsewhere within a second", async ({ kv, other }) => {
   using time = new FakeTime();
   const here = sessionStore(new Database(kv));
@@ -357,15 +343,4 @@ Deno.test("use() of a session is known at once, and writes nothing where nothing
   await others.use(id, "grant");
   await others.use("none", "grant");
   assert.equal(place.commits, 0);
-});
-
-Deno.test("end() ends what is the caller's own, and is known at once", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const database = new Database(kv);
-  const sessions = sessionStore(database);
-  const id = await sessions.save(SESSION);
-  await sessions.find(id);
-  assert.equal(await sessions.end(id, "eve"), false);
-  assert.equal(await sessions.end(id, SESSION.binding), true);
-  assert.equal(await sessions.find(id), undefined);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { oauthError, statusOf } from "../../kit/answer.ts";
+import { statusOf } from "../../kit/answer.ts";
 import { until } from "../../kit/wait.ts";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
 import { tool } from "../../../src/authoring/tool.ts";
@@ -185,37 +185,6 @@ for (const [what, changes, expected, error] of REFUSED) {
     assert.equal(headers.get("cache-control"), "no-store");
     // The code is still valid.
     assert.equal((await client.redeem(code)).status, 200);
-  });
-}
-
-Deno.test("POST /token refuses a parameter that stands twice", async () => {
-  await using server = await startOAuthServer();
-  assert.equal(
-    await oauthError(server.fetch("/token", {
-      method: "POST",
-      body: new URLSearchParams([["code", "1"], ["code", "2"]]),
-    })),
-    "400 invalid_request",
-  );
-});
-
-for (
-  const [type, body, expected] of [
-    ["text/plain", "grant_type=refresh_token", 400],
-    ["application/json", "{", 400],
-    ["application/json", "[]", 400],
-    ["application/json", '{"grant_type":1}', 400],
-    ["application/x-www-form-urlencoded", `a=${"x".repeat(17_000)}`, 413],
-  ] as const
-) {
-  Deno.test(`POST /token refuses ${body.slice(0, 20)} as ${type} with ${expected}`, async () => {
-    await using server = await startOAuthServer();
-    const response = await server.fetch("/token", {
-      method: "POST",
-      headers: { "content-type": type },
-      body,
-    });
-    assert.equal(await statusOf(response), expected);
   });
 }
 

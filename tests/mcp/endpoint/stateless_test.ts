@@ -148,26 +148,6 @@ Deno.test("a revision that differs from its header is a mismatch first", async (
 
 const GREET = { name: "greet", arguments: { name: "Ada" } };
 
-for (
-  const [what, method, params, headers] of [
-    ["another revision", "tools/list", {}, {
-      "mcp-protocol-version": "2025-11-25",
-    }],
-    ["another method", "tools/list", {}, { "mcp-method": "prompts/list" }],
-    ["another name", "tools/call", GREET, { "mcp-name": "add" }],
-    ["another URI", "resources/read", { uri: "notes://all" }, {
-      "mcp-name": "notes://1",
-    }],
-    ["a broken encoding", "tools/call", GREET, { "mcp-name": "=?base64?!?=" }],
-  ] as const
-) {
-  Deno.test(`headers that name ${what} are 400 / -32020`, async () => {
-    await using server = await start();
-    const answer = server.call(method, params, { headers });
-    assert.equal(await refusal(answer), "400 -32020");
-  });
-}
-
 for (const missing of ["mcp-protocol-version", "mcp-method", "mcp-name"]) {
   Deno.test(`a missing ${missing} is 400 / -32020`, async () => {
     await using server = await start();
