@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { STRANGER } from "../../src/caller.ts";
 import { Database } from "../../src/store/database.ts";
+import { markErased } from "../../src/store/erased.ts";
 import { sessionKey, sessionsOfKey } from "../../src/store/keys.ts";
 import { now } from "../../src/clock.ts";
 import {
@@ -82,6 +83,35 @@ test.onDatabases("adopt() gives a stranger's session to one person, however many
   assert.equal(await sessions.end(id, STRANGER.binding), false);
   assert.equal(await sessions.end(id, binding), true);
   assert.equal(await sessions.adopt(id, { binding, grantId }), undefined);
+});
+
+test.inMemory("adopt() gives a session though something else is written at the same time, and none to whom was erased", async ({ kv }) => {
+  const database = new Database(kv);
+  const sessions = sessionStore(database);
+  const save = () => sessions.save({ ...SESSION, binding: STRANGER.binding });
+  const id = await save();
+  const slow = overtaken(kv, () => sessions.setLogLevel(id, "error"));
+  const ada = { binding: "ada", grantId: "g" };
+  const adopted = await sessionStore(new Database(slow)).adopt(id, ada);
+  assert.deepEqual([adopted?.binding, adopted?.logLevel], ["ada", "error"]);
+  // What is the caller's already keeps the grant that used it last.
+  await sessions.adopt(id, { ...ada, grantId: "other" });
+  assert.equal((await stored(kv, id))?.grantId, "g");
+  await markErased(database, ["erased"]);
+  const erased = { binding: "bob", grantId: "erased" };
+  assert.equal(await sessions.adopt(await save(), erased), undefined);
+});
+
+test.inMemory("adopt() gives a session of version 0.2 to its person", async ({ kv }) => {
+  const sessions = sessionStore(new Database(kv));
+  const bound = (subject: string) =>
+    JSON.stringify(["https://a.example", "https://a.example/mcp", subject]);
+  const id = await sessions.save({
+    ...SESSION,
+    binding: bound("id.example.com:42"),
+  });
+  const binding = bound("https://id.example.com#42");
+  assert.equal((await sessions.adopt(id, { binding }))?.binding, binding);
 });
 
 test.onDatabases("adopt() leaves a person's session alone", async ({ kv }) => {

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../src/store/leases.ts";
+import { taskKey } from "../../src/store/keys.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -55,7 +56,8 @@ test.inMemory("renewLease() renews it though something else is written at the sa
   const slow = overtaken(kv, () => tasks.setMessage("t", "half way"));
   assert(await taskStore(new Database(slow)).renewLease("t"));
   time.tick(20);
-  assert.equal((await tasks.find("t", "someone"))?.status, "working");
+  const { tasks: [task] } = await tasks.newest("someone", 1);
+  assert.deepEqual([task.status, task.isUnattended], ["working", false]);
 });
 
 test.inMemory("next() waits until a task changes, and notices that its process is gone", async ({ kv }) => {
@@ -85,4 +87,41 @@ test.inMemory("next() waits until a task changes, and notices that its process i
   assert.equal(isOver, false);
   time.tick(LEASE_SECONDS);
   assert.equal((await next)?.status, "failed");
+});
+
+test.inMemory("find() gives no task whose result has just expired", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const outcome = { text: "x".repeat(100_000) };
+  await tasks.end("t", { status: "completed", outcome });
+  for await (const { key } of kv.list({ prefix: ["text"] })) {
+    await kv.delete(key);
+  }
+  assert.equal(await tasks.find("t", "someone"), undefined);
+});
+
+test.inMemory("userOf() knows who used a task of today, whatever name their issuer had before", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  const binding = JSON.stringify([
+    "https://a.example",
+    "r",
+    "https://i.example#1",
+  ]);
+  await tasks.create("t", { binding, grantId: "g" });
+  assert.equal(await tasks.userOf("t", binding), "g");
+});
+
+test.inMemory("forgetAllOf() leaves nothing of a task but its end, and nothing of a list whose task is gone", async ({ kv }) => {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const text = "x".repeat(100_000);
+  await tasks.create("done", { binding: "someone" });
+  await tasks.end("done", { status: "completed", outcome: { text } });
+  await tasks.create("gone", { binding: "someone" });
+  await kv.delete(taskKey("gone"));
+  await tasks.create("another's", { binding: "eve" });
+  await tasks.forgetAllOf("someone");
+  assert.deepEqual(await database.list(["text"]), []);
+  assert.equal(await tasks.hasMany("someone", 1), false);
+  assert(await tasks.find("another's", "eve"));
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
+import { taskRunKey } from "../../src/store/keys.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -38,7 +39,10 @@ test.onDatabases("newest() lists durable work that goes on first, however old, t
     [old.tool, old.grantId, old.scopes, old.run?.isParked],
     ["report", "g", ["report"], false],
   );
-  assert.deepEqual([newest.tool, newest.isUnattended], ["plain", false]);
+  assert.deepEqual(
+    [newest.tool, newest.run, newest.isUnattended],
+    ["plain", undefined, false],
+  );
   await tasks.end("old", { status: "cancelled" });
   assert.deepEqual(await ids(9), [4, "c", "a", "b", "old"]);
 });
@@ -52,7 +56,13 @@ test.onDatabases("newest() tells a failed tool from one that went well, and whom
     status: "completed",
     outcome: { isError: true, content: [] },
   });
+  await tasks.create("well", OWNER);
+  await tasks.end("well", { status: "completed", outcome: { content: [] } });
   await tasks.create("lost", OWNER);
+  await tasks.createDurable("durable", RUN, BEGINNING, BINDING);
+  await kv.delete(taskRunKey("durable"));
+  // Others that a list counts are not those of its person.
+  await tasks.create("stranger's", { binding: "eve" }, { list: BINDING });
   time.tick(31);
   const { tasks: found } = await list.newest(BINDING, 9);
   assert.deepEqual(
@@ -61,7 +71,12 @@ test.onDatabases("newest() tells a failed tool from one that went well, and whom
       isError,
       isUnattended,
     ]).sort(),
-    [["lost", undefined, true], ["t", true, false]],
+    [
+      ["durable", undefined, false],
+      ["lost", undefined, true],
+      ["t", true, false],
+      ["well", undefined, false],
+    ],
   );
   assert.equal((await tasks.find("t", BINDING))?.isError, true);
 });

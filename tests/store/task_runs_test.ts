@@ -3,7 +3,13 @@ import { Database } from "../../src/store/database.ts";
 import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
 import { HttpError } from "../../src/errors.ts";
-import { BEGINNING_CHARACTERS, type Hold } from "../../src/store/run_record.ts";
+import {
+  BEGINNING_CHARACTERS,
+  type Hold,
+  LOOK_SECONDS,
+  type RunBeginning,
+} from "../../src/store/run_record.ts";
+import { taskKey, tasksOfKey } from "../../src/store/keys.ts";
 import { type Taking, taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
@@ -11,6 +17,7 @@ import { setWake, type Wake, wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
+import { settled } from "../kit/wait.ts";
 
 const BINDING = "ada";
 const RUN = {
@@ -24,11 +31,19 @@ const BEGINNING = {
   client: { capabilities: {}, revision: "2026-07-28" },
   meta: {},
 };
+/** A beginning and a text that have no room in a record. */
+const LONG_TEXT = JSON.stringify("x".repeat(100_000));
+const LONG_BEGINNING = { ...BEGINNING, input: { text: LONG_TEXT } };
+const QUESTION = { method: "elicitation/create", params: {} };
 const none = () => Promise.resolve(0);
 
-async function beginOn(kv: Deno.Kv, taskId = "t"): Promise<Hold> {
+async function beginOn(
+  kv: Deno.Kv,
+  taskId = "t",
+  beginning: RunBeginning = BEGINNING,
+): Promise<Hold> {
   const tasks = taskStore(new Database(kv));
-  const begun = await tasks.createDurable(taskId, RUN, BEGINNING, BINDING);
+  const begun = await tasks.createDurable(taskId, RUN, beginning, BINDING);
   return begun.hold;
 }
 
@@ -108,6 +123,35 @@ test.inMemory("take() leaves a run alone whose lease is renewed, and its wake go
   assert(await runsOn(kv).renew(hold));
   assert.deepEqual(await wakesOf(kv), []);
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
+});
+
+test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  await runsOn(kv).park(hold, 0, []);
+  const [wake] = await wakesOf(kv);
+  const database = new Database(kv);
+  await taskStore(database).end("t", { status: "cancelled" });
+  await database.idle();
+  assert.deepEqual(await runsOn(kv).take(wake, none), { because: "ended" });
+});
+
+test.inMemory("renew() leaves a run one wake, at its next look", async ({ kv }) => {
+  using time = new FakeTime();
+  const hold = await beginOn(kv);
+  for (let n = 0; n < 3; n++) {
+    time.tick(5);
+    assert(await runsOn(kv).renew(hold));
+  }
+  const wakes = await Array.fromAsync(kv.list({ prefix: ["wake"] }));
+  assert.equal(wakes.length, 1);
+  time.tick(LOOK_SECONDS);
+  assert.equal((await wakesOf(kv)).length, 1);
+});
+
+test.inMemory("park() has lost a run whose task is gone", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  await kv.delete(taskKey("t"));
+  assert.equal(await runsOn(kv).park(hold, 0, []), "lost");
 });
 
 test.inMemory("take() takes no run while the database was away from who looks", async ({ kv }) => {
@@ -205,7 +249,7 @@ test.inMemory("park() goes on when a question has its answer by then", async ({ 
   const asked = tasks.ask(
     "t",
     "who",
-    { method: "elicitation/create", params: {} },
+    QUESTION,
     {
       signal: stop.signal,
       keep: (answer) => Promise.resolve(void (kept = answer)),
@@ -224,10 +268,9 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
   const hold = await beginOn(kv);
   const tasks = taskStore(new Database(kv));
   const stop = new AbortController();
-  const question = { method: "elicitation/create", params: {} };
   const keep = () => Promise.resolve();
   const asking = () =>
-    tasks.ask("t", "who", question, { signal: stop.signal, keep })
+    tasks.ask("t", "who", QUESTION, { signal: stop.signal, keep })
       .catch(() => {});
   const first = asking();
   while ((await tasks.find("t", BINDING))?.status !== "input_required");
@@ -239,7 +282,7 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
   const [wake] = await wakesOf(kv);
   holdOf(await runsOn(other).take(wake, none));
   let kept: string | undefined;
-  await tasks.ask("t", "who", question, {
+  await tasks.ask("t", "who", QUESTION, {
     signal: new AbortController().signal,
     keep: (answer) => Promise.resolve(void (kept = answer)),
   });
@@ -247,7 +290,9 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
 });
 
 test.onDatabases("end() by a process that has lost its turn ends nothing", async ({ kv, other }) => {
-  const hold = await beginOn(kv);
+  const hold = await beginOn(kv, "t", LONG_BEGINNING);
+  const steps = stepStore(new Database(kv));
+  await steps.save(hold, stepOf("step:a", { text: LONG_TEXT }));
   await runsOn(kv).park(hold, 0, []);
   const [wake] = await wakesOf(kv);
   const taken = holdOf(await runsOn(other).take(wake, none));
@@ -256,10 +301,14 @@ test.onDatabases("end() by a process that has lost its turn ends nothing", async
   const outcome = { content: [] };
   const end = { status: "completed", outcome } as const;
   assert.equal(await tasks.end("t", end, hold), false);
-  assert.equal((await tasks.find("t", BINDING))?.status, "working");
+  await database.idle();
+  const task = await tasks.find("t", BINDING);
+  assert.deepEqual([task?.status, task?.isDurable], ["working", true]);
+  assert.deepEqual(await runsOn(kv).beginningOf(taken), LONG_BEGINNING);
+  assert.equal((await steps.list("t"))[0].text, LONG_TEXT);
   assert.equal(await tasks.end("t", end, taken), true);
   await database.idle();
-  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of", "task-step"]);
 });
 
 test.inMemory("end() of durable work lets its task go after the time to keep it", async ({ kv }) => {
@@ -290,6 +339,70 @@ test.inMemory("find() fails no durable work, however long its lease is over", as
   time.tick(3600);
   const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
   assert.equal((await tasks.find("t", BINDING))?.status, "working");
+});
+
+test.inMemory("end() of durable work is no matter of the list that counts it", async ({ kv }) => {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const owner = { binding: BINDING, grantId: "later" };
+  await beginOn(kv);
+  const slow = new Database(overtaken(kv, () => tasks.use("t", owner)));
+  assert(await taskStore(slow).end("t", { status: "cancelled" }));
+  await slow.idle();
+  assert.equal(await tasks.userOf("t", BINDING), "later");
+
+  await beginOn(kv, "unlisted");
+  await kv.delete(tasksOfKey(BINDING, "unlisted"));
+  assert(await tasks.end("unlisted", { status: "cancelled" }));
+  await database.idle();
+});
+
+test.inMemory("ask() keeps a long question of durable work for longer than a day", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  const tasks = taskStore(new Database(kv));
+  const stop = new AbortController();
+  const question = { ...QUESTION, params: { message: LONG_TEXT } };
+  const asked = tasks.ask("t", "who", question, {
+    signal: stop.signal,
+    keep: () => Promise.resolve(),
+  });
+  const open = async () => (await tasks.find("t", BINDING))?.inputRequests;
+  while (!await open());
+  time.tick(2 * 24 * 3600);
+  assert.deepEqual(await open(), { who: question });
+  stop.abort();
+  await assert.rejects(asked);
+});
+
+test.inMemory("ask() of a later run asks nothing that is open, or that has its answer, and takes the answer once it is kept", async ({ kv }) => {
+  await beginOn(kv);
+  const tasks = taskStore(new Database(kv));
+  const task = async () => (await tasks.find("t", BINDING))!;
+  const ask = (
+    keep: (answer: string) => Promise<void>,
+    signal = new AbortController().signal,
+  ) => tasks.ask("t", "who", QUESTION, { signal, keep });
+  const stop = new AbortController();
+  const first = ask(() => Promise.resolve(), stop.signal);
+  while ((await task()).status !== "input_required");
+  stop.abort();
+  await assert.rejects(first);
+
+  const { updatedMilliseconds } = await task();
+  const full = () => Promise.reject(new Error("no room"));
+  const second = ask(full);
+  await settled();
+  assert.equal((await task()).updatedMilliseconds, updatedMilliseconds);
+  await tasks.answer("t", { who: {} });
+  await assert.rejects(second, /no room/);
+
+  let kept: string | undefined;
+  await ask((answer) => Promise.resolve(void (kept = answer)));
+  assert.equal(kept, "{}");
+  const { status, inputRequests } = await task();
+  assert.deepEqual([status, inputRequests], ["working", undefined]);
+  assert(!(await keysOf(kv)).includes("task-answer"));
 });
 
 test.inMemory("forgetAllOf() leaves nothing of durable work", async ({ kv }) => {
