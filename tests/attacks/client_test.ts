@@ -348,6 +348,9 @@ const UNREACHABLE = [
   "https://user:pass@app.example.com/client.json",
   "https://app.example.com/client.json#x",
   "https://app.example.com/a/../client.json",
+  "https://app.example.com/a/%2e/client.json",
+  "https://app.example.com/a b",
+  "http://app.example.com/client.json",
   "https://APP.example.com/client.json",
   "https://app.example.com/\tclient.json",
   `https://app.example.com/${"a".repeat(1024)}`,
@@ -393,20 +396,9 @@ attacks(
 for (
   const address of [
     "127.0.0.1",
-    "10.1.2.3",
-    "172.16.0.1",
-    "192.168.1.1",
     "169.254.169.254",
-    "100.64.0.1",
-    "0.0.0.0",
     "::1",
-    "::",
-    "fe80::1",
-    "fd00::1",
     "::ffff:127.0.0.1",
-    "64:ff9b::7f00:1",
-    "2002:7f00:1::",
-    "::127.0.0.1",
   ]
 ) {
   const { connected, start } = reaching(["93.184.215.14", address]);

@@ -225,27 +225,6 @@ attacks("an account page obeys its own person only", {
     time.tick(1);
     assert(await isAlive(target, auth));
   },
-  "and ends its own": async (target) => {
-    using time = new FakeTime();
-    const { auth } = await target.person("sam");
-    const owner = await accountOf(target, "sam");
-    await askToEnd(target, owner);
-    time.tick(1);
-    assert(!await isAlive(target, auth));
-  },
-  "and shows no one else's": async (target) => {
-    await target.person("jo");
-    const { account } = await accountOf(target, "thief");
-    assert.doesNotMatch(account.text, /name="grants"/);
-  },
-  "and nothing of everyone's to someone who is no operator": async () => {
-    await using target = await startTarget({
-      environment: { OAUTH_ADMINS: "admin@example.com" },
-    });
-    await target.person("jo");
-    const { account } = await accountOf(target, "thief");
-    assert.doesNotMatch(account.text, /jo@example\.com|Everyone/);
-  },
   "not without a session": async (target) => {
     for (
       const step of [

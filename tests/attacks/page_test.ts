@@ -113,16 +113,6 @@ attacks("a page is not used against the person who reads it", {
     const page = await browser.open(`${BASE_URL}/account`);
     assertHarmless(await browser.press(page, "", ""));
   },
-  "by a page that listens to its callback": async (target) => {
-    const query = "code=x&state=y";
-    const { text } = await target.ask(`/oauth/callback?${query}`, HTML);
-    const origins = /data-origins="([^"]*)"/.exec(text)![1];
-    assert.equal(origins, `[&quot;${BASE_URL}&quot;]`);
-  },
-  "by an answer that is there twice": async (target) => {
-    const query = "code=x&code=y&state=z";
-    assert.equal((await target.ask(`/oauth/callback?${query}`)).status, 400);
-  },
 });
 
 /** Collects the log while an attack runs. */

@@ -5,14 +5,25 @@
  */
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../src/store/leases.ts";
+import {
+  CONFIRM_SECONDS,
+  HEARTBEAT_SECONDS,
+  LEASE_SECONDS,
+} from "../../src/store/leases.ts";
 import { taskKey } from "../../src/store/keys.ts";
-import { taskStore } from "../../src/store/tasks.ts";
-import { until } from "../kit/wait.ts";
-import { FakeTime } from "../kit/fake_time.ts";
+import { type TaskStore, taskStore } from "../../src/store/tasks.ts";
+import { HastyTimers } from "../kit/timers.ts";
+import { settled, until } from "../kit/wait.ts";
+import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { test } from "../kit/databases.ts";
 import { losing, overtaken } from "../kit/overtaken_kv.ts";
-import { kvWith } from "../kit/kv.ts";
+import { kvThrough, kvWith } from "../kit/kv.ts";
+
+/** A task whose lease has run out. */
+interface Lapsed {
+  kv: Deno.Kv;
+  tasks: TaskStore;
+}
 
 test.inMemory("end() of a task that was cancelled before is none", async ({ kv }) => {
   const tasks = taskStore(new Database(kv));
@@ -99,6 +110,59 @@ test.inMemory("find() gives no task whose result has just expired", async ({ kv 
   }
   assert.equal(await tasks.find("t", "someone"), undefined);
 });
+
+test.inMemory("find() takes a result that cannot be read for none that has expired", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const outcome = { text: "x".repeat(100_000) };
+  await tasks.end("t", { status: "completed", outcome });
+  const away = kvThrough(kv, (operation, keys) => {
+    if (keys?.flat()[0] === "text") throw new TypeError("no answer");
+    return operation();
+  });
+  await assert.rejects(taskStore(new Database(away)).find("t", "someone"));
+});
+
+for (
+  const [what, change, status] of [
+    ["it has failed", () => {}, "failed"],
+    ["it is renewed", ({ tasks }) => tasks.renewLease("t"), "working"],
+    ["its task is gone", ({ kv }) => kv.delete(taskKey("t")), undefined],
+  ] as [string, (lapsed: Lapsed) => unknown, string | undefined][]
+) {
+  test.inMemory(`find() of a lease that has run out looks again by itself until ${what}`, async ({ kv }) => {
+    using time = new FakeTime();
+    using steady = new SteadyTime();
+    using _hasty = new HastyTimers([HEARTBEAT_SECONDS * 1000]);
+    let reads = 0;
+    const counted = kvWith(kv, {
+      getMany(keys: Deno.KvKey[]) {
+        reads++;
+        return kv.getMany(keys);
+      },
+    });
+    const database = new Database(counted);
+    const tasks = taskStore(database);
+    await tasks.create("t", { binding: "someone" });
+    time.tick(LEASE_SECONDS);
+    steady.tick(1);
+    assert.equal((await tasks.find("t", "someone"))?.status, "working");
+    await until(() => reads > 2);
+    await change({ kv, tasks });
+    await until(async () => {
+      // A longer step would look as if the database had been away.
+      if (status === "failed") steady.tick(CONFIRM_SECONDS / 50);
+      const { value } = await kv.get<{ status: string }>(taskKey("t"));
+      return value?.status === status;
+    });
+    await until(async () => {
+      const before = reads;
+      for (let turn = 0; turn < 10; turn++) await settled();
+      return reads === before;
+    });
+    await database.idle();
+  });
+}
 
 test.inMemory("userOf() knows who used a task of today, whatever name their issuer had before", async ({ kv }) => {
   const tasks = taskStore(new Database(kv));

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
+import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit/wait.ts";
 import { countedOn, test } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 const OWNER = { binding: "someone" };
 const LONG = "x".repeat(100_000);
@@ -80,6 +83,19 @@ test.inMemory("ask() has room for a thousand characters in the task's record", a
   assert.equal(await texts(kv), 1);
   await tasks.answer("t", { 0: {}, 1: {} });
   await Promise.all(asked);
+});
+
+test.inMemory("ask() keeps a long question no longer than its task", async ({ kv }) => {
+  using time = new FakeTime();
+  const { tasks, isAsked } = await begin(kv);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const asked = tasks.ask("t", "a", question(LONG), { signal });
+  await isAsked(1);
+  time.tick(TASK_SECONDS);
+  assert.deepEqual(await new Database(kv).list([]), []);
+  stop.abort();
+  await assert.rejects(asked);
 });
 
 test.inMemory("ask() ends with the signal's reason", async ({ kv }) => {

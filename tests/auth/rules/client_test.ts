@@ -158,49 +158,6 @@ Deno.test("parseMetadataDocument() gives a client that its domain vouches for", 
   assert.equal(client.secretFingerprint, undefined);
 });
 
-const REFUSED_DOCUMENTS: [string, unknown, string][] = [
-  [
-    "of another client",
-    { ...DOCUMENT, client_id: URL + "?" },
-    "invalid_client",
-  ],
-  [
-    "without client_id",
-    { ...DOCUMENT, client_id: undefined },
-    "invalid_client",
-  ],
-  ["that is no object", null, "invalid_client"],
-  [
-    "without a name",
-    { ...DOCUMENT, client_name: undefined },
-    "invalid_client_metadata",
-  ],
-  [
-    "with an empty name",
-    { ...DOCUMENT, client_name: "" },
-    "invalid_client_metadata",
-  ],
-  [
-    "with a secret",
-    { ...DOCUMENT, client_secret: "s" },
-    "invalid_client_metadata",
-  ],
-  ["that relies on a secret", {
-    ...DOCUMENT,
-    token_endpoint_auth_method: "client_secret_post",
-  }, "invalid_client_metadata"],
-  ["with a bad redirect URI", {
-    ...DOCUMENT,
-    redirect_uris: ["http://app.example.com/cb"],
-  }, "invalid_redirect_uri"],
-];
-
-for (const [what, document, code] of REFUSED_DOCUMENTS) {
-  Deno.test(`parseMetadataDocument() refuses a document ${what}`, () => {
-    assert.throws(() => parseMetadataDocument(URL, document, NOW), { code });
-  });
-}
-
 Deno.test("checkDocumentUrl() takes https with a path", () => {
   checkDocumentUrl(URL, []);
   checkDocumentUrl("https://vscode.dev/oauth/client-metadata.json", [
@@ -208,26 +165,6 @@ Deno.test("checkDocumentUrl() takes https with a path", () => {
   ]);
   checkDocumentUrl("https://app.example.com/a/b?v=1", []);
 });
-
-for (
-  const url of [
-    "http://app.example.com/client.json",
-    "https://app.example.com",
-    "https://app.example.com/",
-    "https://app.example.com/client.json#x",
-    "https://user@app.example.com/client.json",
-    "https://app.example.com/a/../client.json",
-    "https://app.example.com/a/%2e/client.json",
-    "https://app.example.com/a b",
-    "https://app.example.com:8443/client.json",
-    "https://192.0.2.1/client.json",
-    `https://app.example.com/${"a".repeat(1024)}`,
-  ]
-) {
-  Deno.test(`checkDocumentUrl() refuses ${url.slice(0, 60)}`, () => {
-    assert.throws(() => checkDocumentUrl(url, []), { code: "invalid_client" });
-  });
-}
 
 Deno.test("checkDocumentUrl() refuses a domain that is not on the list", () => {
   for (const listed of ["example.com", "claude.ai"]) {

@@ -95,34 +95,6 @@ Deno.test("POST /revoke ends a token of a client whose document cannot be read n
   assert.equal((await client.refresh(refresh_token)).status, 400);
 });
 
-const REFUSED: [string, string, unknown, number][] = [
-  ["names another client", URL, { ...DOCUMENT, client_id: "x" }, 400],
-  ["has no name", URL, { ...DOCUMENT, client_name: undefined }, 400],
-  ["is no object", URL, "text", 400],
-  [
-    "stands at an address without path",
-    "https://app.example.com/",
-    DOCUMENT,
-    400,
-  ],
-  [
-    "stands at an address without TLS",
-    "http://app.example.com/c.json",
-    DOCUMENT,
-    400,
-  ],
-];
-
-for (const [what, url, document, status] of REFUSED) {
-  Deno.test(`a document that ${what} is refused`, async () => {
-    const { fetchDocument } = web({ [url]: document });
-    await using server = await startOAuthServer({ fetchDocument });
-    const client = new Client(server, url, DOCUMENT.redirect_uris[0]);
-    const page = await server.browser().open(client.authorizationUrl());
-    assert.equal(page.status, status);
-  });
-}
-
 for (
   const [when, environment] of [
     ["only some domains are welcome", { CIMD_ALLOWED_DOMAINS: "claude.ai" }],

@@ -10,7 +10,6 @@ import {
   outcome,
   refusal,
   resultOf,
-  statusOf,
   textOf,
 } from "../../kit/answer.ts";
 import { startServer } from "../../kit/server.ts";
@@ -101,33 +100,6 @@ Deno.test("a session that ended elsewhere is unknown within a second", async () 
   await session.end();
   time.tick(1);
   assert.equal(await refusal(session.at(second).post(PING)), "404 -32001");
-});
-
-Deno.test("a foreign Origin is 403 on every verb", async () => {
-  await using server = await start();
-  const session = await server.openSession();
-  const headers = {
-    origin: "https://evil.example",
-    "mcp-session-id": session.id,
-  };
-  for (const method of ["POST", "GET", "DELETE"]) {
-    assert.equal(
-      await statusOf(server.fetch("/mcp", { method, headers })),
-      403,
-      method,
-    );
-  }
-  assert.deepEqual(await resultOf(session.post(PING)), {});
-});
-
-Deno.test("a foreign Host is 403 on a server that is bound to loopback", async () => {
-  await using server = await start();
-  assert.equal(
-    await statusOf(server.post(initialize("2025-11-25"), {
-      host: "evil.example",
-    })),
-    403,
-  );
 });
 
 Deno.test("a caller without credentials learns nothing but that", async () => {
