@@ -11,7 +11,7 @@ import { machineSubject } from "../auth/rules/subject.ts";
 import { visible } from "../log/log_line.ts";
 import type { Attempt } from "../store/attempts.ts";
 import type { StepFailure } from "../store/step_failures.ts";
-import type { WorkAhead } from "../store/work_ahead.ts";
+import type { WorkAhead } from "../store/wakes.ts";
 import {
   ClientCell,
   ClientName,

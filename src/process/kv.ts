@@ -6,7 +6,7 @@
 import type { Config } from "../settings/config.ts";
 import { isRemote } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
-import { whileLocked } from "../store/locked.ts";
+import { whileLocked } from "../store/persist.ts";
 import { StartError } from "../settings/complaint.ts";
 
 /** Opening takes a few milliseconds, unless another process has it locked. */

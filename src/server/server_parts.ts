@@ -21,7 +21,7 @@ import { Database } from "../store/database.ts";
 import { ledgerStore } from "../store/ledger.ts";
 import { observedKv } from "../store/observed_kv.ts";
 import { replyStore } from "../store/replies.ts";
-import { stateStore } from "../store/request_states.ts";
+import { stateStore } from "../store/once.ts";
 import { sessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
 import { type WaitStore, waitStore } from "../store/waits.ts";

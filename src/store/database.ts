@@ -8,17 +8,15 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { Commits } from "./commits.ts";
+import { Commits, type Transaction, type Write } from "./transaction.ts";
 import { Fence } from "./fence.ts";
 import { givenUpKey, lookKey } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { type Poll, type PollOptions, Polls, waitFor } from "./polls.ts";
-import { Reader } from "./reader.ts";
-import type { Expiring, Found } from "./record.ts";
-import type { Transaction, Write } from "./transaction.ts";
+import { type Expiring, type Found, Reader } from "./reader.ts";
 
-export { isFound } from "./record.ts";
-export type { Entry, Expiring, Found, KeyRange } from "./record.ts";
+export { isFound } from "./reader.ts";
+export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
 
 /**
  * The pause between polls where watches see other processes, so that a poll is

@@ -11,7 +11,6 @@ import { type Clock, now } from "../clock.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Operations } from "./operations.ts";
-import type { Expiring } from "./record.ts";
 
 /** The time for which a fence stays closed: longer than a commit may take. */
 const CLOSED_SECONDS = 24 * 60 * 60;
@@ -115,7 +114,7 @@ export class Fence {
   async #settle(): Promise<void> {
     const open = [...this.#open];
     const owed = this.#owed.slice(0, MARKS_PER_COMMIT);
-    const closed: Expiring = { expiresAt: now(this.clock) + CLOSED_SECONDS };
+    const closed = { expiresAt: now(this.clock) + CLOSED_SECONDS };
     // Without checks, so that it may be repeated.
     await this.operations.repeat(() => {
       const operation = this.kv.atomic();

@@ -6,8 +6,7 @@
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
  */
-import { deserialize } from "node:v8";
-import { MemoryAtomic, type Mutation } from "./memory_atomic.ts";
+import { deserialize, serialize } from "node:v8";
 import { packKey } from "./memory_key.ts";
 
 const MAX_VALUE_BYTES = 65_536;
@@ -16,12 +15,21 @@ const MAX_CHECKS = 100;
 const MAX_MUTATIONS = 1000;
 const SWEEP_MILLISECONDS = 60_000;
 
+type Selector = { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey };
+
 interface Row {
   key: Deno.KvKey;
   /** Serialized, so that no one shares an object with the database. */
   bytes: Uint8Array;
   versionstamp: string;
   expiresMilliseconds: number;
+}
+
+/** A mutation: without `bytes`, the key is deleted. */
+interface Mutation {
+  key: Deno.KvKey;
+  bytes?: Uint8Array;
+  expireIn?: number;
 }
 
 interface Watcher {
@@ -67,26 +75,40 @@ class MemoryKv {
 
   /** In the order of keys; by prefix, or from a start to an end. */
   async *list(
-    selector: { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey },
+    selector: Selector,
     { limit = Infinity, reverse = false }: Deno.KvListOptions = {},
   ): AsyncGenerator<Deno.KvEntry<unknown>> {
     this.#checkOpen();
     const names = this.#rows.keys().toArray().filter(inSelection(selector))
       .sort();
     if (reverse) names.reverse();
-    for (const name of names) {
-      if (limit <= 0) return;
-      const row = this.#alive(name);
-      if (!row) continue;
-      yield print(row);
-      limit--;
-    }
+    const rows = names.flatMap((name) => this.#alive(name) ?? []);
+    yield* rows.slice(0, limit).map(print);
   }
 
-  atomic(): MemoryAtomic {
-    return new MemoryAtomic((checks, mutations) =>
-      this.#commit(checks, mutations)
-    );
+  atomic() {
+    const checked: Deno.AtomicCheck[] = [];
+    const mutations: Mutation[] = [];
+    return {
+      check(...checks: readonly Deno.AtomicCheck[]) {
+        checked.push(...checks);
+        return this;
+      },
+      set(
+        key: Deno.KvKey,
+        value: unknown,
+        { expireIn }: { expireIn?: number } = {},
+      ) {
+        mutations.push({ key, bytes: serialize(value), expireIn });
+        return this;
+      },
+      delete(key: Deno.KvKey) {
+        mutations.push({ key });
+        return this;
+      },
+      // deno-lint-ignore require-await -- a refusal must be a rejection
+      commit: async () => this.#commit(checked, mutations),
+    };
   }
 
   /** Gives the present state first, then the newest one after each change. */
@@ -184,9 +206,7 @@ class MemoryKv {
 }
 
 /** A test whether a packed key is selected. */
-function inSelection(
-  selector: { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey },
-): (name: string) => boolean {
+function inSelection(selector: Selector): (name: string) => boolean {
   if ("start" in selector) {
     const [start, end] = [packKey(selector.start), packKey(selector.end)];
     return (name) => start <= name && name < end;
@@ -220,11 +240,7 @@ function print({ key, bytes, versionstamp }: Row): Deno.KvEntry<unknown> {
   return { key, value: deserialize(bytes), versionstamp };
 }
 
-function checkCount(
-  items: readonly unknown[],
-  most: number,
-  what: string,
-): void {
+function checkCount(items: readonly unknown[], most: number, what: string) {
   if (items.length > most) {
     throw new TypeError(`Too many ${what} (max ${most})`);
   }

@@ -6,7 +6,8 @@
  * @module
  */
 import type { Database, Expiring } from "./database.ts";
-import { assertionKey } from "./keys.ts";
+import { assertionKey, spentStateKey } from "./keys.ts";
+import { secretStore } from "./secrets.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
 /** A use that counts, unless it is given back. */
@@ -72,4 +73,27 @@ export function assertionStore(database: Database) {
     database,
     ({ issuer, jti }) => assertionKey(issuer, jti),
   );
+}
+
+export type StateStore = ReturnType<typeof stateStore>;
+
+/**
+ * Opens the request states that must not be used again, and the key that seals
+ * all of them.
+ */
+export function stateStore(database: Database) {
+  const secrets = secretStore(database);
+  const nonces = onceStore<Expiring & { nonce: string }>(
+    database,
+    ({ nonce }) => spentStateKey(nonce),
+  );
+  return {
+    /** Gives the sealing key: made once, then the same in every process. */
+    key: (): Promise<Uint8Array> => secrets.find("request-state"),
+
+    /** Marks a nonce as used; false when it was used before. */
+    async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
+      return await nonces.use({ nonce, expiresAt }) !== undefined;
+    },
+  };
 }

@@ -8,7 +8,7 @@
 import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { isLocked, whileLocked } from "./locked.ts";
+import { isLocked, whileLocked } from "./persist.ts";
 
 /** The time an operation may take, queue included, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;

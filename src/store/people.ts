@@ -1,7 +1,6 @@
 /**
  * The people who have grants, for operators: everyone, by name, and those whom
- * a search finds. A person is listed in the commit that makes a grant of theirs
- * live, and is shown for as long as there is one.
+ * a search finds.
  *
  * @module
  */
@@ -120,9 +119,11 @@ export function peopleStore(
         peopleRange(by, { begins, after }),
         PLACES_PER_READ,
       );
-      const places = found.filter(({ key }, index) =>
-        index === 0 || !isSamePlace(key, found[index - 1].key)
+      const same = Map.groupBy(
+        found,
+        ({ key }) => printPlace(personPlaceOf(key)),
       );
+      const places = [...same.values()].map(([first]) => first);
       while (places.length > 0) {
         const some = places.splice(0, most - people.length);
         const shown = await Promise.all(
@@ -162,9 +163,4 @@ function isPlaceAmong(
   if (!place?.text.startsWith(begins)) return false;
   // Not after the end of the list: no text goes on with the last character.
   return !place.text.slice(begins.length).startsWith("\u{10ffff}");
-}
-
-function isSamePlace(one: Deno.KvKey, other: Deno.KvKey): boolean {
-  const [first, second] = [personPlaceOf(one), personPlaceOf(other)];
-  return first.text === second.text && first.person === second.person;
 }

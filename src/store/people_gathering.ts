@@ -74,17 +74,16 @@ export function peopleGathering(database: Database) {
     if (value?.isDone) return undefined;
     if (isGathering) return value?.count ?? 0;
     isGathering = true;
-    let count = 0;
     let isLong = false;
     try {
-      for (let piece = 0; piece < PIECES_AT_ONCE; piece++) {
-        const gathered = await gatherPiece();
-        if (gathered.isDone) return undefined;
-        ({ count } = gathered);
+      for (let pieces = 1;; pieces++) {
+        const { isDone, count } = await gatherPiece();
+        if (isDone) return undefined;
+        if (pieces < PIECES_AT_ONCE) continue;
+        isLong = true;
+        database.background(gatherRest);
+        return count;
       }
-      isLong = true;
-      database.background(gatherRest);
-      return count;
     } finally {
       if (!isLong) isGathering = false;
     }

@@ -1,5 +1,6 @@
 /**
- * Operations that must survive a short outage of the database.
+ * Operations that are repeated: those that must survive a short outage of the
+ * database, and those for which it was locked.
  *
  * @module
  */
@@ -43,4 +44,28 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
   }
+}
+
+/**
+ * Runs an operation again, with jitter, while the database is locked: several
+ * processes that share a SQLite file are answered so under load.
+ */
+export async function whileLocked<T>(
+  operation: () => Promise<T>,
+  milliseconds = 5000,
+): Promise<T> {
+  const until = performance.now() + milliseconds;
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > until) throw error;
+      await pause(Math.random() * Math.min(50, 2 * attempt));
+    }
+  }
+}
+
+/** True if a database was locked: the operation was not carried out. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("is locked");
 }

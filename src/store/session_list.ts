@@ -1,19 +1,75 @@
 /**
- * The sessions of a person, or of a network whose callers are not told apart:
- * they are counted, and many end at once.
+ * The record of a session, and the list of a person, or of a network whose
+ * callers are not told apart: its sessions are counted, and many end at once.
  *
  * @module
  */
+import type {
+  Implementation,
+  LoggingLevel,
+} from "@modelcontextprotocol/server";
 import { formerBinding } from "../auth/rules/former_subject.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import type { JsonObject } from "../json.ts";
+import type { SessionRevision } from "../mcp/wire/revisions.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { type Database, type Found, isFound } from "./database.ts";
-import { listedSessionKey, sessionsOfKey } from "./keys.ts";
 import {
-  type Session,
-  type SessionOfPerson,
-  UNUSED_SESSION_SECONDS,
-} from "./session_record.ts";
-import type { Write } from "./transaction.ts";
+  type Database,
+  type Expiring,
+  type Found,
+  isFound,
+} from "./database.ts";
+import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
+import type { Transaction, Write } from "./transaction.ts";
+
+/** The lifetime of a session after its last use, in seconds. */
+export const SESSION_SECONDS = 30 * 24 * 60 * 60;
+
+/** The lifetime of a session until its first use: anyone may open one. */
+export const UNUSED_SESSION_SECONDS = 60 * 60;
+
+/** The record of a session. Times are epoch seconds. */
+export interface Session extends Expiring {
+  /** The {@linkcode import("../caller.ts").Caller.binding} of its caller. */
+  binding: string;
+  /** The grant that used it last; the session ends with it. */
+  grantId?: string;
+  /**
+   * The list that counts it: that of a network, for callers who are not told
+   * apart; that of its binding if absent.
+   */
+  list?: string;
+  revision: SessionRevision;
+  /** Epoch milliseconds. */
+  startedMilliseconds: number;
+  clientInfo: Implementation;
+  capabilities: JsonObject;
+  logLevel?: LoggingLevel;
+}
+
+export interface SessionOfPerson extends Expiring {
+  grantId?: string;
+}
+
+/** The key that lists a session: for its network, or for its binding. */
+export function listKeyOf(
+  id: string,
+  { list, binding }: Pick<Session, "list" | "binding">,
+): Deno.KvKey {
+  return sessionsOfKey(list ?? binding, fingerprint(id));
+}
+
+/** Adds a session and its list entry to a commit. */
+export function setSession(
+  transaction: Transaction,
+  id: string,
+  session: Session,
+): Transaction {
+  const { expiresAt, grantId } = session;
+  return transaction
+    .set(sessionKey(id), session)
+    .set<SessionOfPerson>(listKeyOf(id, session), { grantId, expiresAt });
+}
 
 /**
  * The sessions that one commit ends: each has two keys, and a commit takes a

@@ -13,18 +13,19 @@ import type { Database, Found } from "./database.ts";
 import { isErased, unlessErased } from "./erased.ts";
 import { sessionKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import { sessionLists, tellEnd } from "./session_list.ts";
 import {
   listKeyOf,
   type Session,
   SESSION_SECONDS,
+  sessionLists,
   setSession,
+  tellEnd,
   UNUSED_SESSION_SECONDS,
-} from "./session_record.ts";
+} from "./session_list.ts";
 import { absent } from "./transaction.ts";
 
-export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_record.ts";
-export type { Session } from "./session_record.ts";
+export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
+export type { Session } from "./session_list.ts";
 export type { SessionCounts } from "./session_list.ts";
 
 /** A use moves the end of a session only when this much of it has passed. */

@@ -1,15 +1,28 @@
 /**
- * Checks and writes that happen together or not at all.
+ * Checks and writes that happen together or not at all, and their commits,
+ * which recognize themselves. A lost answer is no failure: a remote client
+ * repeats the transaction by itself, and its checks then fail because of its
+ * own writes. So the records are read again to see if they are this
+ * transaction's.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { CommitTry } from "./fence.ts";
+import type { StorageError } from "../errors.ts";
+import type { CommitTry, Fence } from "./fence.ts";
 import { fenceKey } from "./keys.ts";
-import { type Expiring, RECORD_VERSION } from "./record.ts";
-
-/** The most keys of one `getMany`. */
-export const KEYS_PER_READ = 10;
+import {
+  isTransient,
+  type Operations,
+  pauseAfter,
+  TRIES,
+} from "./operations.ts";
+import {
+  type Expiring,
+  KEYS_PER_READ,
+  type Marked,
+  RECORD_VERSION,
+} from "./reader.ts";
 
 /**
  * The least time for which a record stays stored, even if it has ended: another
@@ -23,12 +36,11 @@ const LEAST_MILLISECONDS = 60_000;
  */
 const SPREAD = 1 / 8;
 
-/** A try at a commit, and the clock that tells when records are collected. */
-interface Sending extends CommitTry {
-  clock: Clock;
-}
-
-type Send = (operation: Deno.AtomicOperation, sending: Sending) => void;
+type Send = (
+  operation: Deno.AtomicOperation,
+  mark: string,
+  clock: Clock,
+) => void;
 
 /** Adds a part to a transaction. */
 export type Write = (transaction: Transaction) => unknown;
@@ -68,7 +80,7 @@ export class Transaction {
     if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
     // Collection is lazy (a record may stay readable for a minute after it):
     // whether a record is alive is decided when it is read.
-    this.#writes.push((operation, { clock, mark }) => {
+    this.#writes.push((operation, mark, clock) => {
       const value = { ...record, v: RECORD_VERSION, mark };
       const milliseconds = Math.max(
         LEAST_MILLISECONDS,
@@ -106,12 +118,90 @@ export class Transaction {
   /** Sends the transaction to the database. */
   async commit(
     kv: Deno.Kv,
-    sending: Sending,
+    { fence, mark }: CommitTry,
+    clock: Clock,
   ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
-    this.mark = sending.mark;
-    const fence = absent(fenceKey(sending.fence));
-    const operation = kv.atomic().check(fence, ...this.#checks);
-    for (const write of this.#writes) write(operation, sending);
+    this.mark = mark;
+    const operation = kv.atomic()
+      .check(absent(fenceKey(fence)), ...this.#checks);
+    for (const write of this.#writes) write(operation, mark, clock);
     return await operation.commit();
+  }
+}
+
+export class Commits {
+  constructor(
+    private readonly kv: Deno.Kv,
+    private readonly operations: Operations,
+    private readonly fence: Fence,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Commits what {@linkcode import("./database.ts").Database.commit} is given. */
+  async commit(build: Write): Promise<string | undefined> {
+    const transaction = new Transaction();
+    build(transaction);
+    for (let tries = 1;;) {
+      if (this.fence.isDue) await this.fence.settle();
+      const commitTry = this.fence.begin();
+      let isSent = false;
+      try {
+        const result = await this.operations.run(() => {
+          isSent = true;
+          return transaction.commit(this.kv, commitTry, this.clock);
+        });
+        if (result.ok) return result.versionstamp;
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        if (isSent) {
+          const applied = await this.#settled(transaction, commitTry, error);
+          if (applied) return applied;
+        }
+        if (tries === TRIES) throw error;
+        await pauseAfter(tries++);
+        continue;
+      }
+      const applied = await this.#versionOf(transaction, commitTry)
+        .catch((error) => {
+          this.fence.owe(commitTry);
+          throw error;
+        });
+      // The check that failed may be that of the fence alone.
+      if (applied || !this.fence.isClosedTo(commitTry)) return applied;
+    }
+  }
+
+  /**
+   * Makes sure that a failed try can no longer be applied, and gives the version
+   * at which it was, if it was.
+   *
+   * @throws the `error` of the try, when that cannot be told
+   */
+  async #settled(
+    transaction: Transaction,
+    commitTry: CommitTry,
+    error: StorageError,
+  ): Promise<string | undefined> {
+    this.fence.giveUp(commitTry);
+    try {
+      await this.fence.settle();
+      return await this.#versionOf(transaction, commitTry);
+    } catch {
+      this.fence.owe(commitTry);
+      throw error;
+    }
+  }
+
+  /** Finds the version at which a try of a transaction was applied, if it was. */
+  async #versionOf(
+    { markedKeys }: Transaction,
+    { mark }: CommitTry,
+  ): Promise<string | undefined> {
+    if (markedKeys.length === 0) return undefined;
+    const entries = await this.operations.repeat(() =>
+      this.kv.getMany<Marked[]>(markedKeys)
+    );
+    return entries.find(({ value }) => value?.mark === mark)
+      ?.versionstamp ?? undefined;
   }
 }

@@ -10,9 +10,9 @@ import type { Database, Found } from "./database.ts";
 import { listingWaitKey, waitKey } from "./keys.ts";
 import { DURABLE_SECONDS } from "./run_record.ts";
 import type { Transaction, Write } from "./transaction.ts";
-import { isLive } from "./wait_basis.ts";
 import {
   dropWait,
+  isLive,
   listingOf,
   type Pointer,
   putWait,

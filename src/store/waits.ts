@@ -11,9 +11,10 @@ import type { Database, Found } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
 import { absent } from "./transaction.ts";
 import { findWait, type TakenWait, waitAnswers } from "./wait_answer.ts";
-import { basisOf, isLive } from "./wait_basis.ts";
 import {
+  basisOf,
   dropWait,
+  isLive,
   type ListedWait,
   type Pointer,
   putWait,

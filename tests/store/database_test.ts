@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
-import { whileLocked } from "../../src/store/locked.ts";
+import { whileLocked } from "../../src/store/persist.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { until } from "../kit/wait.ts";
 import { atomicWith, kvThrough, kvWith } from "../kit/kv.ts";

@@ -10,10 +10,9 @@ import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
-import { assertionStore } from "../../src/store/once.ts";
+import { assertionStore, stateStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { Database } from "../../src/store/database.ts";
-import { stateStore } from "../../src/store/request_states.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { test } from "../kit/databases.ts";
 import {

@@ -15,7 +15,7 @@ import {
   type Person,
   printPlace,
 } from "../../store/people.ts";
-import { workAhead } from "../../store/work_ahead.ts";
+import { workAhead } from "../../store/wakes.ts";
 import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";

@@ -16,7 +16,7 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
 import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
-import type { StateStore } from "../../store/request_states.ts";
+import type { StateStore } from "../../store/once.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";

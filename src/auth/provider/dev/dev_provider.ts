@@ -15,7 +15,7 @@ import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
 import { page } from "../../../pages/respond.ts";
 import type { Database } from "../../../store/database.ts";
 import { type SecretStore, secretStore } from "../../../store/secrets.ts";
-import { stateStore } from "../../../store/request_states.ts";
+import { stateStore } from "../../../store/once.ts";
 import { buildAuthorizationUrl } from "../authorization_url.ts";
 import {
   type Provider,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { workAhead } from "../../src/store/work_ahead.ts";
+import { workAhead } from "../../src/store/wakes.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 

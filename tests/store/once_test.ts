@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
-import { stateStore } from "../../src/store/request_states.ts";
+import { stateStore } from "../../src/store/once.ts";
 import { secretStore } from "../../src/store/secrets.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 
