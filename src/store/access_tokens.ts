@@ -23,7 +23,7 @@ import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
-import type { Write } from "./transaction.ts";
+import type { Transaction, Write } from "./transaction.ts";
 
 /** The kinds of credentials that let a caller in. */
 const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
@@ -56,27 +56,14 @@ export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
   const blocks = knownBlocks(database);
 
-  /**
-   * Saves a grant with its token; false if a check failed.
-   *
-   * @throws {import("../errors.ts").OAuthError} if its person or client is
-   * blocked
-   */
-  async function save(
+  /** Adds a grant with its token, unless its person or client is blocked. */
+  function create(
+    transaction: Transaction,
     grant: Grant,
     accessToken: string,
-    also: Write = () => {},
-  ): Promise<boolean> {
-    const { expiresAt } = grant;
-    const won = await database.commit((transaction) => {
-      setGrant(unlessBlocked(transaction, grant), grant)
-        .create(accessTokenKey(accessToken), { expiresAt });
-      also(transaction);
-    });
-    if (won === undefined) {
-      await checkBlocks(database, grant, BLOCKED_CODES[grant.kind ?? "token"]);
-    }
-    return won !== undefined;
+  ): void {
+    setGrant(unlessBlocked(transaction, grant), grant)
+      .create(accessTokenKey(accessToken), { expiresAt: grant.expiresAt });
   }
 
   /**
@@ -141,12 +128,21 @@ export function accessTokenStore(database: Database) {
      *
      * @param also the writes and checks of the same commit; undefined is
      * returned when a check fails
+     * @throws {import("../errors.ts").OAuthError} if its person or client is
+     * blocked
      */
-    async issue(grant: Grant, also?: Write): Promise<IssuedTokens | undefined> {
-      const { id, scopes, expiresAt } = grant;
+    async issue(
+      grant: Grant,
+      also: Write = () => {},
+    ): Promise<IssuedTokens | undefined> {
+      const { id, scopes, expiresAt, kind = "token" } = grant;
       const accessToken = mintCredential("access_token", id);
-      const isSaved = await save(grant, accessToken, also);
-      return isSaved ? { accessToken, scopes, expiresAt } : undefined;
+      const isSaved = await database.commit((transaction) => {
+        create(transaction, grant, accessToken);
+        also(transaction);
+      });
+      if (isSaved) return { accessToken, scopes, expiresAt };
+      await checkBlocks(database, grant, BLOCKED_CODES[kind]);
     },
 
     /**
@@ -155,8 +151,9 @@ export function accessTokenStore(database: Database) {
      *
      * @param options `keep`: makes the write that keeps the token for the page
      * that shows it; called again when another commit came first
+     * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
-    async issuePersonal(
+    issuePersonal(
       grant: Grant,
       { most = Infinity, keep }: {
         most?: number;
@@ -164,21 +161,19 @@ export function accessTokenStore(database: Database) {
       } = {},
     ): Promise<string | undefined> {
       const personalToken = mintPersonalToken(grant.id);
-      for (;;) {
-        const write = await keep?.(personalToken);
-        // Every new token changes this record, so the count stays true.
-        const made = await database.get(tokensOfKey(grant.subject));
+      // Every new token changes this record, so the count stays true.
+      const made = tokensOfKey(grant.subject);
+      return database.change(made, async (transaction, _, before) => {
         const held = await grants.listOfSubject(grant.subject);
         const count = held.filter(({ kind }) => kind === "token").length;
         if (count >= most) return undefined;
-        const isDone = await save(grant, personalToken, (transaction) => {
-          write?.(transaction);
-          transaction.check(made).set(made.key, {
-            expiresAt: database.now() + TOKENS_SECONDS,
-          });
-        });
-        if (isDone) return personalToken;
-      }
+        if (before) await checkBlocks(database, grant, BLOCKED_CODES.token);
+        create(transaction, grant, personalToken);
+        (await keep?.(personalToken))?.(transaction);
+        const expiresAt = database.now() + TOKENS_SECONDS;
+        transaction.set(made, { expiresAt });
+        return personalToken;
+      });
     },
 
     /** Deletes the trace that a person made tokens. */

@@ -11,7 +11,7 @@ import { placeOf } from "../auth/rules/redirect_uri.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
@@ -29,8 +29,6 @@ type Approved = Pick<
   AuthorizationRequest,
   "clientId" | "redirectUri" | "resource"
 >;
-
-export type ApprovalStore = ReturnType<typeof approvalStore>;
 
 /** Approvals of browsers. `browser` is the value of its cookie. */
 export function approvalStore(database: Database) {
@@ -61,14 +59,14 @@ export function approvalStore(database: Database) {
     ): Promise<void> {
       for (const { browserFingerprint, redirectUri, ...grant } of grants) {
         if (!browserFingerprint || !redirectUri) continue;
-        const key = keyOf(browserFingerprint, { ...grant, redirectUri });
-        for (let isDone = false; !isDone;) {
-          const found = await database.find<ApprovalRecord>(key);
-          if (!found) break;
-          const withheld = unionOfScopes(found.value.withheld ?? [], scopes);
-          const record = { ...found.value, withheld };
-          isDone = await database.replace(found, record) !== undefined;
-        }
+        await database.change(
+          keyOf(browserFingerprint, { ...grant, redirectUri }),
+          (transaction, { key, value }: Entry<ApprovalRecord>) => {
+            if (!value) return;
+            const withheld = unionOfScopes(value.withheld ?? [], scopes);
+            transaction.set(key, { ...value, withheld });
+          },
+        );
       }
     },
 

@@ -107,9 +107,6 @@ export function knownBlocks(database: Database) {
 export type BlockStore = ReturnType<typeof blockStore>;
 
 export function blockStore(database: Database) {
-  const read = (name: string) =>
-    database.getMany<[BlockHead, Block]>([blockHeadKey(), blockKey(name)]);
-
   return {
     async find(name: string): Promise<Block | undefined> {
       return (await database.find<Block>(blockKey(name)))?.value;
@@ -129,41 +126,42 @@ export function blockStore(database: Database) {
      *
      * @throws {RangeError} if there are too many
      */
-    async block(
+    block(
       name: string,
       { by, reason }: Pick<Block, "by" | "reason">,
     ): Promise<Block> {
-      for (;;) {
-        const [head, entry] = await read(name);
-        const { count = 0 } = head.value ?? {};
-        const at = database.now();
-        const block = entry.value ??
-          { name, at, by, ...reason && { reason } };
-        if (!entry.value && count >= MOST_BLOCKS) {
-          throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
-        }
-        const isDone = await database.commit((transaction) => {
-          transaction.check(head, entry).setForever(entry.key, block)
+      return database.change(
+        blockHeadKey(),
+        async (transaction, head: Entry<BlockHead>) => {
+          const { count = 0 } = head.value ?? {};
+          const entry = await database.get<Block>(blockKey(name));
+          const at = database.now();
+          const block = entry.value ??
+            { name, at, by, ...reason && { reason } };
+          if (!entry.value && count >= MOST_BLOCKS) {
+            throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
+          }
+          transaction.check(entry).setForever(entry.key, block)
             .setForever(head.key, { count: entry.value ? count : count + 1 });
-        });
-        if (isDone) return block;
-        // Another operator was faster, or the answer was lost.
-      }
+          return block;
+        },
+      );
     },
 
     /** Lifts a block, and gives it; undefined if there is none. */
-    async lift(name: string): Promise<Block | undefined> {
+    lift(name: string): Promise<Block | undefined> {
+      // Where the answer of its commit was lost, the next try finds none.
       let lifted: Block | undefined;
-      for (;;) {
-        const [head, entry] = await read(name);
-        const { count = 0 } = head.value ?? {};
-        lifted ??= entry.value;
-        const isDone = await database.commit((transaction) => {
-          transaction.check(head, entry).delete(entry.key)
+      return database.change(
+        blockHeadKey(),
+        async (transaction, head: Entry<BlockHead>) => {
+          const { count = 0 } = head.value ?? {};
+          const entry = await database.get<Block>(blockKey(name));
+          transaction.check(entry).delete(entry.key)
             .setForever(head.key, { count: entry.value ? count - 1 : count });
-        });
-        if (isDone) return lifted;
-      }
+          return lifted ??= entry.value;
+        },
+      );
     },
   };
 }

@@ -51,22 +51,15 @@ export function changeStore(
     return appended;
   }
 
-  async function appendOne(change: Change): Promise<void> {
-    for (;;) {
-      const head = await readHead();
-      const number = (head.value ?? 0) + 1;
-      const numbered: Numbered = {
-        ...change,
-        expiresAt: database.now() + CHANGE_SECONDS,
-      };
-      const isDone = await database.commit((transaction) =>
-        transaction
-          .check(head)
-          .set(changeKey(number), numbered)
-          .setForever(head.key, number)
-      );
-      if (isDone) return;
-    }
+  function appendOne(change: Change): Promise<void> {
+    return database.change(
+      changeHeadKey(),
+      (transaction, { key, value: last = 0 }: Entry<number>) => {
+        const expiresAt = database.now() + CHANGE_SECONDS;
+        transaction.set<Numbered>(changeKey(last + 1), { ...change, expiresAt })
+          .setForever(key, last + 1);
+      },
+    );
   }
 
   function readHead(): Promise<Entry<number>> {

@@ -5,15 +5,16 @@
  *
  * @module
  */
+import type { MaybePromise } from "../authoring/service.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { Commits, type Transaction, type Write } from "./transaction.ts";
+import { Commits, Transaction, type Write } from "./transaction.ts";
 import { Fence } from "./fence.ts";
 import { givenUpKey, lookKey } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { type Poll, type PollOptions, Polls, waitFor } from "./polls.ts";
-import { type Expiring, type Found, Reader } from "./reader.ts";
+import { type Entry, type Expiring, type Found, Reader } from "./reader.ts";
 
 export { isFound } from "./reader.ts";
 export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
@@ -77,7 +78,40 @@ export class Database extends Reader {
    * {@linkcode Database.isGivenUp} is true of its records
    */
   commit(build: Write): Promise<string | undefined> {
-    return this.#commits.commit(build);
+    const transaction = new Transaction();
+    build(transaction);
+    return this.#commits.commit(transaction);
+  }
+
+  /**
+   * Changes what is under a key, again from its new state when another commit
+   * was faster. The commit rests on the entry that `to` was given, also on its
+   * absence.
+   *
+   * @param to adds the change to a transaction; if it adds none, nothing is
+   * committed. `before` is what the last try was given: another check of it may
+   * have failed, and for good
+   * @param read the entry, if it was just read
+   * @returns what `to` gave for the commit
+   */
+  async change<T, R>(
+    key: Deno.KvKey,
+    to: (
+      transaction: Transaction,
+      entry: Entry<T>,
+      before?: Entry<T>,
+    ) => MaybePromise<R>,
+    read?: Entry<T>,
+  ): Promise<R> {
+    let before: Entry<T> | undefined;
+    for (let entry = read;; entry = undefined) {
+      entry ??= await this.get<T>(key);
+      const transaction = new Transaction().check(entry);
+      const result = await to(transaction, entry, before);
+      if (transaction.isEmpty) return result;
+      if (await this.#commits.commit(transaction)) return result;
+      before = entry;
+    }
   }
 
   /** Changes a record; undefined if another commit was faster. */
@@ -86,14 +120,11 @@ export class Database extends Reader {
     value: F["value"],
     also: Write = () => {},
   ): Promise<F | undefined> {
-    let sent: Transaction | undefined;
-    const versionstamp = await this.commit((transaction) => {
-      sent = transaction.check(found).set(found.key, value);
-      also(transaction);
-    });
-    return versionstamp === undefined
-      ? undefined
-      : { ...found, value, versionstamp, mark: sent?.mark };
+    const transaction = new Transaction().check(found).set(found.key, value);
+    also(transaction);
+    const versionstamp = await this.#commits.commit(transaction);
+    if (versionstamp === undefined) return undefined;
+    return { ...found, value, versionstamp, mark: transaction.mark };
   }
 
   /**

@@ -102,27 +102,22 @@ export function grantStore(database: Database) {
    * @param read the grant if it was just read
    * @param also writes of the same commit, for records that end with the grant
    */
-  async function close(
+  function close(
     grantId: string,
     { read, also }: { read?: Entry<Grant>; also?: Write } = {},
   ): Promise<Grant | undefined> {
-    for (let entry = read;; entry = undefined) {
-      entry ??= await database.get<Grant>(grantKey(grantId));
-      const { value: grant } = entry;
-      const mayEnd = grant !== undefined && grant.status !== "closed";
-      if (!mayEnd && !also) return undefined;
-      const isDone = await database.commit((transaction) => {
+    return database.change(
+      grantKey(grantId),
+      (transaction, { value: grant }) => {
         also?.(transaction);
-        if (!mayEnd) return;
-        const tombstone = closeGrant(grant, database.now());
-        setGrant(transaction.check(entry!), tombstone)
+        if (!grant || grant.status === "closed") return undefined;
+        setGrant(transaction, closeGrant(grant, database.now()))
           .delete(upstreamKey(grantId));
-        if (grant.kind !== "client") {
-          transaction.delete(...ledgerKeysOf(grant));
-        }
-      });
-      if (isDone) return mayEnd ? grant : undefined;
-    }
+        if (grant.kind !== "client") transaction.delete(...ledgerKeysOf(grant));
+        return grant;
+      },
+      read,
+    );
   }
 
   /** Takes people of ended grants out of the lists, unless they have others. */
@@ -158,16 +153,16 @@ export function grantStore(database: Database) {
       found: Entry<Grant> | undefined,
       to: (grant: Grant) => Grant,
     ): Promise<Grant | undefined> {
-      while (found?.value && found.value.status !== "closed") {
-        const entry = found;
-        const changed = to(found.value);
-        const isDone = await database.commit((transaction) =>
-          setGrant(transaction.check(entry), changed)
-        );
-        if (isDone) return changed;
-        found = await database.find<Grant>(entry.key);
-      }
-      return undefined;
+      return found && await database.change(
+        found.key,
+        (transaction, { value }) => {
+          if (!value || value.status === "closed") return undefined;
+          const changed = to(value);
+          setGrant(transaction, changed);
+          return changed;
+        },
+        found,
+      );
     },
 
     /** Records a use in the background, at most once a minute. */

@@ -8,7 +8,7 @@
 import type { Database, Expiring } from "./database.ts";
 import { assertionKey, spentStateKey } from "./keys.ts";
 import { secretStore } from "./secrets.ts";
-import type { Transaction, Write } from "./transaction.ts";
+import type { Write } from "./transaction.ts";
 
 /** A use that counts, unless it is given back. */
 export interface Use {
@@ -44,16 +44,17 @@ export function onceStore<T extends Expiring>(
   }
 
   /** Marks it as used in a commit of its own; undefined if it was used before. */
-  async function use(thing: T): Promise<Use | undefined> {
-    let write: Write | undefined = using(thing);
-    while (write) {
-      let sent: Transaction | undefined;
-      const isUsed = await database.commit((transaction) =>
-        write!(sent = transaction)
-      );
-      if (isUsed) return { giveBack: () => database.giveUp(sent!) };
-      write = await usingAgain(thing);
-    }
+  function use(thing: T): Promise<Use | undefined> {
+    const { expiresAt } = thing;
+    const key = keyOf(thing);
+    // Most are: so it is read only after its commit has failed.
+    const unused = { key, value: undefined, versionstamp: null };
+    return database.change(key, async (transaction, entry) => {
+      const isUsed = entry.versionstamp !== null;
+      if (isUsed && !await database.mayRepeat(entry)) return undefined;
+      transaction.set(key, { expiresAt });
+      return { giveBack: () => database.giveUp(transaction) };
+    }, unused);
   }
 
   return { using, usingAgain, use };

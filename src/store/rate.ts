@@ -6,7 +6,7 @@
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { bucketKey } from "./keys.ts";
 
 /** The size of a bucket, and the rate at which it fills. */
@@ -54,25 +54,22 @@ export function rateStore(database: Database, purpose: string, rate: Rate) {
   const filling = new Filling(rate);
   return {
     /** Takes tokens out of a bucket, as {@linkcode Filling.take} does. */
-    async take(name: string, wish: number, spent: number) {
-      for (;;) {
-        const entry = await database.get<BucketRecord>(
-          bucketKey(purpose, name),
-        );
-        const before = entry.value?.fullAt ?? 0;
-        const { fullAt, ...taken } = filling.take(before, database.clock(), {
-          wish,
-          spent,
-        });
-        if (taken.given === 0 && spent === 0) return taken;
-        const isDone = await database.commit((transaction) =>
-          transaction.check(entry).set<BucketRecord>(entry.key, {
-            fullAt,
-            expiresAt: Math.ceil(fullAt / 1000),
-          })
-        );
-        if (isDone) return taken;
-      }
+    take(name: string, wish: number, spent: number) {
+      const key = bucketKey(purpose, name);
+      return database.change(
+        key,
+        (transaction, { value }: Entry<BucketRecord>) => {
+          const before = value?.fullAt ?? 0;
+          const { fullAt, ...taken } = filling.take(before, database.clock(), {
+            wish,
+            spent,
+          });
+          if (taken.given === 0 && spent === 0) return taken;
+          const expiresAt = Math.ceil(fullAt / 1000);
+          transaction.set<BucketRecord>(key, { fullAt, expiresAt });
+          return taken;
+        },
+      );
     },
   };
 }

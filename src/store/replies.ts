@@ -35,15 +35,11 @@ export function replyStore(database: Database) {
    *
    * @param read the entry, if it was just read
    */
-  async function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
-    for (let entry = read;; entry = undefined) {
-      entry ??= await database.get<Reply>(key);
-      const { answer } = entry.value ?? {};
-      const isDone = await database.commit((transaction) =>
-        transaction.check(entry).delete(key, ...answer ? keysOf(answer) : [])
-      );
-      if (isDone) return;
-    }
+  function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
+    return database.change(key, (transaction, { value }) => {
+      const { answer } = value ?? {};
+      transaction.delete(key, ...answer ? keysOf(answer) : []);
+    }, read);
   }
 
   /** Removes an answered question in the background. */

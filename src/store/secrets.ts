@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Database } from "./database.ts";
+import type { Database, Entry } from "./database.ts";
 import { secretKey } from "./keys.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
@@ -11,20 +11,16 @@ export type SecretStore = ReturnType<typeof secretStore>;
 export function secretStore(database: Database) {
   const known = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
-  async function findOrMake(
-    purpose: string,
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const key = secretKey(purpose);
-    for (;;) {
-      const { value } = await database.get<Uint8Array<ArrayBuffer>>(key);
-      if (value !== undefined) return value;
-      const made = crypto.getRandomValues(new Uint8Array(32));
-      const isKept = await database.commit((transaction) =>
-        transaction.check({ key, versionstamp: null }).setForever(key, made)
-      );
-      // Otherwise another process has written it, so it is read again.
-      if (isKept) return made;
-    }
+  function findOrMake(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
+    return database.change(
+      secretKey(purpose),
+      (transaction, { key, value }: Entry<Uint8Array<ArrayBuffer>>) => {
+        if (value !== undefined) return value;
+        const made = crypto.getRandomValues(new Uint8Array(32));
+        transaction.setForever(key, made);
+        return made;
+      },
+    );
   }
 
   return {

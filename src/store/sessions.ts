@@ -9,7 +9,7 @@ import type { LoggingLevel } from "@modelcontextprotocol/server";
 import { isBoundTo } from "../auth/rules/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { randomId } from "../crypto/crypto.ts";
-import type { Database, Found } from "./database.ts";
+import type { Database, Entry, Found } from "./database.ts";
 import { isErased, unlessErased } from "./erased.ts";
 import { sessionKey } from "./keys.ts";
 import { recent } from "./recent.ts";
@@ -110,16 +110,13 @@ export function sessionStore(
 
     /** Stores the level of `logging/setLevel`. */
     async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
-      for (;;) {
-        const found = await database.find<Session>(sessionKey(id));
-        if (!found) return;
-        const isDone = await database.commit((transaction) =>
-          setSession(transaction.check(found), id, { ...found.value, logLevel })
-        );
-        if (!isDone) continue;
-        sessions.forget(id);
-        return;
-      }
+      await database.change(
+        sessionKey(id),
+        (transaction, { value }: Entry<Session>) => {
+          if (value) setSession(transaction, id, { ...value, logLevel });
+        },
+      );
+      sessions.forget(id);
     },
 
     /**
@@ -140,44 +137,39 @@ export function sessionStore(
      * or one of version 0.2 to its person: their client goes on with the same
      * id. Undefined if it is someone else's.
      */
-    async adopt(
+    adopt(
       id: string,
       { binding, grantId }: Pick<Caller, "binding" | "grantId">,
     ): Promise<Session | undefined> {
-      for (;;) {
-        const found = await database.find<Session>(sessionKey(id));
-        sessions.forget(id);
-        if (!found || found.value.binding === binding) return found?.value;
-        if (!mayAdopt(found.value, binding)) return undefined;
-        const { list: _, ...rest } = found.value;
-        const session = { ...rest, binding, grantId };
-        const isDone = await database.commit((transaction) =>
-          setSession(
-            unlessErased(transaction, session).check(found),
-            id,
-            session,
-          )
-            .delete(listKeyOf(id, found.value))
-        );
-        if (isDone) return session;
-        if (await isErased(database, session)) return undefined;
-      }
+      return database.change(
+        sessionKey(id),
+        async (transaction, { value }: Entry<Session>, before) => {
+          sessions.forget(id);
+          if (!value || value.binding === binding) return value;
+          if (!mayAdopt(value, binding)) return undefined;
+          const { list: _, ...rest } = value;
+          const session = { ...rest, binding, grantId };
+          if (before && await isErased(database, session)) return undefined;
+          setSession(unlessErased(transaction, session), id, session)
+            .delete(listKeyOf(id, value));
+          return session;
+        },
+      );
     },
 
     /** Ends a caller's session; false if there is none. */
     async end(id: string, binding: string): Promise<boolean> {
-      for (;;) {
-        const found = await database.find<Session>(sessionKey(id));
-        sessions.forget(id);
-        if (!found || !isBoundTo(found.value.binding, binding)) return false;
-        const isDone = await database.commit((transaction) =>
-          transaction.check(found).end(found.key)
-            .delete(listKeyOf(id, found.value))
-        );
-        if (!isDone) continue;
-        tellEnd(found.value, "ok", database.clock());
-        return true;
-      }
+      const ended = await database.change(
+        sessionKey(id),
+        (transaction, { key, value }: Entry<Session>) => {
+          sessions.forget(id);
+          if (!value || !isBoundTo(value.binding, binding)) return undefined;
+          transaction.end(key).delete(listKeyOf(id, value));
+          return value;
+        },
+      );
+      if (ended) tellEnd(ended, "ok", database.clock());
+      return ended !== undefined;
     },
   };
 }

@@ -7,7 +7,7 @@
 import type { MaybePromise } from "../authoring/service.ts";
 import type { JsonObject } from "../json.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey } from "./keys.ts";
 import { readText, type TextRef } from "./texts.ts";
 import type { Write } from "./transaction.ts";
@@ -130,7 +130,7 @@ export function nextUpdate(
  * Applies a change to a live task, again if another change comes between; false
  * if the task has ended, or `change` gives undefined.
  */
-export async function changeTask(
+export function changeTask(
   database: Database,
   taskId: string,
   change: (
@@ -138,20 +138,18 @@ export async function changeTask(
   ) => MaybePromise<Partial<TaskRecord> | undefined>,
   also: Write = () => {},
 ): Promise<boolean> {
-  for (;;) {
-    const found = await database.find<TaskRecord>(taskKey(taskId));
-    if (!found || isTerminal(found.value.status)) return false;
-    const { key, value } = found;
-    const changes = await change(value);
-    if (!changes) return false;
-    const record: TaskRecord = {
-      ...value,
-      ...changes,
-      updatedMilliseconds: nextUpdate(database, value),
-    };
-    const isDone = await database.commit((transaction) => {
-      also(transaction.check(found).set(key, record));
-    });
-    if (isDone) return true;
-  }
+  return database.change(
+    taskKey(taskId),
+    async (transaction, { key, value }: Entry<TaskRecord>) => {
+      if (!value || isTerminal(value.status)) return false;
+      const changes = await change(value);
+      if (!changes) return false;
+      also(transaction.set<TaskRecord>(key, {
+        ...value,
+        ...changes,
+        updatedMilliseconds: nextUpdate(database, value),
+      }));
+      return true;
+    },
+  );
 }

@@ -62,6 +62,11 @@ export class Transaction {
   #checks: Deno.AtomicCheck[] = [];
   #writes: Send[] = [];
 
+  /** True while it only checks. */
+  get isEmpty(): boolean {
+    return this.#writes.length === 0;
+  }
+
   /** Requires that these are still as they were read. */
   check(...entries: Deno.AtomicCheck[]): this {
     for (const { key, versionstamp } of entries) {
@@ -137,10 +142,8 @@ export class Commits {
     private readonly clock: Clock,
   ) {}
 
-  /** Commits what {@linkcode import("./database.ts").Database.commit} is given. */
-  async commit(build: Write): Promise<string | undefined> {
-    const transaction = new Transaction();
-    build(transaction);
+  /** Commits as {@linkcode import("./database.ts").Database.commit} says. */
+  async commit(transaction: Transaction): Promise<string | undefined> {
     for (let tries = 1;;) {
       if (this.fence.isDue) await this.fence.settle();
       const commitTry = this.fence.begin();

@@ -6,7 +6,7 @@
  */
 import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Found } from "./database.ts";
+import { type Database, type Entry, isFound } from "./database.ts";
 import { listingWaitKey, waitKey } from "./keys.ts";
 import { DURABLE_SECONDS } from "./run_record.ts";
 import type { Transaction, Write } from "./transaction.ts";
@@ -18,7 +18,6 @@ import {
   putWait,
   type Wait,
   WAIT_CHARACTERS,
-  type WaitKind,
   type WaitRecord,
   type WaitSeals,
 } from "./wait_record.ts";
@@ -36,21 +35,6 @@ export interface TakenWait {
   release(): Promise<boolean>;
 }
 
-/** Finds the live wait of an id; one of another kind or person is none. */
-export async function findWait(
-  database: Database,
-  id: string,
-  kind: WaitKind,
-  subject?: string,
-): Promise<Found<WaitRecord> | undefined> {
-  const found = await database.find<WaitRecord>(waitKey(id));
-  if (found?.value.kind !== kind) return undefined;
-  if (subject !== undefined && found.value.subject !== subject) {
-    return undefined;
-  }
-  return await isLive(database, found.value) ? found : undefined;
-}
-
 export function waitAnswers(
   database: Database,
   { sealed, opened, view }: WaitSeals,
@@ -60,36 +44,39 @@ export function waitAnswers(
    * none, or if `also` could not be committed.
    */
   async function accept(
-    read: () => Promise<Found<WaitRecord> | undefined>,
+    id: string,
+    isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
     answeredBy: string,
     also: Write = () => {},
   ): Promise<Wait | undefined> {
-    let last: string | undefined;
-    for (;;) {
-      const found = await read();
-      if (!found || found.versionstamp === last) return undefined;
-      const { key, value } = found;
-      if (value.state !== "open") return await view(found);
-      const isMoment = value.kind === "moment";
-      const record: WaitRecord = {
-        ...value,
-        state: "answered",
-        sealedAnswer: await sealed(value, key, "answer", answer),
-        answeredBy,
-        // It was accepted, so it must arrive, however late the task goes on.
-        ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
-      };
-      const versionstamp = await database.commit((transaction) => {
-        putWait(transaction.check(found), key, record);
+    const accepted = await database.change(
+      waitKey(id),
+      async (transaction, entry: Entry<WaitRecord>, before) => {
+        const { key, value, versionstamp } = entry;
+        // Unchanged: then it was `also` that failed.
+        if (!value || versionstamp === before?.versionstamp) return undefined;
+        if (!isWanted(value) || !await isLive(database, value)) {
+          return undefined;
+        }
+        if (value.state !== "open") return { key, value };
+        const isMoment = value.kind === "moment";
+        const record: WaitRecord = {
+          ...value,
+          state: "answered",
+          sealedAnswer: await sealed(value, key, "answer", answer),
+          answeredBy,
+          // It was accepted, so it must arrive, however late the task goes on.
+          ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
+        };
+        putWait(transaction, key, record);
         // Work whose page is open is at work, and sees the answer itself.
         if (isMoment) wakeTwice(transaction, record, database.now());
         also(transaction);
-      });
-      if (versionstamp) return await view({ key, value: record, versionstamp });
-      // Unchanged: then it was `also` that failed.
-      last = found.versionstamp;
-    }
+        return { key, value: record };
+      },
+    );
+    return accepted && await view(accepted);
   }
 
   return {
@@ -105,8 +92,9 @@ export function waitAnswers(
       answer: JsonObject,
       also: Write,
     ): Promise<Wait | undefined> {
-      const read = () => findWait(database, id, "page", subject);
-      return accept(read, answer, subject, also);
+      const isTheirs = (wait: WaitRecord) =>
+        wait.kind === "page" && wait.subject === subject;
+      return accept(id, isTheirs, answer, subject, also);
     },
 
     /**
@@ -124,11 +112,9 @@ export function waitAnswers(
           `An answer has at most ${WAIT_CHARACTERS} characters`,
         );
       }
-      const read = async () => {
-        const found = await findWait(database, id, "moment");
-        return found?.value.state === "open" ? found : undefined;
-      };
-      return await accept(read, { data }, "route") !== undefined;
+      const isOpen = ({ kind, state }: WaitRecord) =>
+        kind === "moment" && state === "open";
+      return await accept(id, isOpen, { data }, "route") !== undefined;
     },
 
     /** Takes the answer of a wait, once; undefined if there is none to take. */
@@ -168,16 +154,17 @@ export function waitAnswers(
      * Accepts no answer from now on. Gives the one that came before, which stays
      * until the wait is withdrawn.
      */
-    async close({ key }: Wait): Promise<JsonObject | undefined> {
-      for (;;) {
-        const found = await database.find<WaitRecord>(key);
-        if (!found) return undefined;
-        if (found.value.state !== "open") return await opened(found, "answer");
-        const isClosed = await database.commit((transaction) =>
-          dropWait(transaction, found)
-        );
-        if (isClosed) return undefined;
-      }
+    close({ key }: Wait): Promise<JsonObject | undefined> {
+      return database.change(
+        key,
+        async (transaction, entry: Entry<WaitRecord>) => {
+          if (!isFound(entry)) return undefined;
+          if (entry.value.state !== "open") {
+            return await opened(entry, "answer");
+          }
+          dropWait(transaction, entry);
+        },
+      );
     },
   };
 }

@@ -120,6 +120,8 @@ export function dropWait(
   return state === "used" ? transaction : transaction.end(at);
 }
 
+type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
+
 type Member = "payload" | "answer";
 
 /** The members that a seal is bound to. */
@@ -152,7 +154,7 @@ export function waitSeals(database: Database) {
   }
 
   async function opened(
-    { key, value: record }: Found<WaitRecord>,
+    { key, value: record }: ReadWait,
     member: Member,
   ): Promise<JsonObject | undefined> {
     const text = member === "answer" ? record.sealedAnswer : record.sealed;
@@ -162,7 +164,7 @@ export function waitSeals(database: Database) {
   }
 
   /** Reads a wait; undefined if a part of it was sealed for another. */
-  async function view(found: Found<WaitRecord>): Promise<Wait | undefined> {
+  async function view(found: ReadWait): Promise<Wait | undefined> {
     const { key, value } = found;
     const { subject, kind, tool, clientId, clientName, grantId } = value;
     const { pageTask, createdAt, expiresAt, state } = value;

@@ -7,10 +7,10 @@
 import { randomId } from "../crypto/crypto.ts";
 import { LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Found } from "./database.ts";
+import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
 import { absent } from "./transaction.ts";
-import { findWait, type TakenWait, waitAnswers } from "./wait_answer.ts";
+import { type TakenWait, waitAnswers } from "./wait_answer.ts";
 import {
   basisOf,
   dropWait,
@@ -78,13 +78,10 @@ export function waitStore(database: Database) {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
-  async function drop(found?: Found<WaitRecord>): Promise<void> {
-    for (let one = found; one; one = await database.find(one.key)) {
-      const last = one;
-      if (await database.commit((transaction) => dropWait(transaction, last))) {
-        return;
-      }
-    }
+  function drop(key: Deno.KvKey, read?: Found<WaitRecord>): Promise<void> {
+    return database.change(key, (transaction, entry: Entry<WaitRecord>) => {
+      if (isFound(entry)) dropWait(transaction, entry);
+    }, read);
   }
 
   return {
@@ -116,8 +113,10 @@ export function waitStore(database: Database) {
       const at = waitAtKey(place);
       const id = randomId();
       const key = waitKey(id);
-      for (;;) {
-        const pointer = await database.get<Pointer>(at);
+      return await database.change(at, async (
+        transaction,
+        pointer: Entry<Pointer>,
+      ) => {
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
         const isSame = known?.value.subject === own.subject &&
@@ -137,23 +136,21 @@ export function waitStore(database: Database) {
           state: "open",
           sealed: await sealed({ ...own, at }, key, "payload", { id, payload }),
         };
-        const versionstamp = await database.commit((transaction) => {
-          // First, so that what ends does not end the new one.
-          if (known) dropWait(transaction, known);
-          putWait(transaction.check(pointer, absent(key)), key, record);
-          if (grant) transaction.check(grant);
-          if (run) transaction.check(run);
-        });
-        if (versionstamp) {
-          return (await view({ key, value: record, versionstamp }))!;
-        }
-      }
+        // First, so that what ends does not end the new one.
+        if (known) dropWait(transaction, known);
+        putWait(transaction.check(absent(key)), key, record);
+        if (grant) transaction.check(grant);
+        if (run) transaction.check(run);
+        return (await view({ key, value: record }))!;
+      });
     },
 
     /** Finds the page of a person; another's is treated like none. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
-      const found = await findWait(database, id, "page", subject);
-      return found && await view(found);
+      const found = await database.find<WaitRecord>(waitKey(id));
+      const isTheirs = found?.value.kind === "page" &&
+        found.value.subject === subject && await isLive(database, found.value);
+      return isTheirs ? await view(found) : undefined;
     },
 
     /** Lists the pages that wait for a person, newest first. */
@@ -181,9 +178,7 @@ export function waitStore(database: Database) {
     },
 
     /** Ends a wait that no one needs any more. */
-    async withdraw({ key }: Wait): Promise<void> {
-      await drop(await database.find<WaitRecord>(key));
-    },
+    withdraw: ({ key }: Wait): Promise<void> => drop(key),
 
     /**
      * Waits until a wait is answered or gone; false if it is still open after
@@ -210,12 +205,12 @@ export function waitStore(database: Database) {
     /** Ends what durable work waits for, once it has ended itself. */
     async forgetTask(subject: string, taskId: string): Promise<void> {
       const own = await listed(subject, (wait) => wait.taskId === taskId);
-      for (const wait of own) await drop(wait);
+      for (const wait of own) await drop(wait.key, wait);
     },
 
     /** Deletes everything that is kept of a person's waits. */
     async forgetAllOf(subject: string): Promise<void> {
-      for (const wait of await listed(subject)) await drop(wait);
+      for (const wait of await listed(subject)) await drop(wait.key, wait);
     },
   };
 }

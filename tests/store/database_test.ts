@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { now } from "../../src/clock.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database, type Entry } from "../../src/store/database.ts";
 import { whileLocked } from "../../src/store/persist.ts";
+import type { Transaction } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
+import { losing } from "../kit/overtaken_kv.ts";
 import { until } from "../kit/wait.ts";
 import { atomicWith, kvThrough, kvWith } from "../kit/kv.ts";
 
@@ -328,19 +330,67 @@ function holding(kv: Deno.Kv, at = 1) {
   return sent;
 }
 
-test.onDatabases("a commit that was given up, and sent again, is not carried out after what came later", async ({ kv }) => {
-  const held = holding(kv);
-  const database = new Database(held.handle, { deadlineMilliseconds: 20 });
+/** Tries again while the database does not answer in time. */
+async function untilDone(operate: () => Promise<unknown>): Promise<void> {
   await until(() =>
-    write(database).then(() => true, (error) => {
+    operate().then(() => true, (error) => {
       if (error instanceof StorageError) return false;
       throw error;
     })
   );
+}
+
+test.onDatabases("a commit that was given up, and sent again, is not carried out after what came later", async ({ kv }) => {
+  const held = holding(kv);
+  const database = new Database(held.handle, { deadlineMilliseconds: 20 });
+  await untilDone(() => write(database));
   await database.commit((transaction) => transaction.delete(KEY));
   assert.equal((await held.goOn())?.ok, false);
   assert.equal(await new Database(kv).find(KEY), undefined);
   await database.idle();
+});
+
+/** Counts one more; the first finds no record. */
+function count(database: Database): Promise<number> {
+  return database.change(KEY, (transaction, { value }: Entry<Counter>) => {
+    const n = (value?.n ?? 0) + 1;
+    transaction.set<Counter>(KEY, { n, expiresAt: now() + 60 });
+    return n;
+  });
+}
+
+test.onDatabases("change() of fifty at once loses none, the first of which finds no record", async ({ kv, other }) => {
+  const counted = await fiftyAtOnce(kv, other, (database) => database, count);
+  const numbers = Array.from({ length: 50 }, (_, index) => index + 1);
+  assert.deepEqual(counted.toSorted((a, b) => a - b), numbers);
+});
+
+test.onDatabases("change() that was given up is not carried out when its record is absent once more", async ({ kv, other }) => {
+  const held = holding(kv);
+  const database = new Database(held.handle, { deadlineMilliseconds: 20 });
+  await untilDone(() => count(database));
+  await new Database(other).commit((transaction) => transaction.delete(KEY));
+  assert.equal((await held.goOn())?.ok, false);
+  assert.equal(await new Database(kv).find(KEY), undefined);
+  await database.idle();
+});
+
+test.inMemory("change() gives its answer without a commit where it changes nothing, and rests on what it was given", async ({ kv }) => {
+  const counted = losing(kv);
+  const database = new Database(counted.kv);
+  await new Database(kv).commit((transaction) =>
+    transaction.set(KEY, { n: 7, expiresAt: now() + 60 })
+  );
+  const read = (_: unknown, { value }: Entry<Counter>) => value?.n;
+  assert.equal(await database.change(KEY, read), 7);
+  const given = { key: KEY, value: undefined, versionstamp: null };
+  assert.equal(await database.change(KEY, read, given), undefined);
+  assert.equal(counted.commits, 0);
+  const stale = (transaction: Transaction, { value }: Entry<Counter>) => {
+    transaction.set(KEY, { n: (value?.n ?? 0) + 1, expiresAt: now() + 60 });
+    return value?.n;
+  };
+  assert.equal(await new Database(kv).change(KEY, stale, given), 7);
 });
 
 test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
