@@ -16,8 +16,6 @@ interface ClientUse extends Expiring {
   usedAt: number;
 }
 
-export type ClientUseStore = ReturnType<typeof clientUseStore>;
-
 export function clientUseStore(database: Database) {
   return {
     /** Records a client's use in the background, at most once a minute. */

@@ -57,7 +57,7 @@ export function documentStore(
   database: Database,
   fetchDocument: FetchForClient,
 ) {
-  const looking = new Map<string, Promise<Looked>>();
+  const lookingUp = new Map<string, Promise<Looked>>();
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
@@ -126,13 +126,22 @@ export function documentStore(
    * Shares a look-up, including its read: a second one that reads before the
    * first has stored its result would fetch again.
    */
-  function share(name: string, begin: () => Promise<Looked>): Promise<Looked> {
-    let looked = looking.get(name);
-    if (!looked) {
-      looked = begin().finally(() => looking.delete(name));
-      looking.set(name, looked);
+  async function share(
+    purpose: "find" | "renew",
+    url: string,
+    isGood: (kept: DocumentRecord) => boolean,
+    stale: boolean,
+  ): Promise<unknown> {
+    const name = `${purpose} ${url}`;
+    let looking = lookingUp.get(name);
+    if (!looking) {
+      looking = look(url, isGood).finally(() => lookingUp.delete(name));
+      lookingUp.set(name, looking);
     }
-    return looked;
+    const looked = await looking;
+    if ("document" in looked) return looked.document;
+    if (looked.older && stale) return looked.older.document;
+    throw looked.error;
   }
 
   return {
@@ -142,33 +151,23 @@ export function documentStore(
      *
      * @throws whatever the fetch throws
      */
-    async find(
+    find(
       url: string,
       { stale = false }: { stale?: boolean } = {},
     ): Promise<unknown> {
-      const found = await share(
-        `find ${url}`,
-        () => look(url, ({ freshUntil }) => freshUntil > database.now()),
-      );
-      if ("document" in found) return found.document;
-      if (found.older && stale) return found.older.document;
-      throw found.error;
+      const isFresh = ({ freshUntil }: DocumentRecord) =>
+        freshUntil > database.now();
+      return share("find", url, isFresh, stale);
     },
 
     /**
      * Fetches the present document, because something is missing in the stored
      * one; at most once a minute, however many ask.
      */
-    async renew(url: string): Promise<unknown> {
-      const found = await share(`renew ${url}`, () =>
-        look(
-          url,
-          ({ fetchedAt = 0 }) =>
-            fetchedAt + DOCUMENT_COOLDOWN_SECONDS > database.now(),
-        ));
-      if ("document" in found) return found.document;
-      if (found.older) return found.older.document;
-      throw found.error;
+    renew(url: string): Promise<unknown> {
+      const isNew = ({ fetchedAt = 0 }: DocumentRecord) =>
+        fetchedAt + DOCUMENT_COOLDOWN_SECONDS > database.now();
+      return share("renew", url, isNew, true);
     },
 
     /** Stores the document of a client with which someone has signed in. */

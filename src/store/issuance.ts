@@ -44,18 +44,6 @@ export interface SuccessorRecord extends Expiring {
   sealed: string;
 }
 
-/** Tokens that exist once `write` is committed. */
-interface Issuance {
-  tokens: IssuedTokens;
-  write(transaction: Transaction): Transaction;
-}
-
-/** A refresh token that stays as it is. */
-interface KeptRefreshToken {
-  refreshToken: string;
-  record: TokenRecord;
-}
-
 /**
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
@@ -71,11 +59,11 @@ export async function issueTokens(
     dataKey: Uint8Array;
     scopes: readonly string[];
     now: number;
-    kept?: KeptRefreshToken;
+    kept?: { refreshToken: string; record: TokenRecord };
     obsolete?: readonly Deno.KvKey[];
     answer?: Deno.KvKey;
   },
-): Promise<Issuance> {
+) {
   const { id: grantId, refreshKey } = grant;
   const accessToken = mintCredential("access_token", grantId);
   const access: TokenRecord = {
@@ -96,9 +84,12 @@ export async function issueTokens(
       },
       expiresAt: grant.expiresAt,
     };
+  const { expiresAt } = access;
+  const tokens: IssuedTokens = { accessToken, refreshToken, scopes, expiresAt };
   return {
-    tokens: { accessToken, refreshToken, scopes, expiresAt: access.expiresAt },
-    write(transaction) {
+    tokens,
+    /** Adds their records; from its commit on they exist. */
+    write(transaction: Transaction): Transaction {
       setGrant(unlessBlocked(transaction, grant), grant)
         .create(accessTokenKey(accessToken), access);
       if (refresh) transaction.set(refreshTokenKey(refreshToken!), refresh);

@@ -57,8 +57,6 @@ interface PeopleQuery {
   most: number;
 }
 
-export type PeopleStore = ReturnType<typeof peopleStore>;
-
 export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,

@@ -34,8 +34,9 @@ export interface Poll<T> extends PollOptions {
   onValue(value: T | undefined): void;
 }
 
-interface PolledKey extends Poll<unknown> {
+interface PolledKey {
   key: Deno.KvKey;
+  poll: Poll<unknown>;
   startedMilliseconds: number;
   pauseMilliseconds: number;
   dueMilliseconds: number;
@@ -75,10 +76,8 @@ export class Polls {
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
     const polled: PolledKey = {
-      onValue: (value) => poll.onValue(value as T | undefined),
-      onFailure: poll.onFailure?.bind(poll),
-      slowestMilliseconds: poll.slowestMilliseconds,
       key,
+      poll: poll as Poll<unknown>,
       startedMilliseconds: now,
       pauseMilliseconds: FIRST_POLL_MILLISECONDS,
       dueMilliseconds: now,
@@ -142,22 +141,19 @@ export class Polls {
         polled.pauseMilliseconds = this.#pauseAfter(polled, now);
         polled.dueMilliseconds = now + polled.pauseMilliseconds;
         if (!this.#waiting.has(polled)) continue;
-        if (failure) polled.onFailure?.(failure.error);
-        else polled.onValue(entries[index].value);
+        if (failure) polled.poll.onFailure?.(failure.error);
+        else polled.poll.onValue(entries[index].value);
       }
     }
   }
 
   #pauseAfter(
-    { pauseMilliseconds, startedMilliseconds, slowestMilliseconds }: PolledKey,
+    { pauseMilliseconds, startedMilliseconds, poll }: PolledKey,
     now: number,
   ): number {
+    const waited = now - startedMilliseconds;
     return this.pauseMilliseconds ??
-      nextPause(
-        pauseMilliseconds,
-        now - startedMilliseconds,
-        slowestMilliseconds,
-      );
+      nextPause(pauseMilliseconds, waited, poll.slowestMilliseconds);
   }
 }
 

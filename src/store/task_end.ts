@@ -57,8 +57,43 @@ export function taskEnds(database: Database) {
    * @param hold the turn at durable work that gives the end: false if it is
    * lost
    */
-  function end(taskId: string, end: TaskEnd, hold?: Hold): Promise<boolean> {
-    return endTask(database, taskId, end, hold);
+  async function end(
+    taskId: string,
+    to: TaskEnd,
+    hold?: Hold,
+  ): Promise<boolean> {
+    const { status } = to;
+    const keep = hold?.run.keep ?? TASK_SECONDS;
+    const outcome = "outcome" in to
+      ? await saveText(database, JSON.stringify(to.outcome), {
+        expiresAt: database.now() + keep,
+      })
+      : undefined;
+    let work: WorkRecords | undefined;
+    const isEnded = await changeTask(
+      database,
+      taskId,
+      async ({ durable, statusMessage }) => {
+        work = durable && await readWork(database, taskId, durable);
+        const isLost = work?.run.versionstamp !== hold?.term.versionstamp;
+        if (hold && isLost) return undefined;
+        return {
+          status,
+          statusMessage: shortMessage(to.statusMessage) ?? statusMessage,
+          outcome,
+          ...isToolError(to) && { isError: true },
+          questions: {},
+          ...work && { expiresAt: work.expiresAt },
+        };
+      },
+      (transaction) => {
+        transaction.delete(taskLeaseKey(taskId));
+        if (work) endWork(transaction, taskId, work, hold);
+      },
+    );
+    if (!isEnded && outcome) await deleteText(database, outcome);
+    if (isEnded && work) forgetWork(database, taskId, work);
+    return isEnded;
   }
 
   return {
@@ -108,46 +143,6 @@ export function taskEnds(database: Database) {
       }
     },
   };
-}
-
-async function endTask(
-  database: Database,
-  taskId: string,
-  end: TaskEnd,
-  hold?: Hold,
-): Promise<boolean> {
-  const { status } = end;
-  const keep = hold?.run.keep ?? TASK_SECONDS;
-  const outcome = "outcome" in end
-    ? await saveText(database, JSON.stringify(end.outcome), {
-      expiresAt: database.now() + keep,
-    })
-    : undefined;
-  let work: WorkRecords | undefined;
-  const isEnded = await changeTask(
-    database,
-    taskId,
-    async ({ durable, statusMessage }) => {
-      work = durable && await readWork(database, taskId, durable);
-      const isLost = work?.run.versionstamp !== hold?.term.versionstamp;
-      if (hold && isLost) return undefined;
-      return {
-        status,
-        statusMessage: shortMessage(end.statusMessage) ?? statusMessage,
-        outcome,
-        ...isToolError(end) && { isError: true },
-        questions: {},
-        ...work && { expiresAt: work.expiresAt },
-      };
-    },
-    (transaction) => {
-      transaction.delete(taskLeaseKey(taskId));
-      if (work) endWork(transaction, taskId, work, hold);
-    },
-  );
-  if (!isEnded && outcome) await deleteText(database, outcome);
-  if (isEnded && work) forgetWork(database, taskId, work);
-  return isEnded;
 }
 
 async function readWork(

@@ -45,8 +45,77 @@ export function taskStore(
   database: Database,
   { confirmSeconds = CONFIRM_SECONDS } = {},
 ) {
-  const reader = new TaskReader(database, confirmSeconds);
-  const find = reader.find.bind(reader);
+  const lapses = new Lapses(database, confirmSeconds * 1000);
+
+  /** Finds a caller's task; undefined if there is none. */
+  async function find(
+    taskId: string,
+    binding: string,
+  ): Promise<Task | undefined> {
+    for (;;) {
+      const [task, held] = await database.getMany<[TaskRecord, Expiring]>([
+        taskKey(taskId),
+        taskLeaseKey(taskId),
+      ]);
+      const { value: record } = task;
+      if (!record || !isBoundTo(record.binding, binding)) return undefined;
+      // Durable work is taken over, and does not fail.
+      if (isTerminal(record.status) || held.value || record.durable) {
+        lapses.forget(taskId);
+        return await read(taskId, record);
+      }
+      const isLookedAt = lapses.has(taskId);
+      if (!lapses.isCertain(taskId, held)) {
+        if (!isLookedAt) lookAgain(taskId, binding);
+        return await read(taskId, record);
+      }
+      lapses.forget(taskId);
+      await fail(task, record, held);
+    }
+  }
+
+  /** Fails a task, unless its process renews the lease meanwhile. */
+  async function fail(
+    task: Entry<TaskRecord>,
+    record: TaskRecord,
+    held: Entry<Expiring>,
+  ): Promise<void> {
+    const failed: TaskRecord = {
+      ...record,
+      status: "failed",
+      updatedMilliseconds: nextUpdate(database, record),
+      questions: {},
+      outcome: { text: JSON.stringify(DIED) },
+    };
+    await database.commit((transaction) =>
+      transaction.check(task, held).set(task.key, failed).delete(held.key)
+    );
+  }
+
+  /** Reads a task; its texts expire with it, or a moment before it. */
+  async function read(
+    taskId: string,
+    record: TaskRecord,
+  ): Promise<Task | undefined> {
+    try {
+      return await readTask(database, taskId, record);
+    } catch (error) {
+      if (!(error instanceof TextExpiredError)) throw error;
+    }
+  }
+
+  /** Looks at a task until its lease is renewed, or it has failed. */
+  function lookAgain(taskId: string, binding: string): void {
+    database.background(async () => {
+      while (lapses.has(taskId)) {
+        await pause(HEARTBEAT_SECONDS * 1000, database.closing);
+        if (database.closing.aborted) return;
+        const task = await find(taskId, binding).catch(() => null);
+        if (task === undefined) lapses.forget(taskId);
+      }
+    });
+  }
+
   return {
     ...taskBeginnings(database),
     ...taskQuestions(database),
@@ -81,15 +150,15 @@ export function taskStore(
     },
 
     /** Renews the lease of a running task; false if the task has ended. */
-    async renewLease(taskId: string): Promise<boolean> {
-      for (;;) {
-        const found = await database.find<TaskRecord>(taskKey(taskId));
-        if (!found || isTerminal(found.value.status)) return false;
-        const isRenewed = await database.commit((transaction) =>
-          setLease(transaction.check(found), taskId, database.now())
-        );
-        if (isRenewed) return true;
-      }
+    renewLease(taskId: string): Promise<boolean> {
+      return database.change(
+        taskKey(taskId),
+        (transaction, { value }: Entry<TaskRecord>) => {
+          if (!value || isTerminal(value.status)) return false;
+          setLease(transaction, taskId, database.now());
+          return true;
+        },
+      );
     },
 
     /** Stores the message of the task's progress. */
@@ -107,78 +176,4 @@ export function taskStore(
       );
     },
   };
-}
-
-/** The reader of tasks, which notices those whose process is gone. */
-class TaskReader {
-  readonly #lapses: Lapses;
-
-  constructor(private readonly database: Database, confirmSeconds: number) {
-    this.#lapses = new Lapses(database, confirmSeconds * 1000);
-  }
-
-  /** Finds a caller's task; undefined if there is none. */
-  async find(taskId: string, binding: string): Promise<Task | undefined> {
-    for (;;) {
-      const [task, held] = await this.database.getMany<[TaskRecord, Expiring]>([
-        taskKey(taskId),
-        taskLeaseKey(taskId),
-      ]);
-      const { value: record } = task;
-      if (!record || !isBoundTo(record.binding, binding)) return undefined;
-      // Durable work is taken over, and does not fail.
-      if (isTerminal(record.status) || held.value || record.durable) {
-        this.#lapses.forget(taskId);
-        return await this.#read(taskId, record);
-      }
-      const isLookedAt = this.#lapses.has(taskId);
-      if (!this.#lapses.isCertain(taskId, held)) {
-        if (!isLookedAt) this.#lookAgain(taskId, binding);
-        return await this.#read(taskId, record);
-      }
-      this.#lapses.forget(taskId);
-      await this.#fail(task, record, held);
-    }
-  }
-
-  /** Fails a task, unless its process renews the lease meanwhile. */
-  async #fail(
-    task: Entry<TaskRecord>,
-    record: TaskRecord,
-    held: Entry<Expiring>,
-  ): Promise<void> {
-    const failed: TaskRecord = {
-      ...record,
-      status: "failed",
-      updatedMilliseconds: nextUpdate(this.database, record),
-      questions: {},
-      outcome: { text: JSON.stringify(DIED) },
-    };
-    await this.database.commit((transaction) =>
-      transaction.check(task, held).set(task.key, failed).delete(held.key)
-    );
-  }
-
-  /** Reads a task; its texts expire with it, or a moment before it. */
-  async #read(taskId: string, record: TaskRecord): Promise<Task | undefined> {
-    try {
-      return await readTask(this.database, taskId, record);
-    } catch (error) {
-      if (!(error instanceof TextExpiredError)) throw error;
-      return undefined;
-    }
-  }
-
-  /** Looks at a task until its lease is renewed, or it has failed. */
-  #lookAgain(taskId: string, binding: string): void {
-    const { database } = this;
-    database.background(async () => {
-      while (this.#lapses.has(taskId)) {
-        await pause(HEARTBEAT_SECONDS * 1000, database.closing);
-        if (database.closing.aborted) return;
-        const task = await this.find(taskId, binding).catch(() => null);
-        if (task === undefined) this.#lapses.forget(taskId);
-      }
-    });
-  }
 }
