@@ -41,9 +41,7 @@ export interface Waiting {
 }
 
 /** A stored wait. */
-export interface WaitRecord
-  extends Expiring, Omit<Waiting, "place" | "question"> {
-  question: string;
+export interface WaitRecord extends Expiring, Omit<Waiting, "place"> {
   /** The key of its place. */
   at: Deno.KvKey;
   /** The client's name in its grant. */
