@@ -71,7 +71,7 @@ export function jwtDoor(
       }
       return {
         authenticated: {
-          caller: callerOf(payload, { scopeClaims, subjectIn }),
+          caller: callerIn(payload, { scopeClaims, subjectIn }),
         },
         expiresAt: payload.exp! + leewaySeconds,
       };
@@ -132,7 +132,7 @@ function mediaType(typ = ""): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }
 
-function callerOf(
+function callerIn(
   payload: JWTPayload,
   { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
     subjectIn(issuer: string, sub: string): string;

@@ -18,7 +18,11 @@ import {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "./provider.ts";
-import { parseAnswer, refusalIn, type TokenAnswer } from "./token_answer.ts";
+import {
+  parseTokenAnswer,
+  refusalIn,
+  type TokenAnswer,
+} from "./token_answer.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** A provider whose ways of client authentication are in order of preference. */
@@ -102,7 +106,7 @@ export function oauthClient(
         ),
     );
     const { host } = new URL(endpoint);
-    return parseAnswer(await readObject(response, host), host);
+    return parseTokenAnswer(await readObject(response, host), host);
   }
 
   return {
@@ -122,9 +126,7 @@ export function oauthClient(
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
     ): Promise<TokenAnswer> {
       await this.checkIssuer(server, issuer);
-      if (code === "") {
-        throw misbehaved("There is no authorization code");
-      }
+      if (code === "") throw misbehaved("There is no authorization code");
       return await grant(server, "authorization_code", {
         code,
         redirect_uri: redirectUri,

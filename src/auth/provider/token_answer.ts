@@ -60,7 +60,7 @@ export async function refusalIn(
  *
  * @see RFC 6749 §5.1
  */
-export function parseAnswer(
+export function parseTokenAnswer(
   answer: Readonly<Record<string, unknown>>,
   host: string,
 ): TokenAnswer {

@@ -61,21 +61,20 @@ export function isDocumentUrl(text: string): boolean {
 }
 
 /**
- * Makes the judge of clients by the settings of today: true for one that may
- * still be one here. No registration is looked up: no operator takes it away.
+ * True if a client may still be one here, by the settings of today. No
+ * registration is looked up: no operator takes those away.
  */
-export function knownClients(
-  { configured, metadataDocuments: { enabled, allowedDomains } }: {
+export function isKnownClient(
+  clientId: string,
+  { clients, metadataDocuments: { enabled, allowedDomains } }: {
     /** Clients that the operator set up. */
-    configured: readonly { clientId: string }[];
+    clients: readonly { clientId: string }[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
-): (clientId: string) => boolean {
-  const ids = new Set(configured.map(({ clientId }) => clientId));
-  const isWelcome = (clientId: string) =>
-    allowedDomains.length === 0 ||
-    allowedDomains.includes(URL.parse(clientId)?.hostname ?? "");
-  return (clientId) =>
-    ids.has(clientId) || isSealedClientId(clientId) ||
-    enabled && namesDocument(clientId) && isWelcome(clientId);
+): boolean {
+  if (isSealedClientId(clientId)) return true;
+  if (clients.some((client) => client.clientId === clientId)) return true;
+  return enabled && namesDocument(clientId) &&
+    (allowedDomains.length === 0 ||
+      allowedDomains.includes(URL.parse(clientId)?.hostname ?? ""));
 }

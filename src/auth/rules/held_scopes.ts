@@ -8,7 +8,7 @@ import type { Permissions } from "./permissions.ts";
 import { isAllowed, isBlocked } from "./allowed_users.ts";
 import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
 import type { Client } from "./client.ts";
-import { knownClients } from "./client_id.ts";
+import { isKnownClient } from "./client_id.ts";
 import { isMachine } from "./configured_client.ts";
 import { resourceOf } from "./resource.ts";
 import type { ListEntry } from "./list_entry.ts";
@@ -40,18 +40,14 @@ export function heldScopes(
     /** `OAUTH_BLOCKED`: people and clients. */
     blocked: readonly ListEntry[];
     clients: readonly Client[];
-    metadataDocuments: Parameters<typeof knownClients>[0]["metadataDocuments"];
+    metadataDocuments: Parameters<typeof isKnownClient>[1]["metadataDocuments"];
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
 ): MayHold {
-  const { baseUrl, clients, metadataDocuments, permissions } = rules;
+  const { baseUrl, clients, permissions } = rules;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const asserters = new Set(rules.assertionIssuers.map(printIssuer));
-  const isKnownClient = knownClients({
-    configured: clients,
-    metadataDocuments,
-  });
   const machines = new Map(
     clients.filter(isMachine).map(({ clientId, metadata }) =>
       [clientId, parseScope(metadata.scope)] as const
@@ -68,11 +64,11 @@ export function heldScopes(
     switch (grant.kind) {
       case "assertion":
         return asserters.has(grant.assertedBy ?? "") &&
-          isKnownClient(grant.clientId);
+          isKnownClient(grant.clientId, rules);
       case "token":
         return isListed(grant);
       default:
-        return isListed(grant) && isKnownClient(grant.clientId);
+        return isListed(grant) && isKnownClient(grant.clientId, rules);
     }
   }
 

@@ -29,7 +29,7 @@ export function attemptRecorder(
   return async (c, next) => {
     await next();
     if (c.error) return note(c, { failure: wordsFor(c.error) });
-    const end = parseAnswer(c.res.headers.get("location"), baseUrl);
+    const end = endOf(c.res.headers.get("location"), baseUrl);
     if (!end) return;
     c.set("refusal", end.failure);
     note(c, end);
@@ -40,7 +40,7 @@ export function attemptRecorder(
  * Parses the authorization response in a redirect to a client, which has our
  * `iss` (RFC 9207); undefined for a step that leads to another.
  */
-function parseAnswer(
+function endOf(
   location: string | null,
   issuer: string,
 ): Pick<Attempt, "client" | "failure"> | undefined {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { knownClients } from "../../../src/auth/rules/client_id.ts";
+import { isKnownClient } from "../../../src/auth/rules/client_id.ts";
 
 const DOCUMENT = "https://app.example.com/client.json";
 
@@ -10,13 +10,13 @@ function isKnown(
     allowedDomains?: string[];
   } = {},
 ): boolean {
-  return knownClients({
-    configured: [{ clientId: "intranet" }],
+  return isKnownClient(clientId, {
+    clients: [{ clientId: "intranet" }],
     metadataDocuments: { enabled, allowedDomains },
-  })(clientId);
+  });
 }
 
-Deno.test("knownClients() knows the operator's clients of today, and who registered", () => {
+Deno.test("isKnownClient() knows the operator's clients of today, and who registered", () => {
   assert(isKnown("intranet"));
   assert(!isKnown("wiki"));
   assert(
@@ -27,7 +27,7 @@ Deno.test("knownClients() knows the operator's clients of today, and who registe
   );
 });
 
-Deno.test("knownClients() knows documents where and while the operator wants them", () => {
+Deno.test("isKnownClient() knows documents where and while the operator wants them", () => {
   assert(isKnown(DOCUMENT));
   assert(isKnown(DOCUMENT, { allowedDomains: ["app.example.com"] }));
   assert(!isKnown(DOCUMENT, { allowedDomains: ["example.com"] }));

@@ -75,7 +75,7 @@ export function DevSignInPage(
 }
 
 /** OpenID claims of a person who typed a name. */
-interface Person extends Partial<Record<Membership, string[]>> {
+interface PersonClaims extends Partial<Record<Membership, string[]>> {
   sub: string;
   name: string;
   preferred_username: string;
@@ -85,13 +85,13 @@ interface Person extends Partial<Record<Membership, string[]>> {
 
 /** Gives the identity of a person, from a sealed code or token. */
 export function identityOf(person: unknown): Identity {
-  return parseIdentity({ ...person as Person }, {
+  return parseIdentity({ ...person as PersonClaims }, {
     memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
   });
 }
 
 /** Makes a person from a name; case does not matter for the subject. */
-export function makePerson(typed: string, groups?: string): Person {
+export function makePerson(typed: string, groups?: string): PersonClaims {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
   const mail = /^\S+@\S+$/.test(sub)
