@@ -98,8 +98,7 @@ export interface Catalogue {
 /**
  * Compiles a catalogue.
  *
- * @throws {import("./compiled_definitions.ts").CatalogueError} with every
- * complaint at once
+ * @throws {CatalogueError} with every complaint at once
  */
 export function compileCatalogue(
   definitions: Definitions,

@@ -12,7 +12,6 @@ import { ISSUES } from "../wire/tool_result.ts";
 /** The most messages that Zod may build: a few milliseconds' work. */
 const MOST_MESSAGES = 1000;
 
-/** The result of a parse. */
 export type ParsedInput = Parsed & {
   /** True if more is wrong than the error says. */
   hasMore?: boolean;

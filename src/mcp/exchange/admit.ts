@@ -15,8 +15,8 @@ const PREFETCHED_BYTES = 16_384;
 /**
  * Admits a caller; anyone who may not call learns nothing else.
  *
- * @throws {import("../../errors.ts").HttpError} 403 for another origin
- * @throws {import("../../errors.ts").ChallengeError} 401 without credentials
+ * @throws {HttpError} 403 for another origin
+ * @throws {ChallengeError} 401 without credentials
  */
 export async function admit(
   engine: Engine,

@@ -29,14 +29,12 @@ export interface Result {
 }
 
 /** The end of a request: its answer in print, and its outcome for the log. */
-export interface Ending extends JsonAnswer {
+export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
   outcome: Outcome;
   /** The reason of a refusal in a few words, for the log. */
   refusal?: string;
   /** The JSON-RPC error code in the body. */
   code?: number;
-  /** True if the body is a tool's result with `isError`. */
-  isToolError?: boolean;
 }
 
 const JSON_HEADERS: [string, string][] = [
@@ -71,7 +69,6 @@ export function encode(
   return response;
 }
 
-/** Makes an answer with a status and nothing else. */
 export function emptyResponse(status: number): Response {
   return new Response(null, { status, headers: CORS_HEADERS });
 }

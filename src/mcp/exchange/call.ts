@@ -36,15 +36,12 @@ const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
-  /** True if the client belongs to the generation without sessions. */
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly introduction: Introduction;
   abstract readonly logLevel?: Work["logLevel"];
-  /** The 2025 session it belongs to. */
   declare readonly sessionId?: string;
   readonly startedMilliseconds: number;
-  /** Its end, once it is settled. */
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;

@@ -54,7 +54,6 @@ export class CallerBound {
     this.count(caller);
   }
 
-  /** Gives one back. */
   release(caller: CountedAs | undefined): void {
     if (caller === undefined) return;
     const count = this.#counts.get(caller.name)! - 1;

@@ -18,8 +18,7 @@ export const URIS = 1000;
  * Checks that a call may run; a promise where the database has to be asked.
  *
  * @throws {ChallengeError} as {@linkcode checkGranted}
- * @throws {import("../../errors.ts").LimitError} 429 when its caller has too
- * many
+ * @throws {LimitError} 429 when its caller has too many
  */
 export function check(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;

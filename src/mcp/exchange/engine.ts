@@ -1,5 +1,6 @@
 /**
- * The parts of the server that the MCP endpoint uses.
+ * The parts of one server that the MCP endpoint uses, made once in
+ * `server_parts.ts`.
  *
  * @module
  */
@@ -25,7 +26,6 @@ import type { Limits } from "./limits.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { WaitPages } from "./visits.ts";
 
-/** The parts of one server, made once in `server_parts.ts`. */
 export interface Engine {
   catalogue: Catalogue;
   gate: Gate;

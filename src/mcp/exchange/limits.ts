@@ -13,7 +13,6 @@ import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Database } from "../../store/database.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";
-import type { Running } from "./running.ts";
 
 /**
  * Methods that run what an author wrote, and what is written down for other
@@ -32,19 +31,17 @@ const EVERYONE: CountedAs = { name: "everyone", isMany: false };
 
 const CALLS_A_MINUTE = "calls a minute";
 
-/** The state of a tool's own limit. */
-interface OfTool {
+interface ToolLimit {
   calls?: SharedBuckets;
   underWay?: CallerBound;
 }
 
-/** The limits of a server. */
 export class Limits {
   readonly #callers?: Record<
     "one" | "many" | "unknown" | "sessions",
     SharedBuckets
   >;
-  readonly #tools = new Map<string, OfTool>();
+  readonly #tools = new Map<string, ToolLimit>();
   readonly #clock: Clock;
   readonly #log: Logger;
   #hasWarned = false;
@@ -89,12 +86,11 @@ export class Limits {
    */
   charge(
     method: string,
-    request: Pick<Running, "countedAs">,
+    request: { readonly countedAs: CountedAs },
   ): Promise<void> | undefined {
     const opensSession = method === "initialize";
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
-    if (caller === undefined) return;
     const { one, many, unknown, sessions } = this.#callers;
     if (caller === UNKNOWN) {
       this.#warn();
@@ -111,10 +107,9 @@ export class Limits {
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
-    caller: CountedAs | undefined,
+    caller: CountedAs,
   ): Promise<() => void> {
-    // Those whom nothing tells apart share the limit.
-    const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
+    const who = limit!.shared ? EVERYONE : caller;
     const { calls, underWay } = this.#tools.get(name)!;
     underWay?.take(who);
     try {

@@ -60,7 +60,6 @@ export class PendingResponse {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
-  /** True if it has become a stream. */
   get isStream(): boolean {
     return this.#stream !== undefined;
   }

@@ -1,14 +1,24 @@
 /**
- * The run of a call: its checks, its method, and its answer on the way back.
- * A method that gives its answer at once is answered at once: a promise for
- * each step would cost a quick call a fifth of its time.
+ * The run of a call: its checks, its method, and its end. The first answer, or
+ * an exception, becomes the text for the client, a line in the log, a metric,
+ * and an entry in the ledger, each once. What gives its answer at once is
+ * answered at once: a promise for each step would cost a quick call a fifth of
+ * its time.
  *
  * @module
  */
 import { type Answer, encode, type Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
-import { settle } from "./settle.ts";
+import { printAddress } from "../../net/address.ts";
+import { clientAddress } from "../../http/client_address.ts";
+import { newReference } from "../../log/request.ts";
+import { printError, printResult, type RequestId } from "../wire/messages.ts";
+import { STATELESS_REVISION } from "../wire/revisions.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import { answerFailure, type Failure } from "./failure.ts";
+import { aboutOf } from "./report.ts";
+import { handedOver, hasTasks, printTask } from "./task_answer.ts";
 
 /** Answers a request. Whatever it throws or rejects with is its `error`. */
 export type Method<C extends Call = Call> = (
@@ -63,4 +73,123 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
     call.stopIfCut();
   });
   return ended;
+}
+
+/** Ends a call with its first answer; a later one is dropped. Never throws. */
+export function settle(call: Call, answer: Answer): void {
+  if (call.ending) return;
+  let ending: Ending;
+  try {
+    ending = endingOf(call, answer);
+  } catch (error) {
+    // A question may hold what cannot be printed.
+    ending = failedEnding(call, error);
+  }
+  if ("task" in answer) call.taskId = answer.task.taskId;
+  call.end(ending);
+}
+
+function endingOf(call: Call, answer: Answer): Ending {
+  if ("error" in answer) return failedEnding(call, answer.error);
+  const { message: { id }, introduction: { printer } } = call;
+  if ("ask" in answer) {
+    const result = { resultType: "input_required", ...answer.ask };
+    const body = printResult(id, printer.result(result));
+    return { outcome: "input_required", body };
+  }
+  if ("task" in answer) {
+    const { task } = answer;
+    const result = hasTasks(call)
+      ? { resultType: "task", ...printTask(task, call.engine.clock()) }
+      : handedOver(task, call);
+    return { outcome: "ok", body: printResult(id, printer.result(result)) };
+  }
+  const { result, isToolError } = answer;
+  const outcome = call.isStopped
+    ? "stopped"
+    : answer.outcome ?? (isToolError ? "tool_error" : "ok");
+  return { outcome, body: printResult(id, result), isToolError };
+}
+
+function failedEnding(call: Call, thrown: unknown): Ending {
+  const { engine, message: { id, method }, admitted: { request } } = call;
+  const { stateless, introduction: { printer } } = call;
+  return answerFailure(thrown, {
+    log: engine.log,
+    reference: call.requestId,
+    about: aboutOf(call),
+    isTool: method === "tools/call",
+    inBand: call.begun?.hasStatus === true,
+    http: { request, gate: engine.gate, stateless },
+    stopped: call.isStopped ? call.signal.reason.message : undefined,
+  }, (failure) => {
+    const { result, outcome, refusal } = failure;
+    if (!result) return errorEnding(failure, id);
+    const body = printResult(id, printer.result(result));
+    return { outcome, refusal, body, isToolError: true };
+  });
+}
+
+function errorEnding(
+  { error, outcome, refusal, status, headers }: Failure,
+  id: RequestId | undefined,
+): Ending {
+  const body = printError(id, error!);
+  return { outcome, refusal, body, status, headers, code: error!.code };
+}
+
+/** An HTTP request whose message has not become a call, or never will. */
+export interface Uncalled
+  extends Pick<Admitted, "request" | "peer" | "operation"> {
+  /** True if HTTP has its status already: in a batch. */
+  readonly inBand?: boolean;
+  id?: RequestId;
+}
+
+/** Ends what was refused before it became a call. Never throws. */
+export function refuse(
+  engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
+  thrown: unknown,
+  uncalled: Uncalled,
+): Ending {
+  const { operation } = uncalled;
+  if (!operation) return refusalOf(engine, thrown, uncalled);
+  // Its lines in the log are placed under its span.
+  const ending = operation.run(() => refusalOf(engine, thrown, uncalled));
+  const { outcome, code } = ending;
+  operation.end({ outcome, code });
+  return ending;
+}
+
+function refusalOf(
+  { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
+  thrown: unknown,
+  { request, id, peer, inBand = false }: Uncalled,
+): Ending {
+  const { headers, method } = request;
+  const reference = newReference();
+  const stateless = headers.get("mcp-protocol-version") === STATELESS_REVISION;
+  const ending = answerFailure(thrown, {
+    log,
+    reference,
+    isTool: false,
+    inBand,
+    http: { request, gate, stateless },
+  }, (failure) => errorEnding(failure, id));
+  const { outcome, refusal } = ending;
+  if (outcome === "internal_error") {
+    if (id === undefined) ending.status = 500;
+  } else if (log.isEnabledFor("debug")) {
+    // Every client without a token is refused once, and scanners all the time.
+    const address = clientAddress(peer, headers, trustedProxies);
+    log.debug("Request", {
+      reference,
+      address: address && printAddress(address),
+      method: `${method} /mcp`,
+      status: ending.status ?? 200,
+      outcome,
+      refusal,
+    });
+  }
+  return ending;
 }

@@ -46,7 +46,6 @@ export interface Running {
   expel(): void;
 }
 
-/** All requests that are being worked on. */
 export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
@@ -78,14 +77,13 @@ export class RunningCalls {
   /**
    * Checks a call before it runs: most calls end at once, and are never added.
    *
-   * @throws {import("../../errors.ts").HttpError} 429 when its caller has too many
+   * @throws {HttpError} 429 when its caller has too many
    */
   check(call: Running): void {
     if (this.#running.size < CALLS_PER_CALLER) return;
     this.#bound.check(call.countedAs);
   }
 
-  /** Adds a call that goes on. */
   add(call: Running): void {
     this.#bound.count(call.countedAs);
     this.#running.add(call);

@@ -10,7 +10,7 @@ import { Suspended } from "../wire/inquiry.ts";
 import { errorResult } from "../wire/tool_result.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { settle } from "./settle.ts";
+import { settle } from "./run.ts";
 import type { Link } from "./visits.ts";
 
 /**

@@ -10,8 +10,7 @@ import { telemetry } from "../../telemetry/current.ts";
 import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
-import { run } from "../exchange/run.ts";
-import { refuse, type Uncalled } from "../exchange/settle.ts";
+import { refuse, run, type Uncalled } from "../exchange/run.ts";
 import {
   invalidRequest,
   parseMessage,
@@ -33,8 +32,8 @@ const BATCH_MESSAGES = 100;
  * Serves the messages of a batch concurrently. Answers 202 if none wants an
  * answer and all are taken.
  *
- * @throws {import("../../errors.ts").RpcError} -32600 for a revision without
- * batches, and for too few or too many messages
+ * @throws {RpcError} -32600 for a revision without batches, and for too few or
+ * too many messages
  */
 export async function serveBatch(
   engine: TaskEngine,

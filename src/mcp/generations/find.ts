@@ -43,8 +43,8 @@ import { StatelessCall } from "./stateless_call.ts";
 /**
  * Finds the call of a request of 2026, and its method.
  *
- * @throws {import("../../errors.ts").RpcError} for a request that says too
- * little, or another thing in its headers, and for an unknown method
+ * @throws {RpcError} for a request that says too little, or another thing in
+ * its headers, and for an unknown method
  */
 export function findStateless(
   engine: TaskEngine,
@@ -76,7 +76,7 @@ export function findStateless(
  * Finds the call of a request in its session, and its method.
  *
  * @param response the response that all requests of a batch share
- * @throws {import("../../errors.ts").RpcError} for an unknown method
+ * @throws {RpcError} for an unknown method
  */
 export function findInSession(
   engine: TaskEngine,

@@ -11,7 +11,7 @@ import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { knownTool } from "../exchange/report.ts";
-import type { Uncalled } from "../exchange/settle.ts";
+import type { Uncalled } from "../exchange/run.ts";
 import { findResource } from "../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
 

@@ -153,9 +153,9 @@ const CAPABILITIES_CHARACTERS = 2000;
 /**
  * Opens a session for a caller and names it in `Mcp-Session-Id`.
  *
- * @throws {import("../../errors.ts").LimitError} 429
- * @throws {import("../../errors.ts").RpcError} -32602 for missing members, and
- * for capabilities of more than 2,000 characters
+ * @throws {LimitError} 429
+ * @throws {RpcError} -32602 for missing members, and for capabilities of more
+ * than 2,000 characters
  */
 export async function initialize(
   { catalogue, sessions, limits, trustedProxies }: Engine,

@@ -16,7 +16,6 @@ import { isObject, type JsonObject } from "../../json.ts";
 /** The most values one answer may hold. */
 const MOST = 100;
 
-/** Answers `completion/complete`. */
 export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, introduction: { printer }, context } = call;
   // A request for proposals has no way to ask its client.
@@ -35,8 +34,7 @@ export async function complete(call: Call): Promise<Answer> {
  * Finds proposals for the argument that a request names; none for an argument
  * that does not exist.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 for a reference that does
- * not exist
+ * @throws {RpcError} -32602 for a reference that does not exist
  */
 export async function completionValues(
   catalogue: Catalogue,

@@ -16,8 +16,7 @@ import { inputErrorText } from "../wire/tool_result.ts";
 /**
  * Gives the messages of the prompt that a request names.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 for an unknown prompt or
- * wrong arguments
+ * @throws {RpcError} -32602 for an unknown prompt or wrong arguments
  */
 export async function getPrompt(call: Call): Promise<Answer> {
   const { catalogue, params, introduction: { printer }, context } = call;

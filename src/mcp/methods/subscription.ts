@@ -43,7 +43,7 @@ const LISTS = ["tools", "prompts", "resources"] as const;
 /**
  * Parses the filter of a request; unsupported parts are dropped.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 when it is malformed
+ * @throws {RpcError} -32602 when it is malformed
  */
 export function parseFilter(
   { notifications }: JsonObject,

@@ -85,7 +85,6 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
   return follow(parseInput(tool.input, input), next);
 }
 
-/** Prints what a tool gave. */
 function print(
   { introduction: { printer } }: Call,
   result: CallToolResult,

@@ -25,7 +25,6 @@ export interface ToolRun {
   prepared?: unknown;
   call: {
     engine: Pick<Engine, "around">;
-    /** True if the client belongs to the generation without sessions. */
     stateless: boolean;
   };
 }

@@ -52,7 +52,6 @@ export function elicitationParams(
   return { mode: "form", message, requestedSchema: formOf(question) };
 }
 
-/** A question that is put as a form. */
 type FormQuestion = Exclude<Question, { url: string }>;
 
 function formOf(question: FormQuestion): JsonObject {
@@ -73,8 +72,7 @@ export function isEmptyForm(question: Question): boolean {
 /**
  * Parses the person's answer by the type of the question.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 if it does not answer the
- * question
+ * @throws {RpcError} -32602 if it does not answer the question
  * @throws {FormError} for a form that does not match its schema
  */
 export function parseAnswer(

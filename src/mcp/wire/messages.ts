@@ -208,7 +208,7 @@ export function salvageId(value: unknown): RequestId | undefined {
 /**
  * Gives the arguments of a call; none if the client sent none or null.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 unless an object
+ * @throws {RpcError} -32602 unless an object
  */
 export function argumentsOf(params: JsonObject): JsonObject {
   // Go's encoder writes null for a map that was never made.

@@ -17,7 +17,6 @@ export interface CacheHint {
   cacheScope: "public" | "private";
 }
 
-/** Prints results for one generation. */
 export interface Printer {
   /** Prints the JSON text of a complete result. */
   result(result: object, cache?: CacheHint): string;
@@ -62,7 +61,7 @@ export interface Pages {
    * Gives the page that a cursor names; the first page without a cursor, or
    * with `null`.
    *
-   * @throws {import("../../errors.ts").RpcError} -32602 for any other cursor
+   * @throws {RpcError} -32602 for any other cursor
    */
   at(cursor: unknown): string;
 }

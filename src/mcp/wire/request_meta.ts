@@ -44,12 +44,10 @@ export const LOGGING_LEVELS = [
   "emergency",
 ] as const satisfies readonly LoggingLevel[];
 
-/** True if the value is one of {@linkcode LOGGING_LEVELS}. */
 export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return LOGGING_LEVELS.includes(value as LoggingLevel);
 }
 
-/** The levels there are, for errors. */
 export function levels(): string {
   return `one of ${LOGGING_LEVELS.join(", ")}`;
 }
@@ -59,7 +57,6 @@ const VERSION_CHARACTERS = 100;
 
 const EMPTY: JsonObject = Object.freeze({});
 
-/** Gives a request's `_meta`, or an empty one. */
 export function metaOf(params: JsonObject): JsonObject {
   return isObject(params._meta) ? params._meta : EMPTY;
 }

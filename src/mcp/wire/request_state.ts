@@ -62,8 +62,8 @@ export async function sealRequestState(
  * Opens a state. One that was not given to this caller is told as one that no
  * one was given: who holds another's learns not even that it is real.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 when it was not sealed with
- * this key, for this caller and request, or has expired
+ * @throws {RpcError} -32602 when it was not sealed with this key, for this
+ * caller and request, or has expired
  */
 export async function openRequestState(
   key: Uint8Array,

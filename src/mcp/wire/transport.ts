@@ -143,7 +143,7 @@ export const SLICE_BYTES = 256 * 1024;
  * Checks the counts of a JSON text in UTF-8. Invalid JSON is counted too.
  * Pauses after every slice, so that other requests get their turn.
  *
- * @throws {import("../../errors.ts").RpcError} -32600 on HTTP 400
+ * @throws {RpcError} -32600 on HTTP 400
  */
 export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
   // Too short to be too deep: most bodies are.

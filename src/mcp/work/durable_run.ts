@@ -13,6 +13,7 @@ import {
   type RunSurroundings,
   thrownAgain,
 } from "./run_memory.ts";
+import type { RunRest } from "./run_rest.ts";
 import { named, type StepCall, StepOrder } from "./step_order.ts";
 import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
 
@@ -29,19 +30,13 @@ export class DurableRun implements Durable {
     this.#tries = new StepTries(this.#memory);
   }
 
+  get rest(): RunRest {
+    return this.#memory.rest;
+  }
+
   /** True as long as the run repeats what earlier ones did. */
   get isReplay(): boolean {
     return this.#order.isReplay;
-  }
-
-  /** The end of the wait that is all that happens here, if one is. */
-  get restsUntil(): number | undefined {
-    return this.#memory.rest.until;
-  }
-
-  /** Looks at the clock again, which has jumped. */
-  recheck(): void {
-    this.#memory.rest.recheck();
   }
 
   step<T>(
@@ -66,9 +61,8 @@ export class DurableRun implements Durable {
     });
   }
 
-  /** True if an earlier run has kept the result of a step. */
   hasKept(id: string): boolean {
-    return this.#memory.find(`step:${id}`)?.state === "kept";
+    return this.#memory.steps.get(`step:${id}`)?.state === "kept";
   }
 
   /** @param enough ends the sleep before its time */
@@ -89,7 +83,7 @@ export class DurableRun implements Durable {
           until: end,
         });
       }
-      await memory.rest.waitUntil(end, enough);
+      await this.rest.waitUntil(end, enough);
     });
   }
 
@@ -108,7 +102,7 @@ export class DurableRun implements Durable {
       if (known?.state === "kept") return parseKept<T>(known.text);
       await memory.goOn();
       let text: string | undefined;
-      await memory.rest.wait({ question: id }, () =>
+      await this.rest.wait({ question: id }, () =>
         ask(async (answer) => {
           const step = memory.stepOf(call);
           await memory.save({ ...step, state: "kept", text: answer });
@@ -120,18 +114,8 @@ export class DurableRun implements Durable {
 
   /** Checks a run that has given its result. @throws what is wrong with it */
   end(): void {
-    this.drop();
+    this.rest.end();
     this.#order.checkEnd();
-  }
-
-  /** Notes that the run has ended without a result. */
-  drop(): void {
-    this.#memory.rest.end();
-  }
-
-  /** Leaves the process as soon as nothing is at work. */
-  release(): void {
-    this.#memory.rest.release();
   }
 
   /** Leads a step, a sleep or a question from its call to its end. */
@@ -142,7 +126,7 @@ export class DurableRun implements Durable {
     work: (call: StepCall, known: Step | undefined) => Promise<T>,
   ): Promise<T> {
     // Nothing that a run does after its end is wanted.
-    if (this.#memory.rest.isOver) return new Promise(() => {});
+    if (this.rest.isOver) return new Promise(() => {});
     let call: StepCall;
     try {
       call = this.#order.call(kind, name, where);
@@ -156,7 +140,7 @@ export class DurableRun implements Durable {
     call: StepCall,
     work: (call: StepCall, known: Step | undefined) => Promise<T>,
   ): Promise<T> {
-    const known = this.#memory.find(call.id);
+    const known = this.#memory.steps.get(call.id);
     const { version, signal, cut } = this.#around;
     const place = known?.version === version ? known.place : undefined;
     try {

@@ -92,7 +92,7 @@ export class DurableRunner {
    * here, undefined while anything is at work.
    */
   get restsUntil(): number | undefined {
-    const untils = [...this.#here.keys()].map(({ run }) => run.restsUntil);
+    const untils = [...this.#here.keys()].map(({ run }) => run.rest.until);
     return untils.every((until) => until !== undefined)
       ? Math.min(...untils)
       : undefined;
@@ -108,7 +108,7 @@ export class DurableRunner {
       const here = [...this.#here.keys()];
       // No look comes before the leases are renewed.
       await Promise.all(here.map(({ hold }) => this.#stores.runs.renew(hold)));
-      for (const { run } of here) run.recheck();
+      for (const { run } of here) run.rest.recheck();
     });
   }
 
@@ -169,9 +169,9 @@ export class DurableRunner {
 
   /** Takes no more work, and leaves what is between two steps to others. */
   refuse(): void {
-    this.#room.close();
+    this.#room.isClosed = true;
     this.#takeovers.end();
-    for (const { run } of this.#here.keys()) run.release();
+    for (const { run } of this.#here.keys()) run.rest.release();
   }
 
   /** Leaves all work to others, and waits until that is stored. */
@@ -242,7 +242,7 @@ export class DurableRunner {
       this.#room.release(resumed.request.countedAs);
     });
     this.#here.set(begun, done);
-    if (this.#room.isClosed) begun.run.release();
+    if (this.#room.isClosed) begun.run.rest.release();
     return done;
   }
 }

@@ -10,7 +10,7 @@ import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
-import { settle } from "../exchange/settle.ts";
+import { settle } from "../exchange/run.ts";
 import type { DurableRunner } from "./durable_runner.ts";
 import { printProgress } from "./task_state.ts";
 import type { TaskRunner } from "./task_runner.ts";

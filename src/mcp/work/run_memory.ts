@@ -30,25 +30,21 @@ export class Expelled extends Error {
 
 export class RunMemory {
   readonly rest: RunRest;
-  readonly #steps: ReadonlyMap<string, Step>;
+  /** The steps as earlier runs have left them. */
+  readonly steps: ReadonlyMap<string, Step>;
   #characters = 0;
 
   constructor(readonly around: RunSurroundings) {
     const { steps } = around;
     this.rest = new RunRest(around);
-    this.#steps = new Map(steps.map((step) => [step.id, step]));
+    this.steps = new Map(steps.map((step) => [step.id, step]));
     for (const { text = "" } of steps) this.#characters += text.length;
-  }
-
-  /** Finds a step as earlier runs have left it. */
-  find(id: string): Step | undefined {
-    return this.#steps.get(id);
   }
 
   /** Makes the step of a call, as it begins. */
   stepOf({ id, number, isAlone }: StepCall): Step {
     const { version, now } = this.around;
-    const startedAt = this.find(id)?.startedAt ?? now();
+    const startedAt = this.steps.get(id)?.startedAt ?? now();
     return { id, place: number, version, isAlone, state: "begun", startedAt };
   }
 

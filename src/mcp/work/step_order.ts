@@ -32,7 +32,6 @@ export interface StepCall {
 
 /** The code of an author has changed while its work was under way. */
 export class DivergenceError extends Error {
-  /** The name of the class. */
   override name = "DivergenceError";
 }
 
@@ -52,11 +51,6 @@ export class StepOrder {
   /** True as long as steps of earlier runs are still to come. */
   get isReplay(): boolean {
     return this.#missing !== undefined;
-  }
-
-  /** Steps that have not ended, in the order of their calls. */
-  get open(): readonly StepCall[] {
-    return [...this.#open];
   }
 
   /** The first step of earlier runs that was not asked for yet. */
@@ -101,7 +95,6 @@ export class StepOrder {
     return call;
   }
 
-  /** Notes that a step has ended. */
   end(call: StepCall): void {
     this.#open.delete(call);
   }
@@ -144,7 +137,7 @@ export class StepOrder {
    * @throws {DivergenceError | TypeError}
    */
   checkEnd(): void {
-    const open = this.open.find(({ id }) => id.startsWith("step:"));
+    const open = [...this.#open].find(({ id }) => id.startsWith("step:"));
     if (open) {
       throw new TypeError(
         `${named(open.id)} was not awaited${placeOf(open.where)}`,

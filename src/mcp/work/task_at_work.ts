@@ -101,7 +101,7 @@ export class TaskAtWork {
         if (signal.aborted) return this.#onAbort;
         return turn ? turn.endingOf(error) : failedEnding(error, taskId, log);
       });
-      durable?.drop();
+      durable?.rest.end();
       const statusMessage = await status.end();
       if (ending) await this.end(ending, statusMessage);
     } finally {

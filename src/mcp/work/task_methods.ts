@@ -57,8 +57,7 @@ export async function cancelTask(call: Call): Promise<Answer> {
 /**
  * Finds a caller's task, if they could be granted the scopes of its tool.
  *
- * @throws {import("../../errors.ts").ChallengeError} 403 when the scopes were
- * not granted, but could be
+ * @throws {ChallengeError} 403 when the scopes were not granted, but could be
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,

@@ -20,20 +20,11 @@ const KEPT_RETRY_SECONDS = 600;
 
 /** The tasks that are at work in this process, by their callers. */
 export class TaskRoom extends CallerBound {
-  #isClosed = false;
+  /** True once the server stops: new tasks are refused. */
+  isClosed = false;
 
   constructor(private readonly tasks: Pick<TaskStore, "hasMany">) {
     super(TASKS_PER_CALLER, "tasks at a time");
-  }
-
-  /** True once the server stops. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** Refuses new tasks from now on. */
-  close(): void {
-    this.#isClosed = true;
   }
 
   /**
@@ -43,7 +34,7 @@ export class TaskRoom extends CallerBound {
    * many
    */
   enter(countedAs: Beginning["countedAs"]): void {
-    if (this.#isClosed) {
+    if (this.isClosed) {
       throw new HttpError(503, "The server is stopping", {
         "retry-after": "5",
       });

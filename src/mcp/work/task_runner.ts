@@ -31,9 +31,7 @@ export type TaskWork = (context: Context) => Promise<CallToolResult>;
 /** A call that runs, and its way to become a task. */
 export interface Begun extends Recalled {
   readonly request: Beginning;
-  /** The code that its context waits for. */
   readonly authored: AuthoredRun;
-  /** The result of its tool. */
   readonly result: Promise<CallToolResult>;
   /** The progress of its tool so far. */
   readonly statusMessage?: string;
@@ -58,7 +56,6 @@ export class TaskRunner {
     private readonly tasks: TaskStore,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** Open questions. */
     private readonly questions: CallerBound,
   ) {
     this.#room = new TaskRoom(tasks);
@@ -146,7 +143,7 @@ export class TaskRunner {
 
   /** Refuses new tasks from now on. */
   refuse(): void {
-    this.#room.close();
+    this.#room.isClosed = true;
     for (const atWork of this.#asking) atWork.fire(STOPPING);
   }
 

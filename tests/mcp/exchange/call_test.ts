@@ -14,8 +14,12 @@ import {
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type { Json } from "../../kit/message.ts";
 import { outcome } from "../../kit/answer.ts";
-import { type Method, respond, run } from "../../../src/mcp/exchange/run.ts";
-import { settle } from "../../../src/mcp/exchange/settle.ts";
+import {
+  type Method,
+  respond,
+  run,
+  settle,
+} from "../../../src/mcp/exchange/run.ts";
 
 const catalogue = compileCatalogue(
   { tools: [tool({ name: "echo", run: () => "" })] },

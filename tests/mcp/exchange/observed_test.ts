@@ -6,7 +6,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { observe } from "../../../src/mcp/generations/observed.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
-import type { Uncalled } from "../../../src/mcp/exchange/settle.ts";
+import type { Uncalled } from "../../../src/mcp/exchange/run.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type {
   RequestId,

@@ -65,7 +65,7 @@ class Task {
       return result;
     })();
     return Promise.race([ending, promise]).finally(() => {
-      run.drop();
+      run.rest.end();
       stop.abort();
     });
   }
@@ -487,7 +487,7 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
   const task = new Task();
   await assert.rejects(
     task.run(async (run) => {
-      await run.step("a", () => run.release());
+      await run.step("a", () => run.rest.release());
       await run.step("b", () => assert.fail());
     }),
     Left,
@@ -523,7 +523,7 @@ Deno.test("release() pauses before it leaves again while the database is away", 
   const run = task.run(async (run) => {
     const sleeping = run.sleep("long", 3600);
     await settled();
-    run.release();
+    run.rest.release();
     await sleeping;
   });
   await assert.rejects(run, Left);
@@ -543,14 +543,14 @@ Deno.test("restsUntil is the end of a short wait, while nothing else happens", a
   });
   const run = await begun.promise;
   await settled();
-  assert.equal(run.restsUntil, undefined);
+  assert.equal(run.rest.until, undefined);
   release();
-  await until(() => run.restsUntil !== undefined);
-  assert.equal(run.restsUntil, task.now + 3);
+  await until(() => run.rest.until !== undefined);
+  assert.equal(run.rest.until, task.now + 3);
   task.now += 3;
   // It is about to go on.
-  assert.equal(run.restsUntil, undefined);
-  run.recheck();
+  assert.equal(run.rest.until, undefined);
+  run.rest.recheck();
   assert.equal(await ending, "end");
 });
 
@@ -565,6 +565,6 @@ Deno.test("restsUntil leaves out a wait for which the run leaves its process", a
   const run = await promise;
   await until(() => task.steps.has("sleep:night"));
   await settled();
-  assert.equal(run.restsUntil, undefined);
+  assert.equal(run.rest.until, undefined);
   await assert.rejects(ending, Left);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Gate } from "../../../src/auth/doors/gate.ts";
 import { HttpError, StorageError } from "../../../src/errors.ts";
-import { refuse, type Uncalled } from "../../../src/mcp/exchange/settle.ts";
+import { refuse, type Uncalled } from "../../../src/mcp/exchange/run.ts";
 import { recordLog } from "../../kit/log.ts";
 
 /** Refuses a request; gives its end, and what the log was told. */
