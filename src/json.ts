@@ -10,3 +10,16 @@ export type JsonObject = Record<string, unknown>;
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Prints JSON text that does not depend on the order of members. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, member) =>
+      isObject(member)
+        ? Object.fromEntries(
+          Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1),
+        )
+        : member,
+  );
+}

@@ -44,7 +44,7 @@ import { FormError, parseAnswer } from "../../src/mcp/wire/elicitation.ts";
 import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
 import { parseMessage, salvageId } from "../../src/mcp/wire/messages.ts";
 import { Meta, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
-import { openRequestState } from "../../src/mcp/wire/request_state.ts";
+import { openRequestState } from "../../src/mcp/wire/inquiry.ts";
 import { readBody } from "../../src/mcp/wire/transport.ts";
 import { parseUriTemplate } from "../../src/mcp/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/errors.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { canonicalJson } from "../../src/mcp/wire/request_state.ts";
+import { canonicalJson } from "../../src/json.ts";
 import {
   base64,
   fingerprint,

@@ -10,7 +10,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../auth/rules/subject.ts";
-import { canonicalJson } from "../wire/request_state.ts";
+import { canonicalJson } from "../../json.ts";
 
 export interface WaitPages {
   waits: WaitStore;

@@ -11,17 +11,17 @@ import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../catalogue/introduction.ts";
-import { Inquiry } from "../wire/inquiry.ts";
-import { invalidParams, type RpcRequest } from "../wire/messages.ts";
-import { isObject, type JsonObject } from "../../json.ts";
-import type { StatelessMeta } from "../wire/request_meta.ts";
 import {
+  Inquiry,
   openRequestState,
   REQUEST_STATE_SECONDS,
   type RequestState,
   sealRequestState,
   type StateBinding,
-} from "../wire/request_state.ts";
+} from "../wire/inquiry.ts";
+import { invalidParams, type RpcRequest } from "../wire/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import type { StatelessMeta } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";

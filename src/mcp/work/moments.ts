@@ -6,7 +6,7 @@
  */
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
-import { canonicalJson } from "../wire/request_state.ts";
+import { canonicalJson } from "../../json.ts";
 import {
   type Wait,
   type Waiting,

@@ -531,7 +531,7 @@ Deno.test("release() pauses before it leaves again while the database is away", 
   await until(() => turn === turns.length);
 });
 
-Deno.test("restsUntil is the end of a short wait, while nothing else happens", async () => {
+Deno.test("rest.until is the end of a short wait, while nothing else happens", async () => {
   const task = new Task();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<DurableRun>();
@@ -554,7 +554,7 @@ Deno.test("restsUntil is the end of a short wait, while nothing else happens", a
   assert.equal(await ending, "end");
 });
 
-Deno.test("restsUntil leaves out a wait for which the run leaves its process", async () => {
+Deno.test("rest.until leaves out a wait for which the run leaves its process", async () => {
   const task = new Task();
   const { promise, resolve } = Promise.withResolvers<DurableRun>();
   const stop = new AbortController();
