@@ -10,7 +10,7 @@ import {
   SUBSCRIPTIONS_PER_CALLER,
 } from "../../src/mcp/exchange/running.ts";
 import { TASKS_KEPT, TASKS_PER_CALLER } from "../../src/mcp/work/task_room.ts";
-import { MANY } from "../../src/mcp/exchange/counted_as.ts";
+import { MANY } from "../../src/mcp/exchange/caller_bound.ts";
 import { Database } from "../../src/store/database.ts";
 import { tasksOfKey } from "../../src/store/keys.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";

@@ -11,7 +11,7 @@ import {
   ROOT_CONTEXT,
 } from "@opentelemetry/api";
 import { service } from "../../src/authoring/service.ts";
-import type { CountedAs } from "../../src/mcp/exchange/counted_as.ts";
+import type { CountedAs } from "../../src/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../src/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../src/server/lifecycle.ts";
 import { RunningCalls } from "../../src/mcp/exchange/running.ts";

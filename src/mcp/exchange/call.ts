@@ -15,7 +15,7 @@ import { metaOf, progressTokenOf } from "../wire/request_meta.ts";
 import { AuthoredRun, fire } from "./authored_run.ts";
 import { CallContext } from "./call_context.ts";
 import type { Work } from "./work.ts";
-import { type CountedAs, countedAs } from "./counted_as.ts";
+import { type CountedAs, countedAs } from "./caller_bound.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
 import type { Ending } from "./answer.ts";

@@ -11,8 +11,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import type { Database } from "../../store/database.ts";
-import { CallerBound } from "./caller_bound.ts";
-import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";
+import { CallerBound, type CountedAs, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
  * Methods that run what an author wrote, and what is written down for other

@@ -13,8 +13,7 @@ import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { RequestId } from "../wire/messages.ts";
 import { detached } from "../../telemetry/current.ts";
-import { CallerBound } from "./caller_bound.ts";
-import type { CountedAs } from "./counted_as.ts";
+import { CallerBound, type CountedAs } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;

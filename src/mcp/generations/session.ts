@@ -7,7 +7,7 @@
  */
 import { RpcCode, RpcError } from "../../errors.ts";
 import { mayAdopt, type Session } from "../../store/sessions.ts";
-import { countedAs } from "../exchange/counted_as.ts";
+import { countedAs } from "../exchange/caller_bound.ts";
 import { emptyResponse, encode } from "../exchange/answer.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import {

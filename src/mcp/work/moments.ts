@@ -14,7 +14,7 @@ import {
   type WaitStore,
 } from "../../store/waits.ts";
 import { persist, tidy } from "../../store/persist.ts";
-import { MANY } from "../exchange/counted_as.ts";
+import { MANY } from "../exchange/caller_bound.ts";
 import type { DurableRun } from "./durable_run.ts";
 
 interface WaitingWork {

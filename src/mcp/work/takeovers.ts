@@ -8,8 +8,7 @@ import { pause } from "../../clock.ts";
 import type { Hold } from "../../store/run_record.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
-import { CallerBound } from "../exchange/caller_bound.ts";
-import type { CountedAs } from "../exchange/counted_as.ts";
+import { CallerBound, type CountedAs } from "../exchange/caller_bound.ts";
 import type { RunStores } from "./run_at_work.ts";
 
 /** The most runs that one round of a look takes. */

@@ -5,8 +5,7 @@
  */
 import { HttpError, LimitError } from "../../errors.ts";
 import type { TaskStore } from "../../store/tasks.ts";
-import { CallerBound } from "../exchange/caller_bound.ts";
-import { MANY } from "../exchange/counted_as.ts";
+import { CallerBound, MANY } from "../exchange/caller_bound.ts";
 import type { Beginning } from "./work_of_task.ts";
 
 /** The most tasks that one caller may have running in one process. */

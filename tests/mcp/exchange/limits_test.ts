@@ -3,7 +3,7 @@ import { tool, type ToolLimit } from "../../../src/authoring/tool.ts";
 import {
   type CountedAs,
   UNKNOWN,
-} from "../../../src/mcp/exchange/counted_as.ts";
+} from "../../../src/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../../src/mcp/exchange/limits.ts";
 import { LimitError } from "../../../src/errors.ts";
 import type { Logger } from "../../../src/log/log.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CountedAs } from "../../../src/mcp/exchange/counted_as.ts";
+import type { CountedAs } from "../../../src/mcp/exchange/caller_bound.ts";
 import {
   type Running,
   RunningCalls,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
-import type { CountedAs } from "../../../src/mcp/exchange/counted_as.ts";
+import {
+  CallerBound,
+  type CountedAs,
+} from "../../../src/mcp/exchange/caller_bound.ts";
 import {
   TaskRunner,
   type TaskWork,
