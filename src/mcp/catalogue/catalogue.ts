@@ -26,6 +26,7 @@ import {
 } from "./compiled_definitions.ts";
 import {
   type CompiledTool,
+  HAND_OVER_SECONDS,
   isAlwaysTask,
   listTaskTools,
   mayOutlast,
@@ -139,7 +140,7 @@ function sourceOf(
   {
     serverInfo,
     instructions,
-    handOver,
+    handOver = HAND_OVER_SECONDS,
     pageSize = 1000,
     listsVary = false,
     anonymous = false,
@@ -147,7 +148,7 @@ function sourceOf(
 ) {
   const compiled = compileDefinitions(definitions, { anonymous, handOver });
   const capabilities = capabilitiesOf(definitions, {
-    hasViews: compiled.views.length > 0,
+    hasViews: compiled.views.size > 0,
     hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
   });
   const printer = statelessPrinter(serverInfo);
@@ -192,7 +193,7 @@ function select(
   const prompts = source.prompts.filter(isSeen);
   const skills = source.skills.filter(isSeen);
   const templates = source.templates.filter(({ resource }) => isSeen(resource));
-  const views = source.views.filter((view) =>
+  const views = [...source.views.values()].filter((view) =>
     tools.some(({ compiledView }) => compiledView === view)
   );
   const resources = [

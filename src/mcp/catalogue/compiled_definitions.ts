@@ -16,7 +16,6 @@ import {
   checkHandOver,
   type CompiledTool,
   compileTool,
-  HAND_OVER_SECONDS,
   mayOutlast,
   TASK_TOOLS,
   type ToolDefaults,
@@ -48,16 +47,6 @@ export interface CompiledTemplate {
   resource: Resource;
 }
 
-/** Definitions, ready to be served. */
-interface CompiledDefinitions {
-  tools: readonly CompiledTool[];
-  views: readonly CompiledView[];
-  templates: readonly CompiledTemplate[];
-  skills: readonly CompiledSkill[];
-  /** The entries of lists; prompts and plain resources are their own. */
-  listed: ReadonlyMap<Described, JsonObject>;
-}
-
 /** The faults of a set of definitions. */
 export class CatalogueError extends Error {
   /** The name of the class. */
@@ -77,13 +66,10 @@ export class CatalogueError extends Error {
  */
 export function compileDefinitions(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
-  { anonymous, handOver = HAND_OVER_SECONDS }: Partial<ToolDefaults>,
-): CompiledDefinitions {
-  const compilation = new Compilation({
-    anonymous: anonymous === true,
-    handOver,
-  });
-  compilation.attempt(undefined, () => checkHandOver(handOver));
+  defaults: ToolDefaults,
+): Compilation {
+  const compilation = new Compilation(defaults);
+  compilation.attempt(undefined, () => checkHandOver(defaults.handOver));
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
@@ -94,23 +80,18 @@ export function compileDefinitions(
   skills.forEach((skill, index) => compilation.addSkill(skill, index + 1));
   compilation.checkUnique("skill", compilation.skills);
   compilation.checkSkillFiles(resources);
-  const { complaints, tools: compiledTools, templates } = compilation;
+  const { complaints } = compilation;
   if (complaints.length > 0) throw new CatalogueError(complaints);
-  return {
-    tools: compiledTools,
-    views: [...compilation.views.values()],
-    templates,
-    skills: compilation.skills,
-    listed: compilation.listed,
-  };
+  return compilation;
 }
 
-/** The definitions compiled so far, and all that is wrong with them. */
+/** Definitions, ready to be served, and all that is wrong with them. */
 class Compilation {
   readonly complaints: string[] = [];
   readonly tools: CompiledTool[] = [];
   readonly templates: CompiledTemplate[] = [];
   readonly skills: CompiledSkill[] = [];
+  /** The entries of lists; prompts and plain resources are their own. */
   readonly listed = new Map<Described, JsonObject>();
   readonly views = new Map<Tool["view"], CompiledView>();
 
@@ -170,9 +151,8 @@ class Compilation {
   /** Checks that no tool takes the place of one of the server's own. */
   checkTaskTools(): void {
     if (!this.tools.some(mayOutlast)) return;
-    for (
-      const { name } of this.tools.filter(({ name }) => TASK_TOOLS.has(name))
-    ) {
+    for (const { name } of this.tools) {
+      if (!TASK_TOOLS.has(name)) continue;
       this.complaints.push(
         `tool ${name}: is the name of a tool of the server, for calls that are handed over: choose another, or set handOver: 0 for the server and every tool`,
       );

@@ -19,6 +19,7 @@ import {
   FORM_ATTEMPTS,
   FormError,
   isEmptyForm,
+  lackedFor,
   parseAnswer,
   QuestionError,
 } from "../wire/elicitation.ts";
@@ -55,7 +56,8 @@ export class Asking {
       const answer = await this.#askOnPage(question);
       if (answer) return answer as AnswerTo<Q>;
     }
-    this.#requireElicitation("url" in question);
+    const mode = "url" in question ? "url" : "form";
+    this.#checkCapability("elicitation/create", { mode });
     let mistake: FormError | undefined;
     for (let attempt = 1;; attempt++) {
       const { key } = question;
@@ -78,16 +80,9 @@ export class Asking {
   async sample(
     request: CreateMessageRequestParams,
   ): Promise<CreateMessageResult> {
-    const withTools = request.tools !== undefined;
-    this.#requireCapability(
-      "sampling",
-      (sampling) => !withTools || "tools" in sampling,
-      withTools ? { tools: {} } : {},
-    );
-    const result = await this.#request(
-      "sampling/createMessage",
-      request as unknown as JsonObject,
-    );
+    const params = request as unknown as JsonObject;
+    this.#checkCapability("sampling/createMessage", params);
+    const result = await this.#request("sampling/createMessage", params);
     if (typeof result.model !== "string" || result.content === undefined) {
       return await this.#cut(
         invalidParams("A sampling result must have a model and content"),
@@ -97,7 +92,7 @@ export class Asking {
   }
 
   async roots(): Promise<Root[]> {
-    this.#requireCapability("roots", () => true, {});
+    this.#checkCapability("roots/list", {});
     const { roots } = await this.#request("roots/list", {});
     if (!Array.isArray(roots)) {
       return await this.#cut(
@@ -168,18 +163,6 @@ export class Asking {
     return (await visits.hold(visit, signal))!;
   }
 
-  /** Checks that the client asks in the form that is needed. */
-  #requireElicitation(url: boolean): void {
-    this.#requireCapability(
-      "elicitation",
-      (elicitation) =>
-        url
-          ? "url" in elicitation
-          : !("url" in elicitation) || "form" in elicitation,
-      { [url ? "url" : "form"]: {} },
-    );
-  }
-
   /** Asks the client, whose refusal is the only thing that it throws. */
   async #request(
     method: string,
@@ -218,14 +201,10 @@ export class Asking {
     return await authored.cut(error);
   }
 
-  /** Checks a client's declared capability (MCP 2026-07-28, Base Protocol). */
-  #requireCapability(
-    name: string,
-    isEnough: (capability: JsonObject) => boolean,
-    needed: JsonObject,
-  ): void {
-    const capability = this.work.client.capabilities[name];
-    if (isObject(capability) && isEnough(capability)) return;
+  #checkCapability(method: string, params: JsonObject): void {
+    const lacked = lackedFor({ method, params }, this.work.client);
+    if (!lacked) return;
+    const [name] = method.split("/");
     const message =
       `The client does not support ${name} in the form that is needed`;
     // 2025 has no code for this. As a tool error, the model can try another
@@ -234,7 +213,7 @@ export class Asking {
     throw new RpcError(
       RpcCode.missingCapability,
       message,
-      { status: 400, data: { requiredCapabilities: { [name]: needed } } },
+      { status: 400, data: { requiredCapabilities: lacked } },
     );
   }
 }

@@ -27,7 +27,8 @@ import {
   STATELESS_REVISION,
 } from "../wire/revisions.ts";
 import type { Implementation } from "@modelcontextprotocol/server";
-import { isObject, type JsonObject } from "../../json.ts";
+import { isObject } from "../../json.ts";
+import { isImplementation } from "../wire/request_meta.ts";
 
 export interface InSession extends Admitted {
   sessionId: string;
@@ -172,10 +173,7 @@ export async function initialize(
   if (!isObject(capabilities)) {
     throw invalidParams("capabilities must be an object");
   }
-  if (
-    !isObject(clientInfo) || typeof clientInfo.name !== "string" ||
-    typeof clientInfo.version !== "string"
-  ) {
+  if (!isImplementation(clientInfo)) {
     throw invalidParams("clientInfo must have a name and a version");
   }
   const { length } = JSON.stringify(capabilities);
@@ -208,9 +206,7 @@ export async function initialize(
 }
 
 /** Keeps a client's names, cut, of all that it says of itself. */
-function namesOf(
-  { name, title, version }: JsonObject,
-): Implementation {
+function namesOf({ name, title, version }: Implementation): Implementation {
   return {
     name: cut(name),
     version: cut(version),

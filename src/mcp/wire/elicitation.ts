@@ -1,11 +1,12 @@
 /**
- * Questions to the person behind a client, as the wire has them.
+ * Questions to a client and to the person behind it, as the wire has them.
  *
  * @module
  * @see MCP 2026-07-28, Elicitation
  */
 import { randomId } from "../../crypto/crypto.ts";
-import type { Elicited, Question } from "../../authoring/context.ts";
+import type { Elicited, McpClient, Question } from "../../authoring/context.ts";
+import type { InputRequest } from "./inquiry.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
 import { invalidParams, quoted } from "./messages.ts";
@@ -31,6 +32,33 @@ export class QuestionError extends ToolError {
   constructor(method: string, message?: string) {
     super(`The client refused ${method}: ${message}`);
   }
+}
+
+/** Names the part of a capability that a question needs, if it needs one. */
+function partOf({ method, params }: InputRequest): string | undefined {
+  if (method === "elicitation/create") {
+    return params.mode === "url" ? "url" : "form";
+  }
+  return params.tools === undefined ? undefined : "tools";
+}
+
+/**
+ * Gives the capability that a client lacks for a question; undefined if it can
+ * be asked (MCP 2026-07-28, Base Protocol).
+ */
+export function lackedFor(
+  question: InputRequest,
+  { capabilities }: McpClient,
+): JsonObject | undefined {
+  const name = question.method.split("/")[0];
+  const capability = capabilities[name];
+  const part = partOf(question);
+  const needed = { [name]: part === undefined ? {} : { [part]: {} } };
+  if (!isObject(capability)) return needed;
+  const isThere = part === undefined || part in capability ||
+    // A client that names neither form nor url shows forms.
+    part === "form" && !("url" in capability);
+  return isThere ? undefined : needed;
 }
 
 /**

@@ -80,6 +80,12 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
     : undefined;
 }
 
+/** True if a client says who it is, as both generations want it. */
+export function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value.name === "string" &&
+    typeof value.version === "string";
+}
+
 /** The parsed `_meta` of a 2026 request. */
 export interface StatelessMeta {
   clientInfo?: Implementation;
@@ -128,11 +134,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
     );
   }
   const clientInfo = meta[Meta.clientInfo];
-  if (
-    clientInfo !== undefined &&
-    !(isObject(clientInfo) && typeof clientInfo.name === "string" &&
-      typeof clientInfo.version === "string")
-  ) {
+  if (clientInfo !== undefined && !isImplementation(clientInfo)) {
     throw invalidParams(
       `${Meta.clientInfo} must have a name and a version`,
       400,
@@ -145,9 +147,5 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
       400,
     );
   }
-  return {
-    clientInfo: clientInfo as Implementation | undefined,
-    clientCapabilities,
-    logLevel,
-  };
+  return { clientInfo, clientCapabilities, logLevel };
 }

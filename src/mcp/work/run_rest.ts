@@ -42,23 +42,15 @@ export class RunRest {
   readonly #waiting = new Set<Waiting>();
   /** Functions of steps, and what is being stored. */
   #active = 0;
-  #isReleased = false;
-  #isOver = false;
+  /** True once the run is to leave its process. */
+  isReleased = false;
+  /** True once the run has ended here. */
+  isOver = false;
   /** Ends the pauses of this process, for another look at the clock. */
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
   constructor(private readonly around: RestSurroundings) {}
-
-  /** True once the run has ended here. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** True once the run is to leave its process. */
-  get isReleased(): boolean {
-    return this.#isReleased;
-  }
 
   /**
    * The end of the wait that is all that happens here; undefined while anything
@@ -86,13 +78,13 @@ export class RunRest {
 
   /** Notes that the run has ended. */
   end(): void {
-    this.#isOver = true;
+    this.isOver = true;
     clearTimeout(this.#quiet);
   }
 
   /** Leaves the process as soon as nothing is at work. */
   release(): void {
-    this.#isReleased = true;
+    this.isReleased = true;
     if (this.#active === 0 && this.#waiting.size > 0) this.#leave();
   }
 
@@ -144,8 +136,8 @@ export class RunRest {
   /** Leaves the process if nothing happens here for a long time. */
   #lookWhetherQuiet(): void {
     clearTimeout(this.#quiet);
-    if (this.#isOver || this.#active > 0) return;
-    if (this.#isReleased) return this.#leave();
+    if (this.isOver || this.#active > 0) return;
+    if (this.isReleased) return this.#leave();
     const soon = this.around.now() + SHORT_SECONDS;
     const isQuiet = this.#waiting.size > 0 && this.#nextUntil > soon;
     if (!isQuiet) return;
@@ -154,8 +146,8 @@ export class RunRest {
 
   #leave(): void {
     const { park, now, cut } = this.around;
-    if (this.#isOver || this.#active > 0) return;
-    const waiting = this.#isReleased ? [{ until: now() }] : [...this.#waiting];
+    if (this.isOver || this.#active > 0) return;
+    const waiting = this.isReleased ? [{ until: now() }] : [...this.#waiting];
     const questions = waiting.flatMap(({ question }) => question ?? []);
     const untils = waiting.flatMap(({ until }) => until ?? []);
     const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
@@ -167,7 +159,7 @@ export class RunRest {
       },
       // The database is away: the run goes on, and leaves later.
       () => {
-        if (this.#isOver) return;
+        if (this.isOver) return;
         clearTimeout(this.#quiet);
         this.#quiet = setTimeout(
           () => this.#lookWhetherQuiet(),

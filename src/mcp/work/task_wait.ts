@@ -4,13 +4,12 @@
  *
  * @module
  */
-import type { McpClient } from "../../authoring/context.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import { isObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "../exchange/call.ts";
 import { sendsToPage } from "../exchange/visits.ts";
+import { lackedFor } from "../wire/elicitation.ts";
 import type { InputRequest } from "../wire/inquiry.ts";
 
 /**
@@ -41,7 +40,7 @@ export class TaskRelay {
     let isAsked = false;
     const { client } = this.call;
     for (const [key, question] of Object.entries(inputRequests)) {
-      if (this.#unanswered.has(key) || !canAsk(client, question)) continue;
+      if (this.#unanswered.has(key) || lackedFor(question, client)) continue;
       isAsked = true;
       if (!this.#asked.has(key)) this.#put(taskId, key, question);
     }
@@ -77,22 +76,6 @@ export class TaskRelay {
         },
       );
   }
-}
-
-/** True if a client declared that it can be asked this. */
-export function canAsk(
-  { capabilities }: McpClient,
-  { method, params }: InputRequest,
-): boolean {
-  const capability = capabilities[method.split("/")[0]];
-  if (!isObject(capability)) return false;
-  if (method === "sampling/createMessage") {
-    return params.tools === undefined || "tools" in capability;
-  }
-  if (method !== "elicitation/create") return true;
-  return params.mode === "url"
-    ? "url" in capability
-    : !("url" in capability) || "form" in capability;
 }
 
 /** Adds the name that a 2025 client wants for a page to open. */

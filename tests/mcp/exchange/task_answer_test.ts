@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
-import { canAsk } from "../../../src/mcp/work/task_wait.ts";
 import {
   handedOver,
   knowsTasks,
@@ -80,27 +79,6 @@ Deno.test("resultOfTask() gives structured content to those who take it", () => 
   assert.deepEqual(give(list, true), list);
   assert.deepEqual(give(list, false), { content: [] });
   assert.deepEqual(give(object, false), object);
-});
-
-Deno.test("canAsk() goes by what a client declared", () => {
-  const can = (capabilities: object, method: string, params = {}) =>
-    canAsk({ capabilities, revision: "" } as Parameters<typeof canAsk>[0], {
-      method,
-      params,
-    });
-  const form = "elicitation/create";
-  const url = { mode: "url" };
-  assert.equal(can({}, form), false);
-  assert.equal(can({ elicitation: {} }, form), true);
-  assert.equal(can({ elicitation: {} }, form, url), false);
-  assert.equal(can({ elicitation: { url: {} } }, form), false);
-  assert.equal(can({ elicitation: { url: {} } }, form, url), true);
-  assert.equal(can({ elicitation: { url: {}, form: {} } }, form), true);
-  const sample = "sampling/createMessage";
-  assert.equal(can({ sampling: {} }, sample), true);
-  assert.equal(can({ sampling: {} }, sample, { tools: [] }), false);
-  assert.equal(can({ sampling: { tools: {} } }, sample, { tools: [] }), true);
-  assert.equal(can({ roots: {} }, "roots/list"), true);
 });
 
 Deno.test("printTask() lets clients poll less and less often while nothing changes", () => {

@@ -3,8 +3,10 @@ import * as z from "zod";
 import {
   elicitationParams,
   FormError,
+  lackedFor,
   parseAnswer,
 } from "../../../src/mcp/wire/elicitation.ts";
+import type { JsonObject } from "../../../src/json.ts";
 import { refuses } from "../../kit/refuses.ts";
 
 const schema = z.object({
@@ -114,4 +116,32 @@ Deno.test("parseAnswer() takes a no of either kind, and a page's yes without con
   });
   const content = { name: "Ada" };
   refuses(() => parseAnswer(question, { action: "maybe", content }), -32602);
+});
+
+Deno.test("lackedFor() goes by what a client declared", () => {
+  const lacked = (capabilities: JsonObject, method: string, params = {}) =>
+    lackedFor({ method, params }, { capabilities, revision: "2026-07-28" });
+  const ask = "elicitation/create";
+  const url = { mode: "url" };
+  const form = { mode: "form" };
+  const noForm = { elicitation: { form: {} } };
+  const noUrl = { elicitation: { url: {} } };
+  assert.deepEqual(lacked({}, ask), noForm);
+  assert.deepEqual(lacked({}, ask, form), noForm);
+  assert.deepEqual(lacked({}, ask, url), noUrl);
+  assert.equal(lacked({ elicitation: {} }, ask, form), undefined);
+  assert.deepEqual(lacked({ elicitation: {} }, ask, url), noUrl);
+  assert.deepEqual(lacked({ elicitation: { url: {} } }, ask, form), noForm);
+  assert.equal(lacked({ elicitation: { url: {} } }, ask, url), undefined);
+  const both = { elicitation: { url: {}, form: {} } };
+  assert.equal(lacked(both, ask, form), undefined);
+  const sample = "sampling/createMessage";
+  const tools = { tools: [] };
+  const noTools = { sampling: { tools: {} } };
+  assert.deepEqual(lacked({}, sample), { sampling: {} });
+  assert.equal(lacked({ sampling: {} }, sample), undefined);
+  assert.deepEqual(lacked({ sampling: {} }, sample, tools), noTools);
+  assert.equal(lacked(noTools, sample, tools), undefined);
+  assert.deepEqual(lacked({}, "roots/list"), { roots: {} });
+  assert.equal(lacked({ roots: {} }, "roots/list"), undefined);
 });
