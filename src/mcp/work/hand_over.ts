@@ -70,17 +70,14 @@ async function handOver(
   tool: CompiledTool,
   result: Promise<CallToolResult>,
 ): Promise<void> {
-  const { engine: { taskRunner, running }, context, authored } = call;
+  const { engine: { taskRunner, running }, context } = call;
   await taskRunner.adopt({
     request: call,
-    authored,
     result,
     get statusMessage() {
       const latest = CallContext.latestOf(context);
       return latest && printProgress(latest);
     },
-    recall: (...question) => call.recall(...question),
-    stop: (reason) => call.stop(reason),
     take(task, work) {
       if (!isFree(call)) return false;
       CallContext.speakFor(context, work);

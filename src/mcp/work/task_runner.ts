@@ -10,13 +10,13 @@ import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Context } from "../../authoring/context.ts";
-import type { AuthoredRun } from "../exchange/authored_run.ts";
+import type { Call } from "../exchange/call.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Work } from "../exchange/work.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { TaskRoom } from "./task_room.ts";
-import { type Beginning, type Recalled, WorkOfTask } from "./work_of_task.ts";
+import { type Beginning, WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
 
@@ -29,14 +29,11 @@ interface WorkingTool {
 export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
 /** A call that runs, and its way to become a task. */
-export interface Begun extends Recalled {
-  readonly request: Beginning;
-  readonly authored: AuthoredRun;
+export interface Begun {
+  readonly request: Beginning & Pick<Call, "authored" | "recall" | "stop">;
   readonly result: Promise<CallToolResult>;
   /** The progress of its tool so far. */
   readonly statusMessage?: string;
-  /** Fires the signal that its tool was given. */
-  stop(reason: string): void;
   /**
    * Answers the call with the task, and lets its context speak for that. False
    * if the call has ended meanwhile, or must not become a task now.
@@ -94,12 +91,12 @@ export class TaskRunner {
     await this.#begin(request, tool, async (atWork, task, list) => {
       const { signal, taskId } = atWork;
       const { statusMessage } = begun;
-      const own = this.#workOf(atWork, request, begun);
+      const own = this.#workOf(atWork, request, request);
       if (signal.aborted || !begun.take({ ...task, statusMessage }, own)) {
         return await tidy(() => this.tasks.discard(taskId, list));
       }
       signal.addEventListener("abort", () => {
-        begun.stop((signal.reason as Error).message);
+        request.stop((signal.reason as Error).message);
       }, { once: true });
       if (statusMessage !== undefined) {
         own.status.tell(statusMessage).catch(() => {});
@@ -166,7 +163,7 @@ export class TaskRunner {
   #workOf(
     atWork: TaskAtWork,
     request: Beginning,
-    begun?: Pick<Begun, "authored" | "recall">,
+    begun?: Begun["request"],
   ): WorkOfTask {
     const { tasks, questions, clock, log } = this;
     const { taskId, signal } = atWork;

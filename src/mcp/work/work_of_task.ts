@@ -15,6 +15,7 @@ import type { Outcome } from "../../log/request.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { Running } from "../exchange/running.ts";
@@ -27,16 +28,6 @@ import { printProgress, StatusMessage } from "./task_state.ts";
 
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
-
-/** A call that brought answers to questions. */
-export interface Recalled {
-  /** Finds the answer that it brought to a question. */
-  recall(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): JsonObject | undefined;
-}
 
 /** A request that becomes a task. */
 export interface Beginning extends Work, Pick<Running, "countedAs"> {
@@ -54,7 +45,7 @@ interface Surroundings {
   clock: Clock;
   log: Logger;
   /** The call that became the task while it ran. */
-  begun?: Recalled & { readonly authored: AuthoredRun };
+  begun?: Pick<Call, "authored" | "recall">;
   /** The bound on questions; durable work, which keeps them, has none. */
   asking?: {
     questions: CallerBound;
@@ -133,7 +124,6 @@ export class WorkOfTask implements Work {
     await this.status.tell(`${words}\n${address}`);
   }
 
-  /** Waits in durable work for a word from outside. */
   async wait(id: string, options: WaitOptions): Promise<unknown> {
     const { durable: work, signal } = this.#surroundings;
     try {

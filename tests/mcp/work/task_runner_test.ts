@@ -185,16 +185,14 @@ function begunOf(
   take: Begun["take"],
   stopped: string[] = [],
 ): Begun {
-  return {
-    request: requestOf(() => true),
+  const request: Begun["request"] = {
+    ...requestOf(() => true),
     authored: new AuthoredRun(() => {}),
-    result,
-    statusMessage: "3 of 9",
     recall: (_method, _params, key) =>
       key === "known" ? { action: "accept" } : undefined,
     stop: (reason) => stopped.push(reason),
-    take,
   };
+  return { request, result, statusMessage: "3 of 9", take };
 }
 
 test.inMemory("adopt() makes a task of what runs, with its progress, its answers and its end", async ({ kv }) => {
