@@ -40,7 +40,6 @@ import {
 import type { CompiledSkill, Directory } from "./skill_manifest.ts";
 import { isTemplate } from "./uri_template.ts";
 
-/** Settings of a catalogue's lists and introduction. */
 interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;

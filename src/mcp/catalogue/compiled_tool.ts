@@ -137,12 +137,10 @@ const LISTED: readonly ListedTool[] = [
   },
 ];
 
-/** The names of {@linkcode LISTED}. */
 export const TASK_TOOLS: ReadonlySet<string> = new Set(
   LISTED.map(({ name }) => name),
 );
 
-/** Lists the server's own tools. */
 export function listTaskTools(
   { anonymous }: { anonymous: boolean },
 ): readonly ListedTool[] {

@@ -132,7 +132,6 @@ export interface ScopeUse {
   scopes: readonly string[];
 }
 
-/** Collects the things that need each scope. */
 export function collectScopes(
   items: readonly Described[],
 ): ReadonlyMap<string, readonly ScopeUse[]> {

@@ -18,8 +18,10 @@ import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;
 
-/** The time after which the permission of each call is checked again. */
-const LIVE_MILLISECONDS = 1000;
+/** The time after which the permission of a call or a task is checked again. */
+export const LIVE_MILLISECONDS = 1000;
+
+export const STOPPING = "The server stops";
 
 /** The most calls that one caller may have running in one process. */
 export const CALLS_PER_CALLER = 1000;
@@ -155,8 +157,6 @@ export class RunningCalls {
     );
   }
 }
-
-const STOPPING = "The server stops";
 
 /** The most streams that one process keeps open; a stream costs a few KiB. */
 const SUBSCRIPTIONS = 10_000;

@@ -38,7 +38,6 @@ export function handedOver(
     : resultOf(text);
 }
 
-/** Makes the answer about a task that has not ended. */
 export function stillWorking(task: Task): CallToolResult {
   return resultOf(
     `${stateOf(task)} Call ${TASK_STATUS} again with ${

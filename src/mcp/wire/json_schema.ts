@@ -90,7 +90,6 @@ function countAnnotations(value: unknown): number {
   return countAnnotations(below) + ("x-mcp-header" in value ? 1 : 0);
 }
 
-/** The result of a parse, synchronous or not. */
 export type Parsed = z.ZodSafeParseResult<unknown>;
 
 /** Parses by a schema: at once if it can, as a promise if it must. */

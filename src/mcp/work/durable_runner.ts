@@ -24,6 +24,7 @@ import {
   taskOfRun,
 } from "./run_at_work.ts";
 import { Takeovers } from "./takeovers.ts";
+import { STOPPING } from "../exchange/running.ts";
 import type { Beginning } from "./work_of_task.ts";
 import { TaskRoom } from "./task_room.ts";
 import { EXPELLED } from "./task_state.ts";
@@ -185,7 +186,7 @@ export class DurableRunner {
         { forMilliseconds: STOP_MILLISECONDS },
         // Its lease lapses then.
       ).catch(() => {});
-      task.fire("The server stops");
+      task.fire(STOPPING);
       await done;
     }));
     await this.#stores.failures.close();

@@ -111,7 +111,6 @@ export function printKept(name: string, value: unknown): string | undefined {
   return text;
 }
 
-/** Reads what {@linkcode printKept} has printed. */
 export function parseKept<T>(text: string | undefined): T {
   return (text === undefined ? undefined : JSON.parse(text)) as T;
 }
@@ -119,7 +118,6 @@ export function parseKept<T>(text: string | undefined): T {
 /** The most characters of a message that is kept. */
 const MESSAGE_CHARACTERS = 1000;
 
-/** Prints what a step has thrown. */
 export function printThrown(thrown: unknown): Step["error"] {
   if (!(thrown instanceof Error)) {
     return { name: "Error", message: "The step threw what is no error" };

@@ -13,6 +13,7 @@ import { persist } from "../../store/persist.ts";
 import type { TaskEnd } from "../../store/task_end.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { fire } from "../exchange/authored_run.ts";
+import { LIVE_MILLISECONDS } from "../exchange/running.ts";
 import {
   CANCELLED,
   endingOf,
@@ -23,9 +24,6 @@ import {
   STOPPED,
 } from "./task_state.ts";
 import type { Beginning, WorkOfTask } from "./work_of_task.ts";
-
-/** The time after which a task's permission is checked again. */
-const LIVE_MILLISECONDS = 1000;
 
 interface Around {
   tasks: TaskStore;

@@ -13,12 +13,11 @@ import type { Context } from "../../authoring/context.ts";
 import type { Call } from "../exchange/call.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import { CallContext } from "../exchange/call_context.ts";
+import { STOPPING } from "../exchange/running.ts";
 import type { Work } from "../exchange/work.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { TaskRoom } from "./task_room.ts";
 import { type Beginning, WorkOfTask } from "./work_of_task.ts";
-
-const STOPPING = "The server stops";
 
 interface WorkingTool {
   name: string;
