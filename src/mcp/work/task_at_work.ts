@@ -16,12 +16,12 @@ import { fire } from "../exchange/authored_run.ts";
 import { LIVE_MILLISECONDS } from "../exchange/running.ts";
 import {
   CANCELLED,
-  endingOf,
   EXPELLED,
   failedEnding,
+  resultEnding,
   type SettledTask,
-  stateOf,
   STOPPED,
+  taskEndOf,
 } from "./task_state.ts";
 import type { Beginning, WorkOfTask } from "./work_of_task.ts";
 
@@ -95,7 +95,7 @@ export class TaskAtWork {
         const result = await authored.wait(work());
         durable?.end();
         return result;
-      }).then(endingOf, (error) => {
+      }).then(resultEnding, (error) => {
         if (signal.aborted) return this.#onAbort;
         return turn ? turn.endingOf(error) : failedEnding(error, taskId, log);
       });
@@ -117,7 +117,7 @@ export class TaskAtWork {
     const { tasks, log, turn } = this.#around;
     const save = async (ending: SettledTask) => ({
       ending,
-      isSaved: await this.#save({ ...stateOf(ending), statusMessage }),
+      isSaved: await this.#save({ ...taskEndOf(ending), statusMessage }),
     });
     const { ending, isSaved } = await save(settled).catch((error) => {
       if (error instanceof HttpError) throw error;

@@ -31,7 +31,7 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-export function endingOf(result: CallToolResult): SettledTask {
+export function resultEnding(result: CallToolResult): SettledTask {
   return { result, outcome: result.isError ? "tool_error" : "ok" };
 }
 
@@ -45,7 +45,7 @@ export function failedEnding(
   return answerFailure(thrown, failing, (failure) => failure);
 }
 
-export function stateOf({ result, error }: SettledTask): TaskEnd {
+export function taskEndOf({ result, error }: SettledTask): TaskEnd {
   return result
     ? { status: "completed", outcome: result as JsonObject }
     : { status: "failed", outcome: { ...error } };
