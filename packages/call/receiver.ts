@@ -37,15 +37,7 @@ export class Receiver implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<URLSearchParams> {
     this.#state = state;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      signal.throwIfAborted();
-      return await Promise.race([this.#arrived.promise, promise]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+    return await unlessAborted(signal, this.#arrived.promise);
   }
 
   #receive({ url }: Request): Response {
@@ -65,6 +57,22 @@ export class Receiver implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await within(CLOSE_MILLISECONDS, this.#server.shutdown());
+  }
+}
+
+/** Waits for a promise. @throws the signal's reason once it fires */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  awaited: Promise<T>,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([awaited, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import { visible } from "../../src/log/log_line.ts";
+import { unlessAborted } from "./receiver.ts";
 
 /** Makes a text that cannot control a terminal; lines and tabs stay. */
 export function harmless(text: string): string {
@@ -59,17 +60,9 @@ export class Terminal {
     const text = this.#encoder.encode(`${harmless(question)} `);
     write(Deno.stderr, text);
     this.#lines ??= readLines();
-    const { promise, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      const { value } = await Promise.race([this.#lines.next(), promise]);
-      if (!Deno.stdin.isTerminal()) this.tell("");
-      return value as string | undefined;
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+    const { value } = await unlessAborted(signal, this.#lines.next());
+    if (!Deno.stdin.isTerminal()) this.tell("");
+    return value as string | undefined;
   }
 
   async readAll(): Promise<string> {
