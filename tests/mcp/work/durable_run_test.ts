@@ -568,3 +568,86 @@ Deno.test("rest.until leaves out a wait for which the run leaves its process", a
   assert.equal(run.rest.until, undefined);
   await assert.rejects(ending, Left);
 });
+
+/** A step as an earlier run has left it. */
+function left(task: Task, more: Partial<Step>): void {
+  const step = { place: 1, version: 1, isAlone: true, startedAt: task.now };
+  task.steps.set("step:a", { id: "step:a", state: "begun", ...step, ...more });
+}
+
+Deno.test("step() waits for the time of its next try in a later run too, and never longer than five minutes", async () => {
+  const task = new Task();
+  left(task, { state: "waiting", attempts: 20, until: task.now + 60 });
+  let tries = 0;
+  const code = (run: DurableRun) =>
+    run.step("a", () => {
+      tries++;
+      throw new Error("away");
+    }, { retries: 30 });
+  const isParked = async () => {
+    const { length } = task.parked;
+    const run = task.run(code);
+    run.catch(() => {});
+    await until(() => task.parked.length > length);
+  };
+  await isParked();
+  assert.equal(tries, 0);
+  task.now += 60;
+  await isParked();
+  assert.equal(tries, 1);
+  assert.equal(task.steps.get("step:a")!.until, task.now + 300);
+});
+
+Deno.test("step() counts deaths for the step that the process died in, if it is repeated, and for no other", async () => {
+  const task = new Task();
+  const attempts = await task.run(async (run) => [
+    await run.step("plain", ({ attempt }) => attempt),
+  ], { deaths: 1 });
+  assert.deepEqual(attempts, [1]);
+  const other = new Task();
+  const counted = await other.run(async (run) => [
+    await run.step("a", ({ attempt }) => attempt, { retries: 1 }),
+    await run.step("b", ({ attempt }) => attempt, { retries: 1 }),
+  ], { deaths: 1 });
+  assert.deepEqual(counted, [2, 1]);
+});
+
+Deno.test("step() that has read once is repeated though its process died ten times in it, and no more", async () => {
+  for (const [deaths, isTried] of [[10, true], [11, false]] as const) {
+    const task = new Task();
+    left(task, { usesOnce: true });
+    const run = task.run((run) => run.step("a", ({ once }) => once), {
+      deaths,
+    });
+    if (isTried) assert.match(await run, /\w/);
+    else await assert.rejects(run, /was tried 11 times, and its process died/);
+  }
+});
+
+Deno.test("step() that may be repeated notes nothing before it happens, not even for once", async () => {
+  const task = new Task();
+  await task.run((run) => run.step("a", ({ once }) => once, { retries: 1 }));
+  assert.deepEqual(task.states, ["step:a kept"]);
+});
+
+Deno.test("step() keeps no error of a run that was stopped", async () => {
+  const task = new Task();
+  const stop = new AbortController();
+  const run = task.run((run) =>
+    run.step("a", () => {
+      stop.abort();
+      throw new Error("aborted");
+    }), { stop });
+  run.catch(() => {});
+  await settled();
+  assert.deepEqual(task.states, ["step:a begun"]);
+});
+
+Deno.test("step() takes an ID of 200 characters and no more", async () => {
+  const step = (id: string) =>
+    new Task().run((run) => run.step(id, () => "done"));
+  assert.equal(await step("a".repeat(200)), "done");
+  for (const id of ["a".repeat(201), "", 7 as never]) {
+    await assert.rejects(step(id), /must be a text of 1 to 200 characters/);
+  }
+});

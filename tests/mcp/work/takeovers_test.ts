@@ -5,7 +5,8 @@ import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { stepStore } from "../../../src/store/steps.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
-import { FakeTime } from "../../kit/fake_time.ts";
+import { wakeStore } from "../../../src/store/wakes.ts";
+import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
 
 const BEGINNING = {
@@ -109,5 +110,56 @@ Deno.test("look() keeps no place for work that does not go on", async () => {
   });
   await takeovers.look();
   assert.equal(taken, 60);
+  await database.idle();
+});
+
+Deno.test("look() leaves what is due to others once it has two hundred", async () => {
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const people = Array.from({ length: 250 }, (_, n) => [`p${n}`, 1] as const);
+  await leave(database, people);
+  let taken = 0;
+  const takeovers = takeoversOf(database, () => {
+    taken++;
+    return Promise.resolve({ done: new Promise(() => {}) });
+  });
+  await takeovers.look();
+  assert.equal(taken, 200);
+  assert((await wakeStore(database).due(50)).length > 0);
+  takeovers.end();
+  await database.idle();
+});
+
+Deno.test("look() drops the wake of work that has ended", async () => {
+  using kv = memoryKv();
+  const database = new Database(kv);
+  await leave(database, [["ada", 1]]);
+  await taskStore(database).end("ada-0", { status: "cancelled" });
+  assert.equal((await wakeStore(database).due(9)).length, 1);
+  await takeoversOf(database, () => Promise.resolve(undefined)).look();
+  assert.deepEqual(await wakeStore(database).due(9), []);
+  await database.idle();
+});
+
+Deno.test("notice() looks with a request, once a second", async () => {
+  using steady = new SteadyTime();
+  using kv = memoryKv();
+  const database = new Database(kv);
+  let taken = 0;
+  const takeovers = takeoversOf(database, () => {
+    taken++;
+    return Promise.resolve(undefined);
+  });
+  const notice = async (name: string) => {
+    await leave(database, [[name, 1]]);
+    takeovers.notice();
+    await takeovers.settled();
+    return taken;
+  };
+  assert.equal(await notice("ada"), 1);
+  assert.equal(await notice("bob"), 1);
+  steady.tick(1);
+  assert.equal(await notice("eve"), 3);
+  takeovers.end();
   await database.idle();
 });
