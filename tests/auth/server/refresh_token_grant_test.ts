@@ -142,6 +142,19 @@ test.onDatabases("refresh() answers a used token for 30 s after the first call w
   assert.equal(await statusOf(kv, grantId), "closed");
 });
 
+test.inMemory("refresh() gives another access token in the last minute of one that was lost", async ({ kv }) => {
+  using time = new FakeTime();
+  const { refreshToken, clientId } = await begin(kv);
+  const again = () => refresh(new Database(kv), refreshToken, clientId);
+  const first = await again();
+  time.tick(3600 - 61);
+  assert.deepEqual(await again(), first);
+  time.tick(1);
+  const second = await again();
+  assert.notEqual(second.accessToken, first.accessToken);
+  assert.equal(second.refreshToken, first.refreshToken);
+});
+
 test.onDatabases("refresh() that was given up and carried out later is answered with what it made", async ({ kv }) => {
   const { refreshToken, clientId } = await begin(kv);
   const stall = new StalledKv(kv);

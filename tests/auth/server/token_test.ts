@@ -5,6 +5,8 @@ import { tokenEndpoint } from "../../../src/auth/server/token.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { parseCredential } from "../../../src/auth/rules/credential.ts";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
+import { blockStore } from "../../../src/store/blocks.ts";
+import { Database } from "../../../src/store/database.ts";
 import { grantKey } from "../../../src/store/keys.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -398,6 +400,23 @@ Deno.test("POST /token lets a grant outlive a provider token that cannot be refr
   time.tick(60);
   const { body } = await client.refresh(refresh_token);
   assert.equal(await statusOf(client.call(body.access_token, "greet")), 200);
+});
+
+Deno.test("POST /token tells a person at their refresh that they are blocked, and no client that stole the token", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const { client, tokens } = await server.person();
+  const thief = await Client.register(server);
+  const blocks = blockStore(new Database(server.kv));
+  await blocks.block("github:42", { by: "ops" });
+  time.tick(1);
+  for (
+    const [by, words] of [[thief, /unknown/], [client, /have blocked/]] as const
+  ) {
+    const { body } = await by.refresh(tokens.refresh_token);
+    assert.equal(body.error, "invalid_grant");
+    assert.match(body.error_description, words);
+  }
 });
 
 Deno.test("POST /token refuses people who were taken off the list since", async () => {
