@@ -4,7 +4,6 @@ import * as z from "zod";
 import { service } from "../../../src/authoring/service.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
-import type { Json } from "../../kit/message.ts";
 import { test } from "../../kit/databases.ts";
 import { recordLog } from "../../kit/log.ts";
 import {
@@ -13,37 +12,9 @@ import {
   type TestServer,
 } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
+import { beginTask, reached, readTask, TASKS } from "../../kit/task.ts";
 
-const capabilities = {
-  extensions: { "io.modelcontextprotocol/tasks": {} },
-  elicitation: {},
-};
-
-async function begin(
-  server: TestServer,
-  name: string,
-  more = {},
-): Promise<string> {
-  const { resultType, taskId } = await resultOf(
-    server.call("tools/call", { name, ...more }, { capabilities }),
-  );
-  assert.equal(resultType, "task");
-  return taskId;
-}
-
-function get(server: TestServer, taskId: string): Promise<Json> {
-  return resultOf(server.call("tasks/get", { taskId }, { capabilities }));
-}
-
-async function reached(
-  server: TestServer,
-  taskId: string,
-  status: string,
-): Promise<Json> {
-  let task: Json;
-  await until(async () => (task = await get(server, taskId)).status === status);
-  return task;
-}
+const capabilities = { ...TASKS, elicitation: {} };
 
 const durable = { durable: true } as const;
 
@@ -64,7 +35,7 @@ Deno.test("a durable tool gives its result to clients with tasks and without", a
   const call = { arguments: { n: 1 } };
   const task = await reached(
     server,
-    await begin(server, "add", call),
+    await beginTask(server, "add", call),
     "completed",
   );
   assert.equal(task.result.content[0].text, "3");
@@ -119,7 +90,7 @@ Deno.test("work goes on in another process when its own stops, and does no kept 
     },
   });
   await withPair({ tools: [report] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "report");
+    const taskId = await beginTask(first, "report");
     await until(() => done.length === 2);
     await stop();
     const task = await reached(second, taskId, "completed");
@@ -142,7 +113,7 @@ Deno.test("work whose process stops in a step that may not be repeated fails, an
       }),
   });
   await withPair({ tools: [pay] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "pay");
+    const taskId = await beginTask(first, "pay");
     await until(() => isBegun);
     await stop();
     const { error } = await reached(second, taskId, "failed");
@@ -163,11 +134,11 @@ const meet = tool({
 
 Deno.test("a question survives the process that asked it, and has one key", async () => {
   await withPair({ tools: [meet] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "meet");
+    const taskId = await beginTask(first, "meet");
     const { inputRequests } = await reached(first, taskId, "input_required");
     assert.deepEqual(Object.keys(inputRequests), ["who"]);
     await stop();
-    const again = await get(second, taskId);
+    const again = await readTask(second, taskId);
     assert.deepEqual(again.inputRequests, inputRequests);
     const content = { name: "Ada" };
     await resultOf(second.call("tasks/update", {
@@ -189,11 +160,11 @@ Deno.test("durable work that waits is in no process, and its client can cancel i
     },
   });
   await using server = await startServer({ tools: [nap] });
-  const taskId = await begin(server, "nap");
+  const taskId = await beginTask(server, "nap");
   await until(() => server.app.running === 0);
-  assert.equal((await get(server, taskId)).status, "working");
+  assert.equal((await readTask(server, taskId)).status, "working");
   await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
-  assert.equal((await get(server, taskId)).status, "cancelled");
+  assert.equal((await readTask(server, taskId)).status, "cancelled");
 });
 
 Deno.test("work meets the tool of a new release: its input is parsed again", async () => {
@@ -210,7 +181,7 @@ Deno.test("work meets the tool of a new release: its input is parsed again", asy
         }, { retries: 1 }),
     });
   await withPair({ tools: [of(z.int())] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "count", { arguments: { n: 1 } });
+    const taskId = await beginTask(first, "count", { arguments: { n: 1 } });
     await until(() => isBegun);
     await stop();
     const { result } = await reached(second, taskId, "completed");
@@ -237,7 +208,7 @@ Deno.test("work whose tool has changed fails, and the log has both steps", async
   await withPair(
     { tools: [of("a", "b")] },
     async ({ first, second, stop }) => {
-      const taskId = await begin(first, "steps");
+      const taskId = await beginTask(first, "steps");
       await until(() => isBegun);
       await stop();
       const { error } = await reached(second, taskId, "failed");
@@ -264,13 +235,13 @@ Deno.test("wake() starts the services of a process that has had no request", asy
     },
   });
   await withPair({ tools: [greet] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "greet");
+    const taskId = await beginTask(first, "greet");
     await until(() => tries === 1);
     await stop();
     await second.app.wake();
     const { result } = await reached(second, taskId, "completed");
     assert.equal(result.content[0].text, "Hello, Ada");
-    await begin(second, "greet");
+    await beginTask(second, "greet");
   });
 });
 
@@ -296,11 +267,11 @@ Deno.test("work whose tool a process does not know stays for those who do", asyn
       }, { retries: 1 }),
   });
   await withPair({ tools: [only] }, async ({ first, second, stop }) => {
-    const taskId = await begin(first, "only");
+    const taskId = await beginTask(first, "only");
     await until(() => isBegun);
     await stop();
     await second.app.wake();
-    assert.equal((await get(second, taskId)).status, "working");
+    assert.equal((await readTask(second, taskId)).status, "working");
     assert.equal(second.app.running, 0);
   }, { tools: [meet] });
 });

@@ -9,10 +9,10 @@ import { TASK_SECONDS } from "../../../src/store/task_record.ts";
 import { CONFIRM_SECONDS } from "../../../src/store/leases.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
-import type { Json } from "../../kit/message.ts";
 import { outcome, refusal, resultOf } from "../../kit/answer.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
+import { beginTask, reached, readTask, TASKS } from "../../kit/task.ts";
 
 const NAME = z.object({ name: z.string() });
 
@@ -81,8 +81,7 @@ const DEFINITIONS = {
   ],
 };
 
-const TASKS = { "io.modelcontextprotocol/tasks": {} };
-const capabilities = { extensions: TASKS, elicitation: {} };
+const capabilities = { ...TASKS, elicitation: {} };
 
 function start(kv?: Deno.Kv, options = {}) {
   return startServer({ ...DEFINITIONS, ...options, kv });
@@ -90,28 +89,6 @@ function start(kv?: Deno.Kv, options = {}) {
 
 function call(server: TestServer, name: string, more = {}): Promise<Response> {
   return server.call("tools/call", { name, ...more }, { capabilities });
-}
-
-/** Begins a task and gives its id. */
-async function begin(server: TestServer, name: string): Promise<string> {
-  const { resultType, taskId } = await resultOf(call(server, name));
-  assert.equal(resultType, "task");
-  return taskId;
-}
-
-function get(server: TestServer, taskId: string): Promise<Json> {
-  return resultOf(server.call("tasks/get", { taskId }, { capabilities }));
-}
-
-/** Waits for a status and gives the task that has it. */
-async function reached(
-  server: TestServer,
-  taskId: string,
-  status: string,
-): Promise<Json> {
-  let task: Json;
-  await until(async () => (task = await get(server, taskId)).status === status);
-  return task;
 }
 
 Deno.test("a tool that may be a task is one for a client that knows them", async () => {
@@ -138,8 +115,8 @@ Deno.test("a tool that may be a task is one for a client that knows them", async
 Deno.test("a task is known to every server before its client knows it", async () => {
   await using first = await start();
   await using second = await start(first.kv);
-  const taskId = await begin(first, "longer");
-  assert.equal((await get(second, taskId)).status, "working");
+  const taskId = await beginTask(first, "longer");
+  assert.equal((await readTask(second, taskId)).status, "working");
 });
 
 Deno.test("progress in words is a task's status message, once a second at most", async () => {
@@ -159,7 +136,7 @@ Deno.test("a client that knows no tasks gets the result, or is told what it lack
   assert.deepEqual(structuredContent, { doubled: 4 });
   const { status, error } = await outcome(run("longer"));
   assert.deepEqual([status, error.code, error.data], [400, -32021, {
-    requiredCapabilities: { extensions: TASKS },
+    requiredCapabilities: TASKS,
   }]);
 });
 
@@ -182,14 +159,14 @@ Deno.test("wrong arguments make no task", async () => {
 for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
   Deno.test(`${method} wants a client that declared tasks`, async () => {
     await using server = await start();
-    const taskId = await begin(server, "longer");
+    const taskId = await beginTask(server, "longer");
     const answer = server.call(method, { taskId, inputResponses: {} });
     assert.equal(await refusal(answer), "400 -32021");
   });
 
   Deno.test(`${method} wants the id in Mcp-Name`, async () => {
     await using server = await start();
-    const params = { taskId: await begin(server, "longer") };
+    const params = { taskId: await beginTask(server, "longer") };
     const answer = server.call(method, params, {
       capabilities,
       headers: { "mcp-name": "other" },
@@ -208,7 +185,7 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
       kv: open.kv,
       env,
     });
-    const taskId = await begin(open, "longer");
+    const taskId = await beginTask(open, "longer");
     for (
       const [server, params] of [
         [open, { taskId: "unknown" }],
@@ -223,14 +200,14 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
       });
       assert.equal(await refusal(answer), "200 -32602");
     }
-    assert.equal((await get(open, taskId)).status, "working");
+    assert.equal((await readTask(open, taskId)).status, "working");
   });
 }
 
 Deno.test("a task asks midway, and takes its answer from any server", async () => {
   await using first = await start();
   await using second = await start(first.kv);
-  const taskId = await begin(first, "meet");
+  const taskId = await beginTask(first, "meet");
   const { inputRequests, requestState } = await reached(
     second,
     taskId,
@@ -250,7 +227,7 @@ Deno.test("a task asks midway, and takes its answer from any server", async () =
 
 Deno.test("tasks/update refuses answers that are none, and ignores those no one asked for", async () => {
   await using server = await start();
-  const taskId = await begin(server, "meet");
+  const taskId = await beginTask(server, "meet");
   await reached(server, taskId, "input_required");
   const update = (inputResponses: unknown) =>
     server.call("tasks/update", { taskId, inputResponses }, { capabilities });
@@ -258,12 +235,12 @@ Deno.test("tasks/update refuses answers that are none, and ignores those no one 
     assert.equal(await refusal(update(wrong)), "200 -32602");
   }
   await resultOf(update({ other: { action: "decline" } }));
-  assert.equal((await get(server, taskId)).status, "input_required");
+  assert.equal((await readTask(server, taskId)).status, "input_required");
 });
 
 Deno.test("an answer that does not match its question fails the task", async () => {
   await using server = await start();
-  const taskId = await begin(server, "meet");
+  const taskId = await beginTask(server, "meet");
   await reached(server, taskId, "input_required");
   const inputResponses = { who: { action: "maybe" } };
   await resultOf(
@@ -287,13 +264,13 @@ Deno.test("what prepare() asks is asked before there is a task", async () => {
 Deno.test("tasks/cancel on another server stops the tool, for good", async () => {
   await using first = await start();
   await using second = await start(first.kv);
-  const taskId = await begin(first, "longer");
+  const taskId = await beginTask(first, "longer");
   const { _meta, ...acknowledged } = await resultOf(
     second.call("tasks/cancel", { taskId }, { capabilities }),
   );
   assert.deepEqual(acknowledged, { resultType: "complete" });
   await first.app.close();
-  const task = await get(second, taskId);
+  const task = await readTask(second, taskId);
   assert.deepEqual([task.status, task.result, task.error], [
     "cancelled",
     undefined,
@@ -303,27 +280,27 @@ Deno.test("tasks/cancel on another server stops the tool, for good", async () =>
 
 Deno.test("cancelling what has ended changes nothing", async () => {
   await using server = await start();
-  const taskId = await begin(server, "tool_error");
+  const taskId = await beginTask(server, "tool_error");
   await reached(server, taskId, "completed");
   await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
-  assert.equal((await get(server, taskId)).status, "completed");
+  assert.equal((await readTask(server, taskId)).status, "completed");
 });
 
 Deno.test("a tool's own failure completes the task, others fail it", async () => {
   await using server = await start();
-  const told = await begin(server, "tool_error");
+  const told = await beginTask(server, "tool_error");
   const { result } = await reached(server, told, "completed");
   assert.deepEqual(result, {
     content: [{ type: "text", text: "Try the other door." }],
     isError: true,
   });
-  const refused = await begin(server, "rpc_error");
+  const refused = await beginTask(server, "rpc_error");
   assert.deepEqual((await reached(server, refused, "failed")).error, {
     code: -5,
     message: "Refused",
     data: { why: 1 },
   });
-  const crashed = await begin(server, "crash");
+  const crashed = await beginTask(server, "crash");
   assert.deepEqual((await reached(server, crashed, "failed")).error, {
     code: -32603,
     message: `Internal error (reference ${crashed})`,
@@ -364,10 +341,10 @@ Deno.test("the log names a task where it begins, and tells under that name how i
 Deno.test("a server that stops says so of its tasks", async () => {
   await using first = await start();
   await using second = await start(first.kv);
-  const taskId = await begin(first, "longer");
+  const taskId = await beginTask(first, "longer");
   first.app.stop();
   await first.app.close();
-  const { status, error } = await get(second, taskId);
+  const { status, error } = await readTask(second, taskId);
   assert.equal(status, "failed");
   assert.match(error.message, /has stopped/);
   assert.equal(await refusal(call(first, "longer")), "503 -32603");
@@ -381,18 +358,18 @@ Deno.test("a task whose server died has failed within 45 seconds", async () => {
     binding: "anonymous",
   });
   time.tick(28);
-  assert.equal((await get(server, "orphan")).status, "working");
+  assert.equal((await readTask(server, "orphan")).status, "working");
   time.tick(3);
-  assert.equal((await get(server, "orphan")).status, "working");
+  assert.equal((await readTask(server, "orphan")).status, "working");
   steady.tick(CONFIRM_SECONDS);
-  const { status, error } = await get(server, "orphan");
+  const { status, error } = await readTask(server, "orphan");
   assert.deepEqual([status, error.code], ["failed", -32603]);
 });
 
 Deno.test("a task is forgotten after a day", async () => {
   using time = new FakeTime();
   await using server = await start();
-  const taskId = await begin(server, "tool_error");
+  const taskId = await beginTask(server, "tool_error");
   await reached(server, taskId, "completed");
   time.tick(TASK_SECONDS);
   const answer = server.call("tasks/get", { taskId }, { capabilities });
