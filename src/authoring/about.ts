@@ -55,7 +55,7 @@ export function aboutComplaints(about: About): string[] {
 }
 
 /** SEP-2127, and the registry's schema. */
-const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
+export const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
 function addressComplaints(about: About): string[] {
   return PAGES.flatMap(([, name]) => {

@@ -4,6 +4,7 @@
  * @see modelcontextprotocol/registry, schema 2025-12-11
  * @module
  */
+import { REGISTRY_NAME } from "../authoring/about.ts";
 import { isLoopback } from "../net/url.ts";
 import type { ServerCard } from "./server_card.ts";
 
@@ -30,7 +31,7 @@ export function registryComplaints(entry: RegistryEntry): string[] {
     if (!isRight) complaints.push(complaint);
   };
   check(
-    /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/.test(name) && isBetween(name, 3, 200),
+    REGISTRY_NAME.test(name),
     `name: ${name} must be reverse DNS with one slash, such as ` +
       "com.example/mail. Set registryName",
   );

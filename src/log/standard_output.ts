@@ -38,7 +38,7 @@ export function standardOutput(captured = false): LogOutput {
   const write = captured && isDeno ? undefined : writeBytes();
   if (!write) return new CapturedConsole();
   const lines = queue ??= new LineQueue(write, printDropped);
-  const print = isOnTerminal() ? terminalLine : jsonLine;
+  const print = printer();
   return {
     write: (event) =>
       lines.push(
@@ -51,7 +51,7 @@ export function standardOutput(captured = false): LogOutput {
 
 /** Tells that a log has a hole, and how large it is. */
 export function printDropped(count: number): string {
-  return (isOnTerminal() ? terminalLine : jsonLine)({
+  return printer()({
     timestamp: Date.now(),
     level: "warning",
     category: "log",
@@ -60,10 +60,12 @@ export function printDropped(count: number): string {
   });
 }
 
-function isOnTerminal(): boolean {
-  return "Deno" in globalThis
+/** Words for a terminal, JSON for anything else. */
+function printer(): (event: LogEvent) => string {
+  const isOnTerminal = "Deno" in globalThis
     ? Deno.stdout.isTerminal()
     : nodeProcess()?.stdout?.isTTY === true;
+  return isOnTerminal ? terminalLine : jsonLine;
 }
 
 function nodeProcess(): NodeProcess | undefined {

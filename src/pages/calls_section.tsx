@@ -27,7 +27,7 @@ export interface CallFilter {
   outcome?: "failed" | "fine";
 }
 
-export interface CallsProps extends Pick<FormPage, "base"> {
+interface CallsProps extends Pick<FormPage, "base"> {
   /** The calls that the filter lets through, failures first. */
   calls: readonly CallInWords[];
   filter: CallFilter;

@@ -107,8 +107,8 @@ const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
  * Makes a name harmless to read: one line, no character that hides or reorders
- * others, no quotation mark, no check mark, 80 letters at most. A page shows it in `<bdi>`, so that its direction
- * stays its own.
+ * others, no quotation mark, no check mark, 80 letters at most. A page shows it
+ * in `<bdi>`, so that its direction stays its own.
  */
 export function displayName(name: string): string {
   const plain = name.replaceAll(QUOTES, "'").replaceAll(MARKS, " ")

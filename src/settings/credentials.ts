@@ -85,13 +85,11 @@ export interface JwtConfig {
  */
 const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
-const ISSUERS = listOf("https URLs without ?", ISSUER_URL.parse);
-
 export const JWT = settingsOf({
   JWT_ISSUER: {
     words: "The authorization servers whose tokens are taken: their issuers, " +
       "such as `https://login.example.com`.",
-    shape: ISSUERS,
+    shape: listOf("https URLs without ?", ISSUER_URL.parse),
     default: [],
     fix: "It looks like https://login.example.com",
   },
