@@ -11,6 +11,7 @@ import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf, textOf } from "../kit/answer.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
+import { recordLog } from "../kit/log.ts";
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { type Answering, BASE_URL, startServer } from "../kit/server.ts";
 import {
@@ -513,9 +514,11 @@ Deno.test("no GET answers, and no POST without the token of the page", async () 
   assert.equal(status, 400);
 });
 
-Deno.test("the first of two clicks counts, in two tabs and in two processes", async () => {
-  await using server = await start();
+Deno.test("the first of two clicks counts, in two tabs and in two processes, and the log has it", async () => {
+  const { log, events } = recordLog();
+  await using server = await start({ log });
   await using second = await start({
+    log,
     kv: server.kv,
     provider: server.provider,
   });
@@ -528,6 +531,10 @@ Deno.test("the first of two clicks counts, in two tabs and in two processes", as
   const [, first] = said.exec(one.words)!;
   const [, last] = said.exec(other.words)!;
   assert.equal(first, last);
+  const told = events.filter(({ message }) => /^Answered/.test(message))
+    .map(({ properties: { tool, answer } }) => [tool, answer]);
+  const answer = first === "Done" ? "done" : "not-now";
+  assert.deepEqual([...new Set(told.map(String))], [`pay,${answer}`]);
   assert.equal(
     await textOf(call("pay")),
     first === "Done" ? "said accept" : "said decline",

@@ -135,7 +135,8 @@ export function waitEndpoints(services: LimitedServices) {
         { action: ACTIONS[said] },
         (transaction) => stays(unlessBlocked(transaction, { subject })),
       );
-      if (wait) {
+      // A later click is told the first answer, and is none itself.
+      if (wait?.answer?.action === ACTIONS[said]) {
         services.log.audit("Answered on the page of a wait", {
           reference: c.get("reference"),
           subject,
