@@ -171,6 +171,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   const erased = await visitor.press("/account/erase", { erase: "on" });
   assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
   assert.match(visitor.words, /Erased\. You are signed out/);
+  assert.equal(visitor.browser.cookies.get("127.0.0.1:3000 account"), "");
   assert.match(await elsewhere.look(), /Sign in with/);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
   assert.equal(await call(new Client(server, ""), token), 401);

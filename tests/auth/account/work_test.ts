@@ -9,6 +9,7 @@ import { resultOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import {
@@ -172,8 +173,9 @@ Deno.test("the page of a task is its own person's alone, to read and to cancel",
   assert.equal((await ada.task(taskId)).status, "working");
 });
 
-Deno.test("POST /account/work/cancel ends a task, leads back to its page, and says when it had ended", async () => {
-  await using server = await start();
+Deno.test("POST /account/work/cancel ends a task, leads back to its page, and says when it had ended; the log has it once", async () => {
+  const { log, events } = recordLog();
+  await using server = await start({ log });
   const ada = await connect(server);
   const taskId = await ada.begin("plain", { isEndless: true });
   const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
@@ -185,6 +187,8 @@ Deno.test("POST /account/work/cancel ends a task, leads back to its page, and sa
   assert.equal((await ada.task(taskId)).status, "cancelled");
   const again = await visitor.browser.press(form, "", "");
   assert.match(again.text, /That had already ended/);
+  const told = events.filter(({ message }) => /Task cancelled/.test(message));
+  assert.deepEqual(told.map(({ properties }) => properties.task), [taskId]);
 });
 
 Deno.test("the page of a task that is done has its result and its status as text, for a day", async () => {
