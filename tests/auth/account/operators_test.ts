@@ -135,6 +135,9 @@ Deno.test("an operator sees machines apart from people, and ends their tokens", 
   assert.match(machines(), /“ Nightly build ” client:ci 3 /);
   await operator.press("/account/end", { subject: "client:ci" });
   assert.match(machines(), /client:ci 0 None is alive/);
+  await operator.look("/people");
+  const odd = await operator.press("/account/end", { subject: "%zz" });
+  assert.equal(odd.status, 400);
 });
 
 Deno.test("an operator sees the characters that others would hide", async () => {

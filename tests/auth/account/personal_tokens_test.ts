@@ -11,6 +11,7 @@ import {
   startOAuthServer,
 } from "../../kit/sign_in.ts";
 import type { UpstreamTokens } from "../../../src/auth/provider/provider.ts";
+import { recordLog } from "../../kit/log.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { until } from "../../kit/wait.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
@@ -344,4 +345,22 @@ Deno.test("the page says that a token opens nothing that needs a permission, to 
   const member = await AccountVisitor.signIn(server, { at });
   assert.match(member.words, /It may use/);
   assert.doesNotMatch(member.words, none);
+});
+
+Deno.test("POST /account/tokens makes none for who signed in a while ago and cannot be asked about, and the log has each that it makes", async () => {
+  using time = new FakeTime();
+  const { log, events } = recordLog();
+  const environment = { OAUTH_ALLOWED_USERS: "@example.com" };
+  await using server = await start({ environment, log });
+  // The provider's tokens of the session live for a minute.
+  server.provider.ttlSeconds = 60;
+  const signedIn = await signIn(server);
+  time.tick(61);
+  assert.notEqual((await make(signedIn)).token, "");
+  time.tick(5 * 60);
+  assert.equal((await make(signedIn)).token, "");
+  const made = events.filter(({ message }) => /token made/.test(message));
+  assert.deepEqual(made.map(({ properties }) => properties.subject), [
+    "github:42",
+  ]);
 });
