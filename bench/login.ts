@@ -5,7 +5,7 @@
  */
 import type { AuthorizationRequest } from "../src/auth/rules/authorization_request.ts";
 import { useGrant } from "../src/auth/rules/grant.ts";
-import { LIFETIMES } from "../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../src/auth/rules/lifetimes.ts";
 import { openGrant } from "../src/auth/rules/new_grant.ts";
 import type { IssuedTokens } from "../src/auth/rules/token_request.ts";
 import { issueTokens } from "../src/store/issuance.ts";
@@ -83,7 +83,7 @@ export async function openSignIn(
     & Pick<AuthorizationRequest, "clientId" | "redirectUri" | "scopes">
     & Omit<Parameters<typeof openGrant>[1], "scopes" | "lifetimes">,
 ) {
-  const lifetimes = LIFETIMES;
+  const lifetimes = DEFAULT_LIFETIMES;
   const resource = `${signIn.issuer}/mcp`;
   const opened = openGrant(
     { clientId, redirectUri, scopes, resource, codeChallenge: "" },

@@ -56,3 +56,25 @@ Deno.test("doc comments name their thing first", async () => {
   }
   assert.deepEqual(found.sort(), []);
 });
+
+/** Names that two files of the server may export. */
+const HOMONYMS: ReadonlySet<string> = new Set([
+  // An error code of OAuth, and an error of JSON-RPC.
+  "invalidRequest",
+]);
+
+Deno.test("an exported name means one thing in the server", async () => {
+  const places = new Map<string, string[]>();
+  for await (const path of sourcesBelow("src")) {
+    const names = (await Deno.readTextFile(ROOT + path)).matchAll(
+      /^export (?:async )?(?:abstract )?(?:class|const|function|interface|type) (\w+)/gm,
+    );
+    for (const name of new Set([...names].map(([, name]) => name))) {
+      places.set(name, [...places.get(name) ?? [], path]);
+    }
+  }
+  const twins = [...places].filter(([name, paths]) =>
+    paths.length > 1 && !HOMONYMS.has(name)
+  );
+  assert.deepEqual(twins, []);
+});

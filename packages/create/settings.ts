@@ -18,7 +18,7 @@ import {
   VARIABLES,
 } from "../../src/settings/table.ts";
 import { defaultText, type NamedSetting } from "../../src/settings/setting.ts";
-import { sentence } from "../../src/settings/complaint.ts";
+import { oneLine } from "../../src/settings/complaint.ts";
 import { CreateError } from "./files.ts";
 
 /** The schemas of declared settings, by the name of their variable. */
@@ -59,7 +59,7 @@ function printSetting(
   { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
 ): string {
   const { name, words, secret, example = "" } = setting;
-  const unset = setting.unset && sentence(`Unset: ${setting.unset}`);
+  const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
   const usual = defaultText(setting);
   const value = usual ?? (secret ? "" : example);
   const comment = [

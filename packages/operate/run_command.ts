@@ -5,7 +5,7 @@
  */
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";
-import { folded, nameOf } from "../../src/auth/rules/person.ts";
+import { folded, personName } from "../../src/auth/rules/person.ts";
 import { machineSubject } from "../../src/auth/rules/subject.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
 import {
@@ -89,7 +89,7 @@ class PeopleCommand extends Command {
     });
     const people = page.people.map(({ subject, grants }) => ({
       subject,
-      name: nameOf(grants[0]),
+      name: personName(grants[0]),
       email: grants[0].identity.email ?? "",
       connections: grants.length,
       lastUse: day(Math.max(...grants.map(({ usedAt }) => usedAt))),

@@ -15,7 +15,7 @@ import type { Admitted } from "./exchange/engine.ts";
 import { refuse, respond, type Uncalled } from "./exchange/run.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findInSession, findStateless } from "./generations/find.ts";
-import { observe } from "./generations/observed.ts";
+import { observeMessage } from "./generations/observed.ts";
 import {
   endSession,
   findSession,
@@ -70,7 +70,7 @@ async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
       return await takeResponse(engine, message, admitted);
     }
     if (!telemetry) return await serve(engine, message, admitted);
-    return await observe(
+    return await observeMessage(
       telemetry,
       message,
       admitted,

@@ -20,7 +20,7 @@ import { type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { renameFor } from "./providers.ts";
 import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
-import { listOf, oneOf, refuse, TRUE_OR_FALSE } from "./shapes.ts";
+import { listOf, oneOf, refuseText, TRUE_OR_FALSE } from "./shapes.ts";
 
 /** Settings of each chosen `AUTH_STRATEGY`; without any, everyone may call. */
 export interface AuthConfig {
@@ -53,7 +53,7 @@ export const AUTH = settingsOf({
         const chosen = CHOICE.parse(text);
         const isOnce = new Set(chosen).size === chosen.length;
         const isAlone = chosen.length === 1 || !chosen.includes("none");
-        return isOnce && isAlone ? chosen : refuse();
+        return isOnce && isAlone ? chosen : refuseText();
       },
     },
     default: ["none"],

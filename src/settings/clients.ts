@@ -12,7 +12,7 @@ import {
   listOf,
   lowerCase,
   matching,
-  refuse,
+  refuseText,
   text,
   TRUE_OR_FALSE,
 } from "./shapes.ts";
@@ -72,7 +72,7 @@ export const CLIENTS = settingsOf({
       parse: (text) => {
         const issuers = ISSUERS.parse(text);
         const names = new Set(issuers.map(({ issuer }) => issuer));
-        return names.size === issuers.length ? issuers : refuse();
+        return names.size === issuers.length ? issuers : refuseText();
       },
     },
     default: [],

@@ -34,13 +34,13 @@ function printComplaint(
   { variable, got, wants, fix }: Complaint,
 ): string {
   const seen = got === undefined ? "nothing" : JSON.stringify(got);
-  return `${variable}: got ${seen}, wants ${sentence(wants)} Fix: ${
-    sentence(fix)
+  return `${variable}: got ${seen}, wants ${oneLine(wants)} Fix: ${
+    oneLine(fix)
   }`;
 }
 
 /** Words in one line, with one full stop. */
-export function sentence(words: string): string {
+export function oneLine(words: string): string {
   return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
 }
 

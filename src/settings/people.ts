@@ -20,7 +20,7 @@ import type { ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
-import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
+import { listOf, text, type TextShape, wholeNumber } from "./shapes.ts";
 
 const USERS = {
   shape: listOf("subjects, e-mail addresses or @domains"),
@@ -118,7 +118,7 @@ const TOLD: Readonly<
 function readList(
   settings: Settings,
   setting: NamedSetting & {
-    shape: Shape<string[]>;
+    shape: TextShape<string[]>;
     default: readonly string[];
   },
   known: Known,

@@ -16,7 +16,7 @@ import {
   lowerCase,
   matching,
   oneOf,
-  refuse,
+  refuseText,
   SERVER_URL,
   text,
 } from "./shapes.ts";
@@ -43,7 +43,7 @@ export const PROVIDER = settingsOf({
         const isEachOnce = new Set(names).size === names.length;
         return isEachOnce && names.every((name) => LISTED_NAME.test(name))
           ? names
-          : refuse();
+          : refuseText();
       },
     },
     fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured",

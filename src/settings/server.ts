@@ -11,7 +11,7 @@ import {
   listOf,
   matching,
   oneOf,
-  refuse,
+  refuseText,
   text,
   TRUE_OR_FALSE,
   wholeNumber,
@@ -26,11 +26,11 @@ function parseBaseUrl(text: string): string {
     !url.hash && !url.username && !url.password;
   const isGood = isPlain &&
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
-  return isGood ? url.origin + url.pathname.replace(/\/$/, "") : refuse();
+  return isGood ? url.origin + url.pathname.replace(/\/$/, "") : refuseText();
 }
 
 function parseOrigin(text: string): string {
-  return text === "*" || URL.parse(text)?.origin === text ? text : refuse();
+  return text === "*" || URL.parse(text)?.origin === text ? text : refuseText();
 }
 
 /** True if a `KV_PATH` is the address of a remote database. */
@@ -81,7 +81,7 @@ export const SERVER = settingsOf({
       "`X-Forwarded-For` counts as a client's address.",
     shape: listOf(
       "addresses or ranges of your proxies",
-      (item) => parseNetwork(item) ?? refuse(),
+      (item) => parseNetwork(item) ?? refuseText(),
     ),
     default: [],
     unset: "no proxy is trusted, and all who are behind one share one limit",

@@ -5,13 +5,13 @@
  * @module
  */
 import type { Complaint } from "./complaint.ts";
-import { type Shape, ShapeError } from "./shapes.ts";
+import { ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
 export interface Setting {
   /** Sentences for operators; code is between backticks. */
   words: string;
-  shape: Shape<unknown>;
+  shape: TextShape<unknown>;
   /** The value of an unset variable. */
   default?: unknown;
   /** The default in words, where no text is equal to it. */
@@ -40,7 +40,7 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
 
 /** The value of a setting, which is its default where it is unset. */
 type ValueOf<S extends Setting> =
-  | (S["shape"] extends Shape<infer T> ? T : never)
+  | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
 /** The text that means the same as an unset variable, if there is one. */

@@ -6,7 +6,7 @@
 import { isLoopback } from "../net/url.ts";
 
 /** A shape in words, and the parser of such texts, which throws. */
-export interface Shape<T> {
+export interface TextShape<T> {
   wants: string;
   parse(text: string): T;
 }
@@ -15,23 +15,23 @@ export interface Shape<T> {
 export class ShapeError extends Error {}
 
 /** Refuses a text. @throws {ShapeError} */
-export function refuse(): never {
+export function refuseText(): never {
   throw new ShapeError();
 }
 
-export function text(wants: string): Shape<string> {
+export function text(wants: string): TextShape<string> {
   return { wants, parse: (text) => text };
 }
 
-export function matching(wants: string, pattern: RegExp): Shape<string> {
-  return { wants, parse: (text) => pattern.test(text) ? text : refuse() };
+export function matching(wants: string, pattern: RegExp): TextShape<string> {
+  return { wants, parse: (text) => pattern.test(text) ? text : refuseText() };
 }
 
 /** One of several words. */
-export function oneOf<T extends string>(words: readonly T[]): Shape<T> {
+export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   return {
     wants: `one of ${words.join(", ")}`,
-    parse: (text) => words.find((word) => word === text) ?? refuse(),
+    parse: (text) => words.find((word) => word === text) ?? refuseText(),
   };
 }
 
@@ -40,22 +40,22 @@ export function wholeNumber(
   what: string,
   max: number,
   min = 0,
-): Shape<number> {
+): TextShape<number> {
   const parse = (text: string) =>
     /^\d{1,9}$/.test(text) && Number(text) <= max && Number(text) >= min
       ? Number(text)
-      : refuse();
+      : refuseText();
   return { wants: `${what} from ${min} to ${max}`, parse };
 }
 
-export const TRUE_OR_FALSE: Shape<boolean> = {
+export const TRUE_OR_FALSE: TextShape<boolean> = {
   wants: "true or false",
   parse: (text) =>
-    /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuse(),
+    /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuseText(),
 };
 
 /** A shape whose texts are read in lower case. */
-export function lowerCase<T>({ wants, parse }: Shape<T>): Shape<T> {
+export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
@@ -63,30 +63,30 @@ export function lowerCase<T>({ wants, parse }: Shape<T>): Shape<T> {
 export function listOf<T = string>(
   what: string,
   parse = (item: string) => item as T,
-): Shape<T[]> {
+): TextShape<T[]> {
   return {
     wants: `${what}, separated by commas`,
     parse: (text) => {
       const items = text.split(/[\s,]+/).filter((item) => item !== "");
-      return items.length > 0 ? items.map((item) => parse(item)) : refuse();
+      return items.length > 0 ? items.map((item) => parse(item)) : refuseText();
     },
   };
 }
 
 /** The address of a server, as it was written: https, or on this machine. */
-export const SERVER_URL: Shape<string> = {
+export const SERVER_URL: TextShape<string> = {
   wants: "an https URL",
   parse: (text) => {
     const url = URL.parse(text);
     const isGood = url && !url.hash && !url.username && !url.password &&
       (url.protocol === "https:" ||
         url.protocol === "http:" && isLoopback(url));
-    return isGood ? text : refuse();
+    return isGood ? text : refuseText();
   },
 };
 
 /** An issuer, which has no query (RFC 8414 §2). */
-export const ISSUER_URL: Shape<string> = {
+export const ISSUER_URL: TextShape<string> = {
   wants: "an https URL without ?",
-  parse: (text) => text.includes("?") ? refuse() : SERVER_URL.parse(text),
+  parse: (text) => text.includes("?") ? refuseText() : SERVER_URL.parse(text),
 };

@@ -14,7 +14,7 @@ import { SERVER } from "./server.ts";
 import type { NamedSetting } from "./setting.ts";
 import type * as z from "zod";
 import { describe, isSecret } from "../authoring/setting.ts";
-import { sentence } from "./complaint.ts";
+import { oneLine } from "./complaint.ts";
 import { ShapeError } from "./shapes.ts";
 
 /** Settings by the title of their group, as operators read them. */
@@ -72,7 +72,7 @@ export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
     : "a value that its schema accepts";
   const row = {
     name,
-    words: words ? sentence(words) : "",
+    words: words ? oneLine(words) : "",
     shape: { wants, parse },
     secret,
   };

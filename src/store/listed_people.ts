@@ -7,7 +7,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../auth/rules/grant.ts";
-import { listingOf, personTerms } from "../auth/rules/person.ts";
+import { personListing, personTerms } from "../auth/rules/person.ts";
 import type { Database, Expiring } from "./database.ts";
 import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
@@ -47,7 +47,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
   const { subject, identity, createdAt, endsAt } = grant;
   const known = { subject, identity };
   const texts = {
-    name: listingOf(known),
+    name: personListing(known),
     terms: personTerms(known),
     // Grants of one lifetime end in the order in which they began, so none
     // shortens the row of another. The day below is for clocks that differ and

@@ -7,7 +7,7 @@
 import type { Grant } from "../auth/rules/grant.ts";
 import {
   isFoundBy,
-  listingOf,
+  personListing,
   personTerms,
   searchWords,
 } from "../auth/rules/person.ts";
@@ -25,13 +25,13 @@ const MOST_PLACES = 2000;
 export const GRANTS_READ = 100;
 
 /** A person and their live grants, newest first. */
-export interface Person {
+export interface PersonGrants {
   subject: string;
   grants: Grant[];
 }
 
 interface PeoplePage {
-  people: Person[];
+  people: PersonGrants[];
   /** The place where the next page begins; undefined: these are all. */
   next?: PersonPlace;
   /** The number of old grants that were looked at, while not all were. */
@@ -74,7 +74,7 @@ export function peopleStore(
     { key, value: { subject }, versionstamp }: Found<ListedPerson>,
     words: readonly string[],
     lookup: string | undefined,
-  ): Promise<Person | undefined> {
+  ): Promise<PersonGrants | undefined> {
     const { text } = personPlaceOf(key);
     const held = await heldBy(subject);
     if (held.length === 0) {
@@ -88,7 +88,7 @@ export function peopleStore(
     }
     // Each person is at several places, and shown at the first of them.
     const places = lookup === undefined
-      ? [listingOf(held[0])]
+      ? [personListing(held[0])]
       : held.flatMap(personTerms).filter((term) => term.startsWith(lookup));
     if (places.toSorted().at(0) !== text) return undefined;
     const isWanted = held.some((grant) => isFoundBy(grant, words));
@@ -111,7 +111,7 @@ export function peopleStore(
     const begins = lookup ?? "";
     // A link may have been made up, or be of another search.
     let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
-    const people: Person[] = [];
+    const people: PersonGrants[] = [];
     for (let read = 0; read < MOST_PLACES; read += PLACES_PER_READ) {
       const { found, last } = await database.listSome<ListedPerson>(
         peopleRange(by, { begins, after }),

@@ -4,7 +4,7 @@ import { Events } from "../kit/answer.ts";
 import { rpc, statelessMeta } from "../kit/message.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   attacks,
   each,
@@ -109,7 +109,7 @@ attacks("a call needs a live access token, in its header", {
     await using target = await startTarget();
     const { auth } = await target.person("jo");
     // The cache of a token does not outlive the token.
-    time.tick(LIFETIMES.accessTokenSeconds - 1);
+    time.tick(DEFAULT_LIFETIMES.accessTokenSeconds - 1);
     assert.equal(await statusOf(target, auth.authorization), 200);
     time.tick(0.6);
     assert.equal(await statusOf(target, auth.authorization), 401);
@@ -292,7 +292,7 @@ attacks("a stolen refresh token opens nothing", {
     using time = new FakeTime();
     await using target = await startTarget();
     const { client, tokens } = await target.person("jo");
-    time.tick(LIFETIMES.idleSeconds);
+    time.tick(DEFAULT_LIFETIMES.idleSeconds);
     const answer = await refreshed(client, tokens.refresh_token);
     assert.equal(answer, "400 invalid_grant");
   },

@@ -6,7 +6,7 @@
  */
 import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import type { Client } from "../../src/auth/rules/client.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
@@ -76,7 +76,7 @@ const LONG_NAME = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" +
 const RTL_NAME = "مساعد البريد 👩‍👩‍👧‍👦 لشركة المثال";
 
 const CONSENT: ConsentProps = {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   serverTitle,
   about: ABOUT,
   host: "tools.example.com",
@@ -167,7 +167,7 @@ const operator = (part: string, title: string): AccountProps => ({
 });
 
 const CONNECTIONS: ConnectionsProps = {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   providerName: "GitHub",
   csrf: "c",
   now: NOW,

@@ -7,6 +7,7 @@
  */
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
+import { atomicWith, kvWith } from "./kv.ts";
 import { TemporaryDirectory } from "./process.ts";
 
 /** `kv` and `other` see the same records; in memory they are one handle. */
@@ -57,13 +58,16 @@ export function fiftyAtOnce<S, T>(
 }
 
 /** Makes a database that counts its commits. */
-export function countedOn(kv: Deno.Kv) {
+export function countedOn(
+  kv: Deno.Kv,
+  options?: ConstructorParameters<typeof Database>[1],
+) {
   const place = { commits: 0 };
-  const database = new Database(kv);
-  const commit = database.commit.bind(database);
-  database.commit = (build) => {
-    place.commits++;
-    return commit(build);
-  };
-  return { place, database };
+  const counted = kvWith(kv, {
+    atomic: atomicWith(kv, (commit) => {
+      place.commits++;
+      return commit();
+    }),
+  });
+  return { place, database: new Database(counted, options) };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { type Client, registerClient } from "../../src/auth/rules/client.ts";
 import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
@@ -64,8 +64,8 @@ export function redeem(
   },
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
-    lifetimes: LIFETIMES,
-    codes: codeStore(database, LIFETIMES),
+    lifetimes: DEFAULT_LIFETIMES,
+    codes: codeStore(database, DEFAULT_LIFETIMES),
     grants: grantStore(database),
     mayHold,
     clock: database.clock,
@@ -89,9 +89,9 @@ export function refresh(
   clientId: string,
 ): Promise<IssuedTokens> {
   const exchange = refreshTokenGrant({
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     baseUrl: ISSUER,
-    refreshTokens: refreshTokenStore(database, LIFETIMES),
+    refreshTokens: refreshTokenStore(database, DEFAULT_LIFETIMES),
     grants: grantStore(database),
     providerTokens: {
       identify: () => Promise.resolve(undefined),
@@ -125,7 +125,7 @@ export async function signIn(
   );
   const leased = await requests.lease((await requests.find(handle, browser))!);
   const grant = openGrant(request, {
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     issuer: ISSUER,
     provider: "dev",
     identity: { subject, name: "Jo" },

@@ -2,7 +2,7 @@
 import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { createHash } from "node:crypto";
 import type { About } from "../../src/authoring/about.ts";
 import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";
@@ -27,7 +27,7 @@ async function send(content: JSX.Element, options?: PageOptions) {
 }
 
 const CONSENT: ConsentProps = {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   serverTitle: "Tool Server",
   clientName: "Example Client",
   clientVerification: { kind: "self-asserted" },
@@ -318,7 +318,7 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
   ];
   const { html } = await send(
     <ConnectionsSection
-      lifetimes={LIFETIMES}
+      lifetimes={DEFAULT_LIFETIMES}
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
         name: "Claude",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { OAuthError, StorageError } from "../../src/errors.ts";
 import {
   openClientGrant,
@@ -38,7 +38,7 @@ function machine() {
     clientId: "ci",
     clientName: "Build",
     now: now(),
-  }, LIFETIMES);
+  }, DEFAULT_LIFETIMES);
 }
 
 function isBlocked(code: string) {
@@ -186,7 +186,7 @@ test.onDatabases("a block counts for what is open before anyone has ended it, an
   const identity = { subject: "42" };
   const cookie = await sessions.save({ subject: "dev:42", identity });
   const { grant } = (await tokens.find(held.accessToken))!;
-  const refreshed = refreshTokenStore(here, LIFETIMES);
+  const refreshed = refreshTokenStore(here, DEFAULT_LIFETIMES);
   const isOpen = async () => ({
     token: await tokens.find(held.accessToken) !== undefined,
     grant: await tokens.findGrant(grant.id) !== undefined,

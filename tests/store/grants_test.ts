@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
@@ -8,7 +8,7 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
-import { test } from "../kit/databases.ts";
+import { countedOn, test } from "../kit/databases.ts";
 import { ISSUER, signIn } from "../kit/records.ts";
 
 const NOW = 1_800_000_000;
@@ -19,7 +19,7 @@ const MACHINE = openClientGrant({
   clientId: "ci",
   clientName: "Nightly build",
   now: NOW,
-}, LIFETIMES);
+}, DEFAULT_LIFETIMES);
 
 const PERSONAL = openPersonalGrant({
   ...WHOSE,
@@ -32,21 +32,16 @@ const PERSONAL = openPersonalGrant({
 
 /** Opens a database that counts its commits, at a time that a test sets. */
 function openAt(kv: Deno.Kv) {
-  const place = { time: NOW, commits: 0 };
-  const database = new Database(kv, { clock: () => place.time * 1000 });
-  const commit = database.commit.bind(database);
-  database.commit = (build) => {
-    place.commits++;
-    return commit(build);
-  };
-  return { place, database, grants: grantStore(database) };
+  const at = { time: NOW };
+  const { place, database } = countedOn(kv, { clock: () => at.time * 1000 });
+  return { at, place, database, grants: grantStore(database) };
 }
 
 test.onDatabases("touch() notes the use of a live grant, at most once a minute", async ({ kv }) => {
-  const { place, database, grants } = openAt(kv);
+  const { at, place, database, grants } = openAt(kv);
   await accessTokenStore(database).issue(MACHINE);
   const touchedAt = async (time: number) => {
-    place.time = time;
+    at.time = time;
     grants.touch(MACHINE.id);
     await database.idle();
     return (await grants.find(MACHINE.id))?.value.usedAt;

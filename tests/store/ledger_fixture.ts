@@ -4,7 +4,7 @@
  * @module
  */
 import { silentLogger } from "../kit/log.ts";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
@@ -53,7 +53,7 @@ export async function newMachineGrant(kv: Deno.Kv) {
     clientId: "ci",
     clientName: "Nightly build",
     now: database.now(),
-  }, LIFETIMES);
+  }, DEFAULT_LIFETIMES);
   await database.commit((transaction) => setGrant(transaction, grant));
   return grant;
 }

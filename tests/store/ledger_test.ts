@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { silentLogger } from "../kit/log.ts";
 import { useGrant } from "../../src/auth/rules/grant.ts";
 import {
@@ -258,7 +258,7 @@ test.onDatabases("change() of a grant loses to nothing that changes it meanwhile
       found,
       (grant) =>
         useGrant(grant, {
-          lifetimes: LIFETIMES,
+          lifetimes: DEFAULT_LIFETIMES,
           refreshable: true,
           now: NOW + 5,
         }),

@@ -11,7 +11,7 @@ import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import {
-  LIFETIMES,
+  DEFAULT_LIFETIMES,
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../../src/auth/rules/lifetimes.ts";
@@ -366,7 +366,7 @@ test.inMemory("complete() ends its request, and does nothing once someone else h
   });
   const grantOf = (subject: string) =>
     openGrant(request, {
-      lifetimes: LIFETIMES,
+      lifetimes: DEFAULT_LIFETIMES,
       issuer: ISSUER,
       provider: "dev",
       identity: { subject, name: "Jo" },

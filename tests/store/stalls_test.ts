@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
@@ -64,7 +64,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "the code of a sign-in": async (kv) => {
     const { find, request } = await leasedRequest(kv);
     const grant = openGrant(request, {
-      lifetimes: LIFETIMES,
+      lifetimes: DEFAULT_LIFETIMES,
       issuer: ISSUER,
       provider: "dev",
       identity: { subject: "42", name: "Jo" },

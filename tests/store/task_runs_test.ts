@@ -14,7 +14,7 @@ import { type Taking, taskRunStore } from "../../src/store/task_runs.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
 import { setWake, type Wake, wakeStore } from "../../src/store/wakes.ts";
-import { fiftyAtOnce, test } from "../kit/databases.ts";
+import { countedOn, fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
 import { settled } from "../kit/wait.ts";
@@ -226,13 +226,10 @@ test.onDatabases("drop() removes a wake, but none that is set again", async ({ k
 
 test.inMemory("save() keeps a long result whole, in one commit if it is short", async ({ kv }) => {
   const hold = await beginOn(kv);
-  const database = new Database(kv);
-  let commits = 0;
-  const commit = database.commit.bind(database);
-  database.commit = (build) => (commits++, commit(build));
+  const { place, database } = countedOn(kv);
   const steps = stepStore(database);
   assert(await steps.save(hold, stepOf("step:a", { text: '"a"' })));
-  assert.equal(commits, 1);
+  assert.equal(place.commits, 1);
   const text = JSON.stringify("x".repeat(100_000));
   assert(await steps.save(hold, stepOf("step:b", { place: 2, text })));
   assert.deepEqual((await steps.list("t")).map(({ text }) => text), [

@@ -10,7 +10,7 @@ import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
 import { basePathOf } from "../../net/url.ts";
-import { nameOf } from "../rules/person.ts";
+import { personName } from "../rules/person.ts";
 import {
   AccountPage,
   isChanged,
@@ -86,7 +86,7 @@ export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
 }
 
 /** A signed-in person who opens a part. */
-export interface Visit extends SignedIn {
+export interface AccountVisit extends SignedIn {
   isOperator: boolean;
   /** The name of the provider that they signed in at. */
   providerName: string;
@@ -103,7 +103,7 @@ export interface AccountPart extends PartLink, PlacedPart {
   /** True if a form of it may lead to the provider. */
   leadsAway?: true;
   /** Reads what it shows, and shows it. */
-  show(visit: Visit): Promise<Child>;
+  show(visit: AccountVisit): Promise<Child>;
 }
 
 /** The pages of one person: some of them read all that they have. */
@@ -149,7 +149,7 @@ export function accountPages(
         title: part.title,
         part: part.name,
         parts: parts.filter((it) => isOperator || !it.isForOperators),
-        person: nameOf(session),
+        person: personName(session),
         providerName,
         csrf,
         ended: ended === undefined ? undefined : Number(ended) || 0,

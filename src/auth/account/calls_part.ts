@@ -15,7 +15,7 @@ import type { LedgerStore } from "../../store/ledger.ts";
 import { clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../rules/grant.ts";
-import { nameOf } from "../rules/person.ts";
+import { personName } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
@@ -90,7 +90,7 @@ async function callsOf(
       return [machineSubject(machine.clientId), owner] as const;
     }).filter(([, owner]) => holds(owner.person, person)),
     ...grants.map((grant) => {
-      const owner = { person: nameOf(grant), client: clientNameOf(grant) };
+      const owner = { person: personName(grant), client: clientNameOf(grant) };
       return [ledgerIdOf(grant), owner] as const;
     }),
   ].filter(([, owner]) => holds(owner.client, client)));

@@ -16,7 +16,7 @@ import {
   ConnectionsSection,
 } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/wait_page.tsx";
-import type { AccountPart, Visit } from "./account_pages.ts";
+import type { AccountPart, AccountVisit } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientInWords, waitsInWords } from "./waits.ts";
 import { now } from "../../clock.ts";
@@ -142,7 +142,7 @@ export function clientNameOf({ kind, clientName }: Grant): string {
 
 /** Makes the address of the calls of a client of the person who looks. */
 export function callsHref(
-  { form: { base }, isOperator, session }: Visit,
+  { form: { base }, isOperator, session }: AccountVisit,
   client: string,
 ): string {
   const query = new URLSearchParams({

@@ -12,7 +12,7 @@ import {
 import {
   GRANTS_READ,
   parsePlace,
-  type Person,
+  type PersonGrants,
   printPlace,
 } from "../../store/people.ts";
 import { workAhead } from "../../store/wakes.ts";
@@ -23,7 +23,7 @@ import type { AccountPart } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { OperatorPeople } from "../../pages/operator_people.tsx";
 import type { Grant } from "../rules/grant.ts";
-import { nameOf } from "../rules/person.ts";
+import { personName } from "../rules/person.ts";
 import {
   clientNameOf,
   connectionInWords,
@@ -149,7 +149,7 @@ export function peoplePart(services: LimitedServices): AccountPart {
 }
 
 async function personInWords(
-  { subject, grants }: Person,
+  { subject, grants }: PersonGrants,
   services: LimitedServices,
 ) {
   // Each connection is shown by its newest sign-in.
@@ -161,7 +161,7 @@ async function personInWords(
   const sessions = await sessionCounts(services, SESSIONS).of(shown.flat());
   return {
     subject,
-    name: nameOf(grants[0]),
+    name: personName(grants[0]),
     email: grants[0].identity.email,
     count: signIns.size,
     isMore: grants.length >= GRANTS_READ,

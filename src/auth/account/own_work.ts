@@ -22,7 +22,11 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { bindingAt } from "../rules/grant.ts";
-import type { AccountPart, AccountPlaces, Visit } from "./account_pages.ts";
+import type {
+  AccountPart,
+  AccountPlaces,
+  AccountVisit,
+} from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { clientNameOf } from "./connections_part.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
@@ -92,7 +96,7 @@ export function workPart(services: LimitedServices): AccountPart {
   const own = ownWork(services);
   const { steps, taskRuns, waits } = services;
 
-  async function showAll({ session, form: { base }, now }: Visit) {
+  async function showAll({ session, form: { base }, now }: AccountVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
       own.list(session),
       waits.listOf(session.subject),
@@ -109,7 +113,7 @@ export function workPart(services: LimitedServices): AccountPart {
     return WorkSection({ base, work, count, now });
   }
 
-  async function showOne({ session, form, now }: Visit, taskId: string) {
+  async function showOne({ session, form, now }: AccountVisit, taskId: string) {
     const task = await own.find(session, taskId);
     if (task === undefined) throw notThere();
     const isOpen = !isTerminal(task.status);

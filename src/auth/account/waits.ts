@@ -21,7 +21,7 @@ import {
 } from "../../pages/wait_page.tsx";
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
-import { nameOf } from "../rules/person.ts";
+import { personName } from "../rules/person.ts";
 import type { LimitedServices } from "../services.ts";
 import type { Grant } from "../rules/grant.ts";
 import { signedOut } from "../signed_in.ts";
@@ -94,7 +94,7 @@ export function waitEndpoints(services: LimitedServices) {
         });
       }
       const { session } = found;
-      const person = nameOf(session);
+      const person = personName(session);
       const csrf = mintCsrf(found.id);
       const wait = await waits.find(id, session.subject);
       if (!wait) {

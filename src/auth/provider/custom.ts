@@ -15,14 +15,14 @@ import {
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
 import { parseIdentity, usualClaims } from "./identity.ts";
-import { oauthClient, type Server } from "./oauth_client.ts";
+import { type Issuer, oauthClient } from "./oauth_client.ts";
 
 export function customProvider(
   options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { clientId, scopes = [], revocationUrl, userinfoUrl } = options;
-  const server: Server = {
+  const server: Issuer = {
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
     revocation_endpoint: revocationUrl,

@@ -30,7 +30,7 @@ import {
 import { isObject } from "../../json.ts";
 import type { Wanted } from "../rules/permissions.ts";
 import { claimText, parseIdentity } from "./identity.ts";
-import { basic, oauthClient, type Server } from "./oauth_client.ts";
+import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
 
@@ -60,7 +60,7 @@ export function gitHubProvider(
 ): Provider {
   const { origin } = new URL(issuer);
   const apiUrl = gitHubApiUrl(origin);
-  const server: Server = {
+  const server: Issuer = {
     issuer: PUBLIC_ISSUER,
     token_endpoint: `${origin}/login/oauth/access_token`,
     token_endpoint_auth_methods_supported: ["client_secret_post"],

@@ -26,7 +26,7 @@ import {
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** A provider whose ways of client authentication are in order of preference. */
-export type Server = AuthorizationServer & { readonly token_endpoint: string };
+export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 
 /** Error codes for credentials that a provider did not see, or did not like. */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
@@ -58,7 +58,7 @@ export function oauthClient(
 
   /** Sends with each way of client authentication until one is not refused. */
   async function post(
-    server: Server,
+    server: Issuer,
     endpoint: string,
     send: (authentication: ClientAuth) => Promise<Response>,
   ): Promise<Response> {
@@ -86,7 +86,7 @@ export function oauthClient(
   }
 
   async function grant(
-    server: Server,
+    server: Issuer,
     grantType: string,
     parameters: Record<string, string>,
   ): Promise<TokenAnswer> {
@@ -111,7 +111,7 @@ export function oauthClient(
 
   return {
     /** Checks the `iss` parameter of a response. */
-    async checkIssuer(server: Server, issuer?: string): Promise<void> {
+    async checkIssuer(server: Issuer, issuer?: string): Promise<void> {
       const { oauth, client } = await load();
       const response = new URLSearchParams(issuer ? { iss: issuer } : {});
       await checked(
@@ -122,7 +122,7 @@ export function oauthClient(
 
     /** Exchanges a code, if the response is from `server`, and for no other. */
     async redeem(
-      server: Server,
+      server: Issuer,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
     ): Promise<TokenAnswer> {
       await this.checkIssuer(server, issuer);
@@ -135,7 +135,7 @@ export function oauthClient(
     },
 
     /** Refreshes tokens; without a new refresh token the old one stays. */
-    async refresh(server: Server, refreshToken: string): Promise<TokenAnswer> {
+    async refresh(server: Issuer, refreshToken: string): Promise<TokenAnswer> {
       const { tokens, idToken } = await grant(server, "refresh_token", {
         refresh_token: refreshToken,
       });
@@ -145,7 +145,7 @@ export function oauthClient(
 
     /** Ends tokens, if the provider has an endpoint for that. */
     async revoke(
-      server: Server,
+      server: Issuer,
       { accessToken, refreshToken }: UpstreamTokens,
     ): Promise<void> {
       const { revocation_endpoint: endpoint } = server;
@@ -175,7 +175,7 @@ export function oauthClient(
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(
-      server: Server,
+      server: Issuer,
       id_token: string | undefined,
       { nonce, isIssuer }: {
         /** Undefined for a refresh, which was requested without one. */

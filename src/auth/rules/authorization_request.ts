@@ -124,7 +124,7 @@ export function parseRedirectUri(
 /** The response to a client: a code, or the reason why there is none. */
 export type AuthorizationResponse =
   | { code: string }
-  | Pick<OAuthError, "code" | "description">;
+  | { error: Pick<OAuthError, "code" | "description"> };
 
 /**
  * Makes the redirect URI with the response in its query. The URI stays as the
@@ -136,9 +136,10 @@ export function authorizationResponseUrl(
   issuer: string,
 ): string {
   const query = new URLSearchParams(
-    "description" in response
-      ? { error: response.code, error_description: response.description }
-      : { code: response.code },
+    "code" in response ? response : {
+      error: response.error.code,
+      error_description: response.error.description,
+    },
   );
   if (state !== undefined) query.set("state", state);
   query.set("iss", issuer);

@@ -78,7 +78,7 @@ export interface Lifetimes {
 }
 
 /** The lifetimes where none are set. */
-export const LIFETIMES: Readonly<Lifetimes> = {
+export const DEFAULT_LIFETIMES: Readonly<Lifetimes> = {
   accessTokenSeconds: HOUR,
   idleSeconds: 30 * DAY,
   grantSeconds: GRANT_TTL_SECONDS,

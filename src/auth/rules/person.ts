@@ -19,7 +19,7 @@ const TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
 /** The name of a person: what the provider shows of them, else their subject. */
-export function nameOf({ identity, subject }: Person): string {
+export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
@@ -31,8 +31,8 @@ export function folded(text: string): string {
 }
 
 /** The place of a person in a list of names. */
-export function listingOf(person: Person): string {
-  return folded(nameOf(person));
+export function personListing(person: Person): string {
+  return folded(personName(person));
 }
 
 /**

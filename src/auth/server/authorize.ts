@@ -25,7 +25,7 @@ import { Parameters } from "../rules/parameters.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { parseScope, unionOfScopes } from "../rules/scope.ts";
 import { scopesAt } from "../rules/connection.ts";
-import { nameOf } from "../rules/person.ts";
+import { personName } from "../rules/person.ts";
 import type { Approval } from "../../store/approvals.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
@@ -106,7 +106,7 @@ export function authorizeEndpoint(
     } catch (error) {
       if (!approved || !(error instanceof OAuthError)) throw error;
       const to = { redirectUri, state: parameters.get("state") };
-      return redirect(c, authorizationResponseUrl(to, error, baseUrl));
+      return redirect(c, authorizationResponseUrl(to, { error }, baseUrl));
     }
 
     // A step-up: a request for one more scope does not lose those approved
@@ -169,7 +169,7 @@ export function authorizeEndpoint(
         redirectUri,
         providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
-        person: session && nameOf(session),
+        person: session && personName(session),
         scopes: inWords(scopes).map((words) => ({
           ...words,
           ...withheld.includes(words.scope) && { isWithheld: true },

@@ -38,8 +38,7 @@ export function consentEndpoint(
     return redirect(
       c,
       authorizationResponseUrl(request, {
-        code: "access_denied",
-        description: "The person said no",
+        error: { code: "access_denied", description: "The person said no" },
       }, baseUrl),
     );
   }

@@ -69,7 +69,7 @@ export function providerCallbackEndpoint(
     if (situation === "blocked") {
       throw new OAuthError(code, description, { situation });
     }
-    return answer(c, found, { code, description });
+    return answer(c, found, { error: { code, description } });
   }
 
   /** Reads the provider's refusal, which may be another's (RFC 9207 §2.4). */

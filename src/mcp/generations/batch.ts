@@ -22,7 +22,7 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import { findInSession } from "./find.ts";
-import { observe } from "./observed.ts";
+import { observeMessage } from "./observed.ts";
 import { findSession, type InSession, takeNotification } from "./session.ts";
 
 /** The most messages of one batch: all of them are served at the same time. */
@@ -130,7 +130,7 @@ async function answer(
     const serveIn = (found: InSession) =>
       serve(engine, message, found, response);
     return await (telemetry
-      ? observe(telemetry, message, found, uncalled, serveIn)
+      ? observeMessage(telemetry, message, found, uncalled, serveIn)
       : serveIn(found));
   } catch (error) {
     const ending = refuse(engine, error, uncalled);

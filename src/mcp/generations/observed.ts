@@ -32,7 +32,7 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
  * Serves a message as an operation of its own, which ends with the call, or
  * with the refusal of what is thrown here.
  */
-export function observe<A extends Admitted, T>(
+export function observeMessage<A extends Admitted, T>(
   telemetry: Telemetry,
   message: Message,
   admitted: A,

@@ -18,7 +18,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import { DurableRun } from "./durable_run.ts";
 import { Expelled } from "./run_memory.ts";
 import { Left } from "./run_rest.ts";
-import { DivergenceError, nameOf } from "./step_order.ts";
+import { DivergenceError, stepName } from "./step_order.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
 import { type Beginning, WorkOfTask } from "./work_of_task.ts";
@@ -109,7 +109,7 @@ export class RunAtWork {
     const isSaved = await steps.save(hold, step);
     const { id, state, error } = step;
     if (isSaved && error && (state === "failed" || state === "waiting")) {
-      failures.note({ tool: hold.run.tool, step: nameOf(id) });
+      failures.note({ tool: hold.run.tool, step: stepName(id) });
     }
     return isSaved;
   }

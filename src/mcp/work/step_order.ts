@@ -169,7 +169,7 @@ const ADVICE = "Put it back, or raise the version of the tool's task";
 
 /** Names a step for its author. */
 export function named(id: string): string {
-  return `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOf(id)}"`;
+  return `${KINDS[id.slice(0, id.indexOf(":"))]} "${stepName(id)}"`;
 }
 
 /** Names a step at the beginning of a sentence. */
@@ -179,7 +179,7 @@ export function titled(id: string): string {
 }
 
 /** Gives the name that the author chose, without its kind. */
-export function nameOf(id: string): string {
+export function stepName(id: string): string {
   return id.slice(id.indexOf(":") + 1);
 }
 

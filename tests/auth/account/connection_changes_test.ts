@@ -6,7 +6,7 @@ import { openAssertedGrant } from "../../../src/auth/rules/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
-import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -109,7 +109,7 @@ Deno.test("POST /account/resume lets a connection go on, however long it was pau
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/pause");
   // Its tokens are exchanged meanwhile, but give no access.
-  time.tick(LIFETIMES.accessTokenSeconds);
+  time.tick(DEFAULT_LIFETIMES.accessTokenSeconds);
   assert.equal(await statusOf(client, tokens.access_token, "hello"), 401);
   const { status, body } = await client.refresh(tokens.refresh_token);
   assert.equal(status, 200);
@@ -314,7 +314,7 @@ Deno.test("what an identity provider allowed is not paused or narrowed: its clie
     scopes: ["read"],
     assertedBy: "https://id.example.com",
     now: database.now(),
-  }, LIFETIMES);
+  }, DEFAULT_LIFETIMES);
   await database.commit((transaction) => setGrant(transaction, grant));
   const visitor = await AccountVisitor.signIn(server);
   assert.match(visitor.words, /Desk/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
@@ -32,7 +32,7 @@ function start({ grant = GRANT, dataKey }: {
     baseUrl: "https://tools.example.com",
     scopes: { usual: [] },
     mayHold: () => state.held && { scopes: state.held },
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     accessTokens: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
       findGrant: (id: string) =>

@@ -60,7 +60,7 @@ Deno.test("refresh() reads a whole answer", async () => {
   });
 });
 
-const LIFETIMES: [unknown, number | undefined][] = [
+const DEFAULT_LIFETIMES: [unknown, number | undefined][] = [
   [undefined, undefined],
   [null, undefined],
   [60, 60],
@@ -71,7 +71,7 @@ const LIFETIMES: [unknown, number | undefined][] = [
   ["soon", undefined],
 ];
 
-for (const [expires_in, seconds] of LIFETIMES) {
+for (const [expires_in, seconds] of DEFAULT_LIFETIMES) {
   Deno.test(`refresh() reads expires_in ${JSON.stringify(expires_in)}`, async () => {
     using _time = new FakeTime();
     const { tokens } = await answered({ ...TOKENS, expires_in });

@@ -22,8 +22,8 @@ import {
   openGrant,
 } from "../../../src/auth/rules/new_grant.ts";
 import {
+  DEFAULT_LIFETIMES,
   GRANT_TTL_SECONDS,
-  LIFETIMES,
 } from "../../../src/auth/rules/lifetimes.ts";
 
 const NOW = 1_800_000_000;
@@ -39,7 +39,7 @@ const pending = openGrant({
   resource: HERE.resource,
   codeChallenge: "x",
 }, {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   issuer: HERE.issuer,
   provider: "github",
   identity: { subject: "42" },
@@ -47,7 +47,7 @@ const pending = openGrant({
   now: NOW,
 });
 const active = useGrant(pending, {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   refreshable: true,
   now: NOW,
 });
@@ -62,9 +62,9 @@ Deno.test("isGrantOf() wants a grant that is active, and made here for it", () =
 });
 
 Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
-  assert.equal(active.expiresAt, NOW + LIFETIMES.idleSeconds);
+  assert.equal(active.expiresAt, NOW + DEFAULT_LIFETIMES.idleSeconds);
   const late = useGrant(active, {
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     refreshable: true,
     now: NOW + GRANT_TTL_SECONDS - 60,
   });
@@ -73,11 +73,11 @@ Deno.test("useGrant() keeps a grant for a month, but never past its end", () => 
 
 Deno.test("useGrant() keeps a grant without refresh tokens as long as its access token", () => {
   const once = useGrant(pending, {
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     refreshable: false,
     now: NOW,
   });
-  assert.equal(once.expiresAt, NOW + LIFETIMES.accessTokenSeconds);
+  assert.equal(once.expiresAt, NOW + DEFAULT_LIFETIMES.accessTokenSeconds);
 });
 
 Deno.test("bindingOf() tells persons, issuers and resources apart, and no clients", () => {
@@ -108,7 +108,7 @@ Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it
   assert.deepEqual(resumeGrant(paused), active);
   // A refresh does not end a pause.
   const used = useGrant(paused, {
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     refreshable: true,
     now: NOW + 20,
   });
@@ -131,8 +131,8 @@ Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () =>
   const [one, other] = ["ci", "other"].map((clientId) => {
     const machine = { ...HERE, clientId, clientName: "", scopes: [], now: NOW };
     return [
-      openClientGrant(machine, LIFETIMES),
-      openClientGrant(machine, LIFETIMES),
+      openClientGrant(machine, DEFAULT_LIFETIMES),
+      openClientGrant(machine, DEFAULT_LIFETIMES),
     ].map(ledgerIdOf);
   });
   assert.equal(one[0], one[1]);

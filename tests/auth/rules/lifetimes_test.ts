@@ -23,7 +23,7 @@ Deno.test("everything lives as long as it is said to", () => {
     REFRESH_WAIT_SECONDS: 15,
     REFRESH_STORE_SECONDS: 600,
     UPSTREAM_MARGIN_SECONDS: 60,
-    LIFETIMES: {
+    DEFAULT_LIFETIMES: {
       accessTokenSeconds: hour,
       idleSeconds: 30 * day,
       grantSeconds: 90 * day,

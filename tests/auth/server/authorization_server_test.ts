@@ -1,6 +1,6 @@
 /** The authorization server alone, in an app that is not ours. */
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
@@ -57,7 +57,7 @@ function start() {
     }),
     accessTokens: accessTokenStore(database),
     grants: grantStore(database),
-    lifetimes: LIFETIMES,
+    lifetimes: DEFAULT_LIFETIMES,
     upstream: server.upstream,
     clock: database.clock,
   });

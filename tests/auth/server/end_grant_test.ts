@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
 import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { openGrant } from "../../../src/auth/rules/new_grant.ts";
@@ -7,7 +7,7 @@ import { now } from "../../../src/clock.ts";
 import { ISSUER, newClient, requestOf } from "../../kit/records.ts";
 
 const grant = openGrant(requestOf(newClient()), {
-  lifetimes: LIFETIMES,
+  lifetimes: DEFAULT_LIFETIMES,
   issuer: ISSUER,
   provider: "dev",
   identity: { subject: "42", name: "Jo" },

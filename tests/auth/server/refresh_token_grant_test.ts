@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { grantStore } from "../../../src/store/grants.ts";
@@ -29,9 +29,10 @@ async function readLive(
   kv: Deno.Kv,
   refreshToken: string,
 ): Promise<LiveRefreshToken> {
-  const read = await refreshTokenStore(new Database(kv), LIFETIMES).read(
-    refreshToken,
-  );
+  const read = await refreshTokenStore(new Database(kv), DEFAULT_LIFETIMES)
+    .read(
+      refreshToken,
+    );
   const record = read!.token.value!;
   const grant = read!.grant.value!;
   const { wrappedKey } = record;
@@ -207,7 +208,7 @@ test.onDatabases("rotate() loses against a close that came in between", async ({
   const live = await readLive(kv, refreshToken);
   await grantStore(new Database(kv)).close(grantId);
   assert.equal(
-    await refreshTokenStore(new Database(kv), LIFETIMES).rotate(live, [
+    await refreshTokenStore(new Database(kv), DEFAULT_LIFETIMES).rotate(live, [
       "mail:read",
     ]),
     undefined,

@@ -4,7 +4,7 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
-import { observe } from "../../../src/mcp/generations/observed.ts";
+import { observeMessage } from "../../../src/mcp/generations/observed.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
 import type { Uncalled } from "../../../src/mcp/exchange/run.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
@@ -71,7 +71,7 @@ async function told(
   const uncalled: Uncalled = { request: admitted.request };
   let answer: unknown;
   try {
-    answer = await observe(
+    answer = await observeMessage(
       telemetry,
       message,
       admitted as Admitted,
@@ -86,7 +86,7 @@ async function told(
   return { ...facts[0], answer, endings };
 }
 
-Deno.test("observe() tells how a message ended, refused or not", async () => {
+Deno.test("observeMessage() tells how a message ended, refused or not", async () => {
   const served = await told({});
   assert.equal(served.answer, "served");
   assert.deepEqual(served.endings, [{ outcome: "ok" }]);
@@ -97,7 +97,7 @@ Deno.test("observe() tells how a message ended, refused or not", async () => {
   assert.deepEqual(refused.endings, []);
 });
 
-Deno.test("observe() names the methods of both generations, and no others", async () => {
+Deno.test("observeMessage() names the methods of both generations, and no others", async () => {
   for (
     const method of [
       "initialize",
@@ -113,7 +113,7 @@ Deno.test("observe() names the methods of both generations, and no others", asyn
   assert.equal((await told({ method: "secret" })).method, "_OTHER");
 });
 
-Deno.test("observe() names a tool, a prompt or a resource that there is, where one is meant", async () => {
+Deno.test("observeMessage() names a tool, a prompt or a resource that there is, where one is meant", async () => {
   const named = async (method: string, params: Json) => {
     const { tool, prompt, resource } = await told({ method, params });
     return { tool, prompt, resource };
@@ -134,7 +134,7 @@ Deno.test("observe() names a tool, a prompt or a resource that there is, where o
   }
 });
 
-Deno.test("observe() tells an id that is made to tell nothing", async () => {
+Deno.test("observeMessage() tells an id that is made to tell nothing", async () => {
   const idOf = async (id: RequestId) => (await told({ id })).requestId;
   for (const id of [7, "a-b_c.d:1", "x".repeat(64)]) {
     assert.equal(await idOf(id), String(id));
@@ -145,13 +145,13 @@ Deno.test("observe() tells an id that is made to tell nothing", async () => {
   assert.equal((await told({ isNotification: true })).requestId, undefined);
 });
 
-Deno.test("observe() tells a session by a short hash", async () => {
+Deno.test("observeMessage() tells a session by a short hash", async () => {
   const headers = { "mcp-session-id": "secret" };
   assert.equal((await told({ headers })).session, shortHash("secret"));
   assert.equal((await told({})).session, undefined);
 });
 
-Deno.test("observe() tells the revision that is spoken, if this server speaks it", async () => {
+Deno.test("observeMessage() tells the revision that is spoken, if this server speaks it", async () => {
   const revisionOf = async (sent: Sent) => (await told(sent)).revision;
   const opens = (protocolVersion: string) =>
     revisionOf({
