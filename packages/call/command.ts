@@ -174,9 +174,15 @@ export class Command {
     await client.read(
       await client.post("tasks/get", { taskId }, this.#signal),
     );
-    return await this.#showTool(
-      await client.follow({ taskId }, { signal: this.#signal }),
-    );
+    try {
+      return await this.#showTool(
+        await client.follow({ taskId }, { signal: this.#signal }),
+      );
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+      this.#terminal.tell("Stopped waiting: the task goes on");
+      return Exit.cancelled;
+    }
   }
 
   async #showTool(result: Json): Promise<number> {

@@ -23,11 +23,13 @@ function explain(error: unknown, { terminal, signal }: Surroundings) {
     terminal.tell(error.message);
     return error.exitCode;
   }
-  const { message, response, code } = error as Partial<ServerError>;
+  const { message, response, code, taskId } = error as Partial<ServerError>;
   terminal.tell(
     code === undefined
       ? `${message}`
-      : `The server refuses (${code}): ${message}`,
+      : taskId === undefined
+      ? `The server refuses (${code}): ${message}`
+      : `The task failed (${code}): ${message}`,
   );
   return response?.status === 401 || response?.status === 403
     ? Exit.access

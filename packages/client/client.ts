@@ -176,7 +176,10 @@ export class Client extends Exchange {
       case "completed":
         return state.result as Json;
       case "failed":
-        throw this.failure(state.error as Message["error"] & Json, response);
+        throw Object.assign(
+          this.failure(state.error as Message["error"] & Json, response),
+          { taskId },
+        );
       case "cancelled":
         throw new DOMException("The task was cancelled", "AbortError");
     }

@@ -31,6 +31,8 @@ export interface ServerError extends Error {
   data?: unknown;
   /** The HTTP response that held it; its body has been read. */
   response: Response;
+  /** The task that failed, if the error is its end. */
+  taskId?: string;
 }
 
 /** A question of a server to its client. */

@@ -81,12 +81,6 @@ export const notes = service({
 
 const TOOL = `import { tool, ToolError, z } from "@tool-server/tool-server";
 import { notes } from "../notes.ts";
-import { notes } from "./notes.ts";
-import { shorten } from "./prompts.ts";
-import { note } from "./resources.ts";
-import addNote from "./tools/add_note.ts";
-import { testServer } from "@tool-server/tool-server/testing";
-import options from "./server.ts";
 import view from "./add_note.html" with { type: "text" };
 
 export default tool({
@@ -119,6 +113,7 @@ view.show(({ data }) => {
 `;
 
 const RESOURCE = `import { resource } from "@tool-server/tool-server";
+import { notes } from "./notes.ts";
 
 export const note = resource({
   uri: "notes://{id}",
@@ -147,6 +142,10 @@ export const shorten = prompt({
 `;
 
 const SERVER = `import { defineServer } from "@tool-server/tool-server";
+import { notes } from "./notes.ts";
+import { shorten } from "./prompts.ts";
+import { note } from "./resources.ts";
+import addNote from "./tools/add_note.ts";
 
 export default defineServer({
   name: "NAME",
@@ -165,6 +164,9 @@ export default defineServer({
 `;
 
 const TEST = `import assert from "node:assert/strict";
+import { testServer } from "@tool-server/tool-server/testing";
+import options from "./server.ts";
+import addNote from "./tools/add_note.ts";
 
 Deno.test("a note is added, found and read", async () => {
   const env = { NOTES_KV: ":memory:" };

@@ -141,7 +141,7 @@ class PeopleCommand extends Command {
     }
     throw new RefusalError(
       `No one is called ${shown(named)}: find them with "deno task people ` +
-        'list", or write their subject, as github:583231',
+        'list" or "people blocked", or write their subject, as github:583231',
     );
   }
 }

@@ -1,8 +1,7 @@
 /**
  * `/mcp`: one endpoint for both generations. The body of a POST decides which
  * one is spoken; the headers must agree. A call is admitted, parsed, found,
- * checked, run, settled and encoded, by functions of these names.
-
+ * checked, run, settled and encoded.
  *
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP

@@ -1,42 +1,22 @@
 /**
  * Every key in the database, the record under it, and its lifetime: the only
- * file that spells keys. A key part from outside is replaced by its
- * fingerprint, so keys are short, and reading them gives no access. Only the
- * names of people and networks stay as they are.
+ * file that spells keys. A part from outside is replaced by its fingerprint, but
+ * for the names of people and networks.
  *
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-
-const OWN_ID_CHARACTERS = 64;
-
-/** Bounds an id: one longer than ours also gets a key, which never exists. */
-function bounded(id: string): string {
-  return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
-}
-
-type RequestId = string | number;
-/** Hashes a client's request id; `1` and `"1"` are different requests. */
-function named(requestId: RequestId): string {
-  return fingerprint(JSON.stringify(requestId));
-}
-
-// Each takes no more parts than it says: it may be called by map().
-
-/** Makes the key of the only record with a word. */
-const alone = (word: string) => (): Deno.KvKey => [word];
-/** Makes keys of texts from outside. */
-const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
-/** Makes keys of ids of ours, which anyone may present. */
-const ours = (word: string) => (id: string) => [word, bounded(id)];
-/** Makes keys of what is ours alone. */
-const plain = (word: string) => (name: string | number) => [word, name];
-/** Makes the key of an owner's list, and of what is in it. */
-function listOf(word: string) {
-  return (of: string, ...names: string[]) => [word, fingerprint(of), ...names];
-}
-/** Makes the key of a record from the key that lists it for its owner. */
-const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
+import {
+  alone,
+  bounded,
+  hashed,
+  listedIn,
+  ofRequest,
+  ours,
+  ownedBy,
+  plain,
+} from "./key_shapes.ts";
+import type { RequestId } from "../mcp/wire/messages.ts";
 
 /** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
@@ -49,15 +29,15 @@ export function rangeOf(list: Deno.KvKey, after = "") {
 /** MCP session · 30 days after its last use. */
 export const sessionKey = hashed("session");
 /** Sessions of a person (or of another binding) · as long as the session. */
-export const sessionsOfKey = listOf("session-of");
+export const sessionsOfKey = ownedBy("session-of");
 export const listedSessionKey = listedIn("session");
 /** A question to a 2025 client, then its answer · 1 h. */
 export function replyKey(sessionId: string, ...id: RequestId[]): Deno.KvKey {
-  return ["reply", fingerprint(sessionId), ...id.map(named)];
+  return ["reply", fingerprint(sessionId), ...id.map(ofRequest)];
 }
 /** A 2025 client's cancellation of a request · 5 min. */
 export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
-  return ["cancel", fingerprint(sessionId), named(id)];
+  return ["cancel", fingerprint(sessionId), ofRequest(id)];
 }
 /** A head that changes with every cancellation · for ever. */
 export const cancellationHeadKey = alone("cancel-head");
@@ -104,7 +84,7 @@ export const stepFailuresKey = alone("step-failures");
 /** A wait for a person, or for a moment · 1 h, or as long as asked. */
 export const waitKey = hashed("wait");
 /** Waits of a person · as long as the wait. */
-export const waitsOfKey = listOf("wait-of");
+export const waitsOfKey = ownedBy("wait-of");
 export const listedWaitKey = listedIn("wait");
 /** The key of {@linkcode waitsOfKey} that lists a wait. */
 export function listingWaitKey(subject: string, [, wait]: Deno.KvKey) {
@@ -152,7 +132,7 @@ export function grantKey(...grantId: string[]): Deno.KvKey {
   return ["grant", ...grantId.map(bounded)];
 }
 /** Grants of a person · as long as the grant. */
-export const grantsOfSubjectKey = listOf("grant-of-subject");
+export const grantsOfSubjectKey = ownedBy("grant-of-subject");
 /** A grant whose person was erased: nothing more is kept for it · 1 day. */
 export const erasedKey = ours("erased");
 /** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */

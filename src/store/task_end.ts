@@ -79,7 +79,9 @@ export function taskEnds(database: Database) {
         if (hold && isLost) return undefined;
         return {
           status,
-          statusMessage: shortMessage(to.statusMessage) ?? statusMessage,
+          statusMessage: to.statusMessage === undefined
+            ? statusMessage
+            : shortMessage(to.statusMessage),
           outcome,
           ...isToolError(to) && { isError: true },
           questions: {},

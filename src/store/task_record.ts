@@ -86,9 +86,9 @@ export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
 
-/** Cuts a status message that a record has no room for. */
-export function shortMessage(message: string | undefined): string | undefined {
-  return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
+/** Cuts a status message that a record has no room for; undefined if empty. */
+export function shortMessage(message: string): string | undefined {
+  return message.slice(0, MESSAGE_CHARACTERS).toWellFormed() || undefined;
 }
 
 /**

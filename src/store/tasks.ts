@@ -161,7 +161,7 @@ export function taskStore(
       );
     },
 
-    /** Stores the message of the task's progress. */
+    /** Stores the message of the task's progress; an empty one removes it. */
     async setMessage(taskId: string, message: string): Promise<void> {
       const statusMessage = shortMessage(message);
       await changeTask(database, taskId, () => ({ statusMessage }));

@@ -83,11 +83,13 @@ test.inMemory("end() of a task that has ended leaves nothing of its outcome behi
   assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
 });
 
-test.inMemory("setMessage() cuts a message that the record has no room for", async ({ kv }) => {
+test.inMemory("setMessage() cuts a message that the record has no room for, and removes it for none", async ({ kv }) => {
   const tasks = await tasksOf(kv);
   await tasks.setMessage("t", LONG);
   const { statusMessage } = (await tasks.find("t", "someone"))!;
   assert.equal(statusMessage?.length, 1000);
+  await tasks.setMessage("t", "");
+  assert.equal((await tasks.find("t", "someone"))!.statusMessage, undefined);
 });
 
 test.inMemory("renewLease() tells that a task has ended, and takes no lease then", async ({ kv }) => {

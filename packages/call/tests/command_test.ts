@@ -235,7 +235,10 @@ Deno.test("Ctrl+C at --task leaves the task alone", async () => {
   const watching = new Running(["--task", id, ...at]);
   await watching.told(/Holding/);
   watching.interrupt();
-  assert.equal((await watching.ended).code, 130);
+  const { code, err } = await watching.ended;
+  assert.equal(code, 130);
+  assert.match(err, /Stopped waiting: the task goes on/);
+  assert.doesNotMatch(err, /Cancelled/);
   assert.deepEqual(cancelled, []);
   begun.interrupt();
   await begun.ended;
@@ -261,6 +264,20 @@ Deno.test("--task tells once that the server is away, and once that it is back",
     "The server does not answer: trying again for a minute\n" +
       "The server answers again\n",
   );
+});
+
+Deno.test("--task tells that a task failed, not that the server refuses", async () => {
+  await using server = listen(async (request) => {
+    const { id, method } = await request.json();
+    const error = { code: -32603, message: "Its process has stopped" };
+    const result = method === "tasks/get"
+      ? { taskId: "t", status: "failed", error }
+      : {};
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+  const { code, err } = await call(["--task", "t", "--url", server.url]);
+  assert.equal(code, 3);
+  assert.equal(err, "The task failed (-32603): Its process has stopped\n");
 });
 
 Deno.test("--task refuses an unknown ID, other words, and a server of 2025", async () => {

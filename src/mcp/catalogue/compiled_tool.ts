@@ -3,7 +3,6 @@
  * the server itself, with which a client that knows no tasks asks for a call
  * that was handed over.
  *
-
  * @module
  */
 import type { Context } from "../../authoring/context.ts";

@@ -2,7 +2,6 @@
  * Tools, resources and prompts as list entries for clients, and as the uses of
  * a scope for people.
  *
-
  * @module
  * @see MCP 2026-07-28, Server Features
  */

@@ -1,7 +1,6 @@
 /**
  * A tool's view: its HTML document, and the resource that clients read.
  *
-
  * @module
  * @see MCP Apps 2026-01-26, UI Resource Format and Resource Discovery
  */

@@ -149,7 +149,6 @@ export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
  * is an uncaught exception of the process, which would end it: it is logged
  * instead, as are those of signals that depend on this one.
  */
-
 export function fire(
   abort: AbortController,
   reason: string,

@@ -1,6 +1,6 @@
 /**
  * A request for its method and its author: the data, and the way back to the
- * client. The modules `check`, `run` and `settle` lead it to its end.
+ * client. `check()`, `run()` and `settle()` lead it to its end.
  *
  * @module
  */

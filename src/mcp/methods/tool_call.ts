@@ -100,7 +100,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   return toolCall.run();
 }
 
-/** Runs a tool within its own limit. A task keeps the place of its call. */
+/** Runs a tool within its own limit. A task keeps its place to the end. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.countedAs);
@@ -119,9 +119,9 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call } = toolCall;
   const { client, stateless, context } = call;
-  const isForClient = tool.task !== undefined && hasTasks(call);
-  const isForServer = isAlwaysTask(tool) && !isForClient;
-  if (isForServer && !mayOutlast(tool)) {
+  const clientFollows = tool.task !== undefined && hasTasks(call);
+  const serverWaits = isAlwaysTask(tool) && !clientFollows;
+  if (serverWaits && !mayOutlast(tool)) {
     if (!stateless) {
       throw invalidParams(
         `${tool.name} runs as a task, which this client does not support`,
@@ -134,8 +134,8 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
     tool.prepare?.(input, context),
     (prepared) => prepared,
   );
-  if (isForClient) return { task: await startTask(toolCall) };
-  return isForServer ? await runAsTask(toolCall) : await toolCall.run();
+  if (clientFollows) return { task: await startTask(toolCall) };
+  return serverWaits ? await runAsTask(toolCall) : await toolCall.run();
 }
 
 /**
@@ -170,7 +170,7 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
 
 const CANCELLED = { status: "cancelled" } as const;
 
-/** Begins a task, which gives back the place of its call. */
+/** Begins a task, which gives back the place of its call at its end. */
 async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const durable = durableOf(tool);

@@ -25,7 +25,7 @@ interface WaitingWork {
   /** True if its caller may be many people. */
   isMany: boolean;
   signal: AbortSignal;
-  /** Tells the client what is waited for. */
+  /** Tells the client what is waited for; empty once nothing is. */
   tell(message: string): Promise<void>;
 }
 
@@ -96,6 +96,7 @@ export async function waitForMoment(
   const { told } = await run.repeatableStep(end, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
+    await work.tell("");
     return answer ? { told: answer.data } : {};
   });
   if (wait) await tidy(() => waits.withdraw(wait));

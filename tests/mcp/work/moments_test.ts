@@ -138,6 +138,7 @@ test.inMemory("wait() gives what the first webhook says, as data, and no other i
   ]);
   assert.deepEqual(answers.sort(), [204, 404]);
   assert.deepEqual(await paid, JSON.parse(JSON.stringify(data)));
+  assert.deepEqual(told, ["Waits for the payment", ""]);
   assert.equal(await post(tokens[0], data), 404);
   // Nothing of it is left.
   assert.deepEqual(await waits.listKept(ANONYMOUS.subject), []);
