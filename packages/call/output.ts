@@ -32,14 +32,27 @@ export function partsOf(blocks: unknown): Parts {
       parts.texts.push(
         `${block.title ?? block.name ?? ""} ${block.uri}`.trim(),
       );
-    } else if (typeof (block.data ?? block.blob) === "string") {
-      parts.files.push({
-        type: `${block.mimeType ?? block.type ?? "file"}`,
-        bytes: Uint8Array.fromBase64(`${block.data ?? block.blob}`),
-      });
-    } else parts.texts.push(JSON.stringify(block));
+    } else {
+      const bytes = bytesOf(block.data ?? block.blob);
+      if (bytes) {
+        parts.files.push({
+          type: `${block.mimeType ?? block.type ?? "file"}`,
+          bytes,
+        });
+      } else parts.texts.push(JSON.stringify(block));
+    }
   }
   return parts;
+}
+
+/** Decodes base64; undefined if it is none. */
+function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The objects of a list; none if it is no list. */

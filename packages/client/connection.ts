@@ -132,30 +132,35 @@ export class Connection {
     if (!response.body) return;
     const reader = response.body.pipeThrough(new TextDecoderStream())
       .getReader();
-    let text = "";
+    let parts: string[] = [];
+    let size = 0;
+    /** The last characters, in which the end of an event may have begun. */
+    let tail = "";
     try {
       for (;;) {
         const { value, done } = await reader.read();
         if (done) break;
-        // The end of an event may have begun in an earlier part.
-        let from = Math.max(0, text.length - 3);
-        text += value;
-        if (text.length > Connection.#MOST_CHARACTERS) {
+        parts.push(value);
+        size += value.length;
+        if (size > Connection.#MOST_CHARACTERS) {
           throw Connection.#unanswered(response, "is too long");
         }
-        while (isStream) {
-          const end = /\r?\n\r?\n/g;
-          end.lastIndex = from;
-          const found = end.exec(text);
-          if (!found) break;
-          const data = text.slice(0, found.index).split(/\r?\n/)
+        const hasEnd = isStream && /\r?\n\r?\n/.test(tail + value);
+        tail = (tail + value).slice(-3);
+        if (!hasEnd) continue;
+        const events = parts.join("").split(/\r?\n\r?\n/);
+        const rest = events.pop()!;
+        parts = [rest];
+        size = rest.length;
+        tail = rest.slice(-3);
+        for (const event of events) {
+          const data = event.split(/\r?\n/)
             .flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
             .join("\n");
-          text = text.slice(end.lastIndex);
-          from = 0;
           if (data) yield Connection.#parse(data, response);
         }
       }
+      const text = parts.join("");
       if (!isStream && text !== "") yield Connection.#parse(text, response);
     } finally {
       await reader.cancel().catch(() => {});

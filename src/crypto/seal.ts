@@ -32,6 +32,9 @@ export async function unseal(
   sealed: string,
   context?: string,
 ): Promise<string> {
+  if (!sealed.split(".").every(isCanonical)) {
+    throw new Error("Not as it was sealed");
+  }
   const { compactDecrypt } = await import("jose");
   const { plaintext, protectedHeader } = await compactDecrypt(sealed, key, {
     keyManagementAlgorithms: [HEADER.alg],
@@ -41,4 +44,11 @@ export async function unseal(
     throw new Error("Sealed for another context");
   }
   return new TextDecoder().decode(plaintext);
+}
+
+/** True if the unused bits at the end of base64url are zero (RFC 4648 §3.5). */
+function isCanonical(part: string): boolean {
+  const bytes = Uint8Array.fromBase64(part, { alphabet: "base64url" });
+  const text = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+  return text === part;
 }

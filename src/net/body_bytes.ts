@@ -12,14 +12,46 @@ import { detached } from "../telemetry/current.ts";
 const MOST_CHUNKS = 10_000;
 
 /**
+ * The longest body that is read in one step. Deno makes room for its announced
+ * length before any of it is there, and keeps that until the client hangs up.
+ */
+const WHOLE_BYTES = 64 * 1024;
+
+/**
+ * Reads a body.
+ *
+ * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
+ * they come in too many chunks, or do not arrive
+ */
+export async function readBytes(
+  request: Request,
+  most: number,
+): Promise<Uint8Array> {
+  const announced = request.headers.get("content-length");
+  const length = announced === null ? Infinity : Number(announced);
+  if (announced !== null && length > most) throw tooLarge(most);
+  try {
+    // Deno's server reads no more than the announced length. @hono/node-server
+    // has no `bytes()`.
+    return length <= WHOLE_BYTES
+      ? new Uint8Array(await request.arrayBuffer())
+      : await readChunks(request.body, most);
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause;
+    // A client that disconnects in the middle of its body is no error of ours.
+    throw new HttpError(400, "The body did not arrive", {}, { cause });
+  }
+}
+
+/**
  * Reads a body as it arrives, without `for await`, which would cost a call as
  * much as the rest of it.
  *
  * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
  * they come in too many chunks
  */
-export async function readBytes(
-  { body }: Pick<Request, "body">,
+async function readChunks(
+  body: ReadableStream<Uint8Array> | null,
   most: number,
 ): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);

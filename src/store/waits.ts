@@ -33,6 +33,9 @@ export const WAIT_SECONDS = 60 * 60;
 /** The most waits of each kind that one person has at a time. */
 export const WAITS_PER_PERSON = 100;
 
+/** The life of the record that changes with every new wait of a person. */
+const HEAD_SECONDS = 60 * 60;
+
 /** The seconds after which to try again: what waits ends within an hour. */
 const RETRY_SECONDS = 600;
 
@@ -45,16 +48,11 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealed, view } = seals;
 
-  /** @throws {LimitError} when the person has as many of this kind */
-  async function checkRoom(
-    { subject, kind }: Waiting,
-    most: number,
-  ): Promise<void> {
+  /** Counts the waits of a person that are of the same kind. */
+  async function countOf({ subject, kind }: Waiting): Promise<number> {
     // Work that waits for days leaves room for questions, and the other way.
     const listed = await database.list<ListedWait>(waitsOfKey(subject));
-    const { length } = listed.filter(({ value }) => value.kind === kind);
-    if (length < most) return;
-    throw new LimitError("questions that wait for this person", RETRY_SECONDS);
+    return listed.filter(({ value }) => value.kind === kind).length;
   }
 
   /** Reads the waits of a person that the list tells. */
@@ -113,10 +111,13 @@ export function waitStore(database: Database) {
       const at = waitAtKey(place);
       const id = randomId();
       const key = waitKey(id);
-      return await database.change(at, async (
-        transaction,
-        pointer: Entry<Pointer>,
-      ) => {
+      // Every new wait changes this record, so the count stays true.
+      const head = waitsOfKey(own.subject);
+      return await database.change(head, async (transaction) => {
+        const [pointer, count] = await Promise.all([
+          database.get<Pointer>(at),
+          countOf(waiting),
+        ]);
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
         const isSame = known?.value.subject === own.subject &&
@@ -124,9 +125,17 @@ export function waitStore(database: Database) {
           known.value.state !== "used" && await isLive(database, known.value);
         const wait = isSame ? await view(known) : undefined;
         if (wait) return wait;
-        await checkRoom(waiting, most);
+        if (count >= most) {
+          throw new LimitError(
+            "questions that wait for this person",
+            RETRY_SECONDS,
+          );
+        }
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
+        transaction.check(pointer).set(head, {
+          expiresAt: createdAt + HEAD_SECONDS,
+        });
         const record: WaitRecord = {
           ...own,
           at,
@@ -211,6 +220,9 @@ export function waitStore(database: Database) {
     /** Deletes everything that is kept of a person's waits. */
     async forgetAllOf(subject: string): Promise<void> {
       for (const wait of await listed(subject)) await drop(wait.key, wait);
+      await database.commit((transaction) =>
+        transaction.delete(waitsOfKey(subject))
+      );
     },
   };
 }

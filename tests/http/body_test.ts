@@ -33,6 +33,17 @@ Deno.test("readJson() takes 16 KiB, and not a byte more", async () => {
   );
 });
 
+Deno.test("readJson() refuses a body whose sender hangs up", async () => {
+  const body = new ReadableStream({
+    pull: () => Promise.reject(new Error("hung up")),
+  });
+  const request = new Request("http://localhost", { method: "POST", body });
+  await assert.rejects(
+    readJson(request),
+    (error) => error instanceof HttpError && error.status === 400,
+  );
+});
+
 Deno.test("readJson() refuses what is not JSON", async () => {
   for (const body of ["", "{", "a=b"]) {
     await refuses(readJson(sent(body)), /is not JSON/);

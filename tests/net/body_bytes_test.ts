@@ -19,12 +19,12 @@ import { Timers } from "../kit/timers.ts";
 class Chunks {
   read = 0;
   isCancelled = false;
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly request: Request;
 
   constructor(texts: Iterable<string>) {
     const memory = new Uint8Array(8);
     const iterator = texts[Symbol.iterator]();
-    this.body = new ReadableStream({
+    const body = new ReadableStream({
       pull: (controller) => {
         this.read++;
         const { value, done } = iterator.next();
@@ -36,6 +36,7 @@ class Chunks {
         this.isCancelled = true;
       },
     }, { highWaterMark: 0 });
+    this.request = new Request("http://127.0.0.1", { method: "POST", body });
   }
 }
 
@@ -50,29 +51,39 @@ function isStatus(status: number) {
 
 Deno.test("readBytes() joins chunks of any size, and keeps none of them", async () => {
   const texts = ["a", "bcd", "", "efghijkl", "m", "nopq"];
-  const bytes = await readBytes(new Chunks(texts), 17);
+  const bytes = await readBytes(new Chunks(texts).request, 17);
   assert.equal(new TextDecoder().decode(bytes), texts.join(""));
 });
 
 Deno.test("readBytes() takes no body for an empty one", async () => {
-  assert.equal((await readBytes({ body: null }, 0)).length, 0);
-  assert.equal((await readBytes(new Chunks([]), 0)).length, 0);
+  assert.equal((await readBytes(new Request("http://127.0.0.1"), 0)).length, 0);
+  assert.equal((await readBytes(new Chunks([]).request, 0)).length, 0);
+});
+
+Deno.test("readBytes() makes no room for a long body that is only announced", async () => {
+  const { request } = new Chunks(["abc"]);
+  request.headers.set("content-length", String(64 * 1024 + 1));
+  request.arrayBuffer = () => Promise.reject(new Error("Made room"));
+  assert.equal((await readBytes(request, 2 ** 20)).length, 3);
 });
 
 Deno.test("readBytes() refuses one byte too many as soon as it is there", async () => {
-  await readBytes(new Chunks(repeated("12345678", 2)), 16);
+  await readBytes(new Chunks(repeated("12345678", 2)).request, 16);
   const endless = new Chunks(repeated("12345678"));
-  await assert.rejects(readBytes(endless, 16), isStatus(413));
+  await assert.rejects(readBytes(endless.request, 16), isStatus(413));
   assert.equal(endless.read, 3);
   assert(endless.isCancelled);
 });
 
 Deno.test("readBytes() refuses more chunks than a body needs, empty ones too", async () => {
-  const bytes = await readBytes(new Chunks(repeated("1", 10_000)), 16_384);
+  const bytes = await readBytes(
+    new Chunks(repeated("1", 10_000)).request,
+    16_384,
+  );
   assert.equal(bytes.length, 10_000);
   for (const text of ["1", ""]) {
     const endless = new Chunks(repeated(text));
-    await assert.rejects(readBytes(endless, 16_384), isStatus(400));
+    await assert.rejects(readBytes(endless.request, 16_384), isStatus(400));
     assert(endless.isCancelled);
   }
 });

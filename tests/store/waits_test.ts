@@ -48,6 +48,20 @@ test.onDatabases("open() gives fifty simultaneous calls one wait", async ({ kv, 
   assert.equal((await waitStore(new Database(kv)).listKept(ADA)).length, 1);
 });
 
+test.onDatabases("open() opens no more than the most of fifty at once", async ({ kv, other }) => {
+  const opened = await fiftyAtOnce(
+    kv,
+    other,
+    waitStore,
+    (waits, index) =>
+      waits.open({ ...ASKED, place: `call ${index}` }, PAYLOAD, { most: 5 })
+        .catch((error) => error),
+  );
+  const refused = opened.filter((it) => it instanceof LimitError);
+  assert.equal(refused.length, 45);
+  assert.equal((await waitStore(new Database(kv)).listKept(ADA)).length, 5);
+});
+
 test.onDatabases("answer() lets the first of fifty count, and tells it to all", async ({ kv, other }) => {
   const { id } = await waitStore(new Database(kv)).open(ASKED, PAYLOAD);
   const answered = await fiftyAtOnce(

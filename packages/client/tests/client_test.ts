@@ -442,6 +442,29 @@ Deno.test("Client reads an event of several lines", async () => {
   assert.deepEqual(await client.request("tools/list"), { a: 1 });
 });
 
+Deno.test("Client reads events that are cut anywhere", async () => {
+  const text = `data: {"method":"a"}\r\n\r\n\n\ndata: {"method":"b"}\n\n` +
+    `data: {"id":ID,"result":{"c":1}}\n\n`;
+  for (let size = 1; size < 9; size++) {
+    const heard: string[] = [];
+    const client = new Client({
+      url: "http://127.0.0.1/mcp",
+      onNotification: (method) => heard.push(method),
+      async fetch(request) {
+        const { id } = await request.json();
+        const whole = text.replace("ID", id);
+        return new Response(
+          ReadableStream.from(whole.match(RegExp(`[^]{1,${size}}`, "g"))!)
+            .pipeThrough(new TextEncoderStream()),
+          { headers: { "content-type": "text/event-stream" } },
+        );
+      },
+    });
+    assert.deepEqual(await client.request("tools/list"), { c: 1 });
+    assert.deepEqual(heard, ["a", "b"]);
+  }
+});
+
 Deno.test("Client reads no answer without an end", async () => {
   const part = new TextEncoder().encode("x".repeat(2 ** 20));
   let parts = 0;

@@ -25,7 +25,7 @@ import {
 } from "../wire/elicitation.ts";
 import { invalidParams } from "../wire/messages.ts";
 import type { Work } from "./work.ts";
-import type { PageQuestion, Visits } from "./visits.ts";
+import { checkedUrl, type PageQuestion, type Visits } from "./visits.ts";
 
 /**
  * The time for which a round of a 2026 client is held while its person is on
@@ -112,6 +112,7 @@ export class Asking {
   ): Promise<Elicited<undefined> | undefined> {
     const { work } = this;
     const { visits, client: { capabilities: { elicitation } } } = work;
+    checkedUrl(question.url);
     const isOpener = isObject(elicitation) && "url" in elicitation;
     if (isOpener && question.until !== "done") return undefined;
     if (!visits) {

@@ -182,8 +182,12 @@ export class Visits {
   }
 }
 
-/** Checks an address before a page of ours leads to it. */
-function checkedUrl(url: string): URL {
+/**
+ * Checks an address before anyone is sent to it.
+ *
+ * @throws {TypeError} unless it is https or http
+ */
+export function checkedUrl(url: string): URL {
   const parsed = URL.parse(url);
   const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
   if (parsed && isWeb && url.length <= URL_CHARACTERS) return parsed;

@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
  * implementation may set limits
  */
-import { readBytes, tooLarge } from "../../net/body_bytes.ts";
+import { readBytes } from "../../net/body_bytes.ts";
 import { HttpError, RpcCode, RpcError } from "../../errors.ts";
 import { invalidRequest } from "./messages.ts";
 
@@ -74,22 +74,7 @@ function accepts(
  * HTTP 400 when it is beyond the limits
  */
 export async function readBody(request: Request): Promise<unknown> {
-  const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > BODY_BYTES) {
-    throw tooLarge(BODY_BYTES);
-  }
-  let bytes: Uint8Array;
-  try {
-    // Deno's server reads no more than the announced length. @hono/node-server
-    // has no `bytes()`.
-    bytes = length === null
-      ? await readBytes(request, BODY_BYTES)
-      : new Uint8Array(await request.arrayBuffer());
-  } catch (cause) {
-    if (cause instanceof HttpError) throw cause;
-    // A client that disconnects in the middle of its body is no error of ours.
-    throw new HttpError(400, "The body did not arrive", {}, { cause });
-  }
+  const bytes = await readBytes(request, BODY_BYTES);
   for (const _pause of checkBodyLimits(bytes)) await othersTurn();
   try {
     const body = JSON.parse(decode(bytes));

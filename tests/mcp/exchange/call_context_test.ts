@@ -119,6 +119,13 @@ Deno.test("ask() sends a person to a page", async () => {
     content: undefined,
   });
   assert.deepEqual(sent[0][1], { mode: "url", message: "Pay", url });
+  for (const wrong of ["javascript:alert(1)", "file:///etc", "//a.example"]) {
+    await assert.rejects(
+      context.ask({ message: "Pay", url: wrong }),
+      /url must be an https or http address/,
+    );
+  }
+  assert.equal(sent.length, 1);
 });
 
 Deno.test("ask() puts a schema that Zod cannot say as it stands", async () => {
