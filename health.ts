@@ -28,38 +28,21 @@ export default tool({
     DENO_DEPLOYMENT_ID: z.string().optional(),
     DENO_REGION: z.string().optional(),
   },
-  run: (_input, { settings }) =>
-    process ? report(settings) : loadAndReport(settings),
+  run: (_input, { settings }) => {
+    const timestamp = Date.now();
+    return {
+      status: "ok" as const,
+      timestamp,
+      runtime: "Deno",
+      version: Deno.version.deno,
+      deployment: settings.DENO_DEPLOYMENT_ID,
+      region: settings.DENO_REGION,
+      ...usageAt(timestamp),
+    };
+  },
 });
 
-interface Place {
-  DENO_DEPLOYMENT_ID?: string;
-  DENO_REGION?: string;
-}
-
-/** What only this tool needs is loaded with its first call. */
-let process: NodeJS.Process | undefined;
-
-async function loadAndReport(place: Place) {
-  ({ default: process } = await import("node:process"));
-  return report(place);
-}
-
-function report({ DENO_DEPLOYMENT_ID, DENO_REGION }: Place) {
-  const { deno, node } = process!.versions as Record<string, string>;
-  const timestamp = Date.now();
-  return {
-    status: "ok" as const,
-    timestamp,
-    runtime: deno ? "Deno" : "Node.js",
-    version: deno ?? node,
-    deployment: DENO_DEPLOYMENT_ID,
-    region: DENO_REGION,
-    ...usageAt(timestamp),
-  };
-}
-
-let usage: { uptimeSeconds: number; memory: NodeJS.MemoryUsage };
+let usage: { uptimeSeconds: number; memory: Deno.MemoryUsage };
 let usedMilliseconds = -Infinity;
 
 /** Uptime and memory in use, at most a second old: reading costs half a call. */
@@ -67,8 +50,8 @@ function usageAt(timestamp: number): typeof usage {
   if (timestamp - usedMilliseconds >= 1000) {
     usedMilliseconds = timestamp;
     usage = {
-      uptimeSeconds: Math.floor(process!.uptime()),
-      memory: process!.memoryUsage(),
+      uptimeSeconds: Math.floor(performance.now() / 1000),
+      memory: Deno.memoryUsage(),
     };
   }
   return usage;

@@ -6,8 +6,9 @@
  *
  * @module
  */
-import process from "node:process";
 import { z } from "zod";
+
+import { readSetting } from "./health.mjs";
 
 export { echoResult, healthResult, port } from "./health.mjs";
 
@@ -57,7 +58,7 @@ export async function runCount({ steps, intervalMilliseconds }, progress) {
 
 /** The tools that only fill the list. */
 export const fillers = Array.from(
-  { length: Math.max(0, Number(process.env.TOOLS ?? 0) - 3) },
+  { length: Math.max(0, Number(readSetting("TOOLS") ?? 0) - 3) },
   (_, index) => ({
     name: `tool_${index}`,
     description: `Finds entries of the kind ${index}.`,
