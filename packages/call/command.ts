@@ -14,6 +14,7 @@ import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { Exit, usageFailure } from "./failure.ts";
+import { mayGoOn, resultAfter } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
 import { listOf, Notices, Output, partsOf } from "./output.ts";
@@ -161,7 +162,11 @@ export class Command {
       { name: target, arguments: args },
       { signal: this.#signal },
     );
-    return await this.#showTool(result);
+    return await this.#showTool(
+      mayGoOn(target, tools, client)
+        ? await resultAfter(result, client, this.#options, this.#signal)
+        : result,
+    );
   }
 
   /** Waits for a task that another command, or another client, began. */

@@ -6,14 +6,12 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
+import { unknownTask } from "../../src/mcp/exchange/task_answer.ts";
 import {
   parseNotYet,
-  unknownTask,
-} from "../../src/mcp/exchange/task_answer.ts";
-import {
   TASK_CANCEL,
   TASK_STATUS,
-} from "../../src/mcp/catalogue/compiled_tool.ts";
+} from "../../src/mcp/wire/not_yet.ts";
 import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
@@ -191,7 +189,7 @@ function isServerError(error: unknown): error is ServerError {
 }
 
 function taskNamedIn(answer: JsonObject): string | undefined {
-  return parseNotYet(answer as unknown as CallToolResult);
+  return parseNotYet(answer as unknown as CallToolResult)?.taskId;
 }
 
 function isUnknown({ content }: JsonObject): boolean {

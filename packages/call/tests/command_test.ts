@@ -197,6 +197,64 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
   });
 }
 
+Deno.test("call of 2025 waits for the result of a call that is handed over", async () => {
+  const gate = Promise.withResolvers<void>();
+  const brewing = tool({
+    name: "brewing",
+    output: z.object({ cups: z.number() }),
+    handOver: 0.05,
+    async run(_input, { progress, ask }) {
+      await progress(1, 2, "Brewing");
+      await gate.promise;
+      const { action } = await ask({
+        message: "Milk?",
+        schema: z.object({ milk: z.boolean() }),
+      });
+      return { cups: action === "accept" ? 2 : 1 };
+    },
+  });
+  await using server = await serve({ tools: [brewing] });
+  const running = new Running(
+    ["brewing", "--revision", "2025-11-25", "--url", server.url],
+    { stdin: "true\n" },
+  );
+  await running.told(/A task; call --task .*\n\[working\] .*Brewing\.\n/);
+  gate.resolve();
+  const { code, out, err } = await running.ended;
+  assert.deepEqual([code, JSON.parse(out)], [0, { cups: 2 }], err);
+  assert.doesNotMatch(err, /task_status/);
+});
+
+Deno.test("Ctrl+C in 2025 cancels a call that was handed over", async () => {
+  const ended = Promise.withResolvers<void>();
+  const holding = tool({
+    name: "holding",
+    handOver: 0.05,
+    async run(_input, { signal }) {
+      signal.addEventListener("abort", () => ended.resolve());
+      await ended.promise;
+      return "never";
+    },
+  });
+  await using server = await serve({ tools: [holding] });
+  const command = ["holding", "--revision", "2025-11-25"];
+  const running = new Running([...command, "--url", server.url]);
+  await running.told(/A task; call --task/);
+  running.interrupt();
+  assert.equal((await running.ended).code, 130);
+  await ended.promise;
+});
+
+Deno.test("call of 2025 shows words about a task of another server as they are", async () => {
+  const words = 'It still runs. Call task_status again with {"taskId":"x"} ' +
+    "for its result.";
+  const repeat = tool({ name: "repeat", run: () => words });
+  await using server = await serve({ tools: [repeat] });
+  const command = ["repeat", "--revision", "2025-11-25"];
+  const { code, out } = await call([...command, "--url", server.url]);
+  assert.deepEqual([code, out], [0, `${words}\n`]);
+});
+
 Deno.test("call follows a task to its end, and answers it", async () => {
   const { code, out, err } = await at(["brew"], "true\n");
   assert.equal(code, 0, err);

@@ -11,6 +11,7 @@ import { checkLimit, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ParamHeader } from "../wire/headers.ts";
 import { paramHeadersOf } from "../wire/json_schema.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../wire/not_yet.ts";
 import {
   type ListedTool,
   listTool,
@@ -102,10 +103,6 @@ const ARGUMENTS = {
   required: ["taskId"],
   additionalProperties: false,
 };
-
-/** The server's own tools, by what they do. */
-export const TASK_STATUS = "task_status";
-export const TASK_CANCEL = "task_cancel";
 
 const LISTED: readonly ListedTool[] = [
   {

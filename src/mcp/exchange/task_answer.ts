@@ -10,9 +10,13 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../catalogue/compiled_tool.ts";
 import type { Call } from "./call.ts";
 import { shortened } from "../wire/messages.ts";
+import {
+  printHandedOver,
+  printStillWorking,
+  UNKNOWN_TASK,
+} from "../wire/not_yet.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
@@ -26,10 +30,7 @@ export function handedOver(
   task: Task,
   { catalogue, params }: Pick<Call, "catalogue" | "params">,
 ): CallToolResult {
-  const { taskId } = task;
-  const text = `This is not the result yet. ${stateOf(task)} ` +
-    `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
-    `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
+  const text = printHandedOver(task.taskId, stateOf(task));
   const tool = catalogue.tools.get(params.name as string);
   // Clients of the SDKs throw away a result without the structured content that
   // its tool promises, unless it is an error.
@@ -39,33 +40,12 @@ export function handedOver(
 }
 
 export function stillWorking(task: Task): CallToolResult {
-  return resultOf(
-    `${stateOf(task)} Call ${TASK_STATUS} again with ${
-      JSON.stringify({ taskId: task.taskId })
-    } for its result.`,
-  );
-}
-
-const NOT_YET = new RegExp(
-  `\\bcall ${TASK_STATUS} (?:for the result, or ${TASK_CANCEL} to end it,|again)` +
-    ' with {"taskId":"([\\w-]+)"}(?: for its result)?\\.$',
-  "i",
-);
-
-/**
- * Reads the task's ID in an answer that is not the result yet, as a model does:
- * one of {@linkcode handedOver} or {@linkcode stillWorking}.
- */
-export function parseNotYet({ content }: CallToolResult): string | undefined {
-  const text = content[0]?.type === "text" ? content[0].text : "";
-  return NOT_YET.exec(text)?.[1];
+  return resultOf(printStillWorking(task.taskId, stateOf(task)));
 }
 
 /** Makes the answer about a task that is none of the caller's. */
 export function unknownTask(): CallToolResult {
-  return errorResult(
-    "You have no task with this ID, or its result is no longer kept. Call the tool again.",
-  );
+  return errorResult(UNKNOWN_TASK);
 }
 
 /**

@@ -21,7 +21,7 @@ import { argumentsOf, invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal } from "../../store/task_record.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../catalogue/compiled_tool.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../wire/not_yet.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 

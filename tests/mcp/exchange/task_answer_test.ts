@@ -3,13 +3,13 @@ import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
   handedOver,
   knowsTasks,
-  parseNotYet,
   printTask,
   resultOfTask,
   stateOf,
   stillWorking,
   unknownTask,
 } from "../../../src/mcp/exchange/task_answer.ts";
+import { parseNotYet } from "../../../src/mcp/wire/not_yet.ts";
 import { resultOf } from "../../../src/mcp/wire/tool_result.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
@@ -59,13 +59,15 @@ Deno.test("handedOver() is an error only where clients want structured content",
     const { text } = content[0] as { text: string };
     assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
     assert.equal(text.startsWith("Nothing has failed. "), output !== undefined);
-    assert.equal(parseNotYet({ content }), "t");
+    const state = "The tool still runs.";
+    assert.deepEqual(parseNotYet({ content }), { taskId: "t", state });
   }
 });
 
 Deno.test("parseNotYet() knows no other answer than that of a task that goes on", () => {
   const { content } = stillWorking({ ...TASK, statusMessage: "3 of 9" });
-  assert.equal(parseNotYet({ content }), "t");
+  const state = "The tool still runs: 3 of 9.";
+  assert.deepEqual(parseNotYet({ content }), { taskId: "t", state });
   for (const others of [[], unknownTask().content, resultOf("t").content]) {
     assert.equal(parseNotYet({ content: others }), undefined);
   }
