@@ -107,7 +107,7 @@ export function parseClients(settings: Settings): readonly Client[] {
   const readFile = /^[[{"]/.test(got) ? undefined : settings.options.readFile;
   try {
     const array = readFile ? readFile(got).trim() : got;
-    return parseConfiguredClients(array, (name) => settings.text({ name }));
+    return parseConfiguredClients(array, (name) => settings.namedText(name));
   } catch (error) {
     settings.complain(setting, {
       got: readFile ? got : "(hidden)",

@@ -49,8 +49,9 @@ export function parseOAuth(
   exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  const providers = parseProviders(settings, exposure);
+  // First: it tells which variables are no misspelt ones.
   const clients = parseClients(settings);
+  const providers = parseProviders(settings, exposure);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
   const known = knownHere({ providers, clients, assertionIssuers });
   return {

@@ -73,6 +73,8 @@ export class Settings {
   readonly complaints: Complaint[] = [];
   /** Sentences about settings that are probably slips. */
   readonly doubts: string[] = [];
+  /** Variables that other settings name. */
+  readonly #named: string[] = [];
   #misspellings?: ReturnType<typeof misspellings>;
 
   constructor(
@@ -84,9 +86,19 @@ export class Settings {
   #misspelt(name: string): string | undefined {
     this.#misspellings ??= misspellings(
       Object.keys(this.environment).filter((name) => this.text({ name })),
-      new Set(this.options.known?.flatMap((it) => [it.name, it.formerly])),
+      new Set([
+        ...this.#named,
+        ...this.options.known?.flatMap((it) => [it.name, it.formerly]) ?? [],
+      ]),
     );
     return this.#misspellings(name);
+  }
+
+  /** The text of a variable that another setting names: it is no misspelt one. */
+  namedText(name: string): string | undefined {
+    this.#named.push(name);
+    this.#misspellings = undefined;
+    return this.text({ name });
   }
 
   /** The text of a variable; undefined when it is unset or blank. */

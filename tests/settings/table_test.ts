@@ -126,6 +126,25 @@ Deno.test("a misspelt name is told with the one that is meant, and never with it
   assert.deepEqual(parseConfig(set).notes, []);
 });
 
+Deno.test("a variable that client_secret_env names is read, however it is called", () => {
+  const OAUTH_CLIENT_SECRET_A = "a secret of a client";
+  const OAUTH_CLIENTS = JSON.stringify([{
+    client_id: "a",
+    client_secret_env: "OAUTH_CLIENT_SECRET_A",
+    grant_types: ["client_credentials"],
+  }]);
+  const { OAUTH_CLIENT_SECRET: _, ...unset } = OAUTH;
+  const environment = { ...unset, OAUTH_CLIENT_SECRET_A };
+  const dev = { ...environment, OAUTH_PROVIDER: "dev" };
+  const { notes } = parseConfig(dev);
+  assert.match(notes.join(), /^OAUTH_CLIENT_SECRET_A is not read/);
+  assert.deepEqual(parseConfig({ ...dev, OAUTH_CLIENTS }).notes, []);
+  assert.throws(
+    () => parseConfig({ ...environment, OAUTH_CLIENTS }),
+    /OAUTH_CLIENT_SECRET: (?!.*OAUTH_CLIENT_SECRET_A is not read)/,
+  );
+});
+
 Deno.test("a complaint of a missing setting names the misspelt one", () => {
   const { OAUTH_CLIENT_ID: OAUTH_CLIENTID, ...environment } = OAUTH;
   assert.throws(
