@@ -137,3 +137,21 @@ Deno.test("jwtDoor() takes no one for a caller of another door", async () => {
     );
   }
 });
+
+Deno.test("jwtDoor() leaves a name alone that is no one's at the doors of this server", async () => {
+  await using server = await start([ISSUER]);
+  for (
+    const [sub, subject] of [
+      ["github:42", "github:42"],
+      ["client:a", "client:a"],
+      ["operator", "https://login.example.com#operator"],
+      [
+        "https://login.example.com#42",
+        "https://login.example.com#https://login.example.com#42",
+      ],
+    ]
+  ) {
+    const token = await server.keys.sign({ ...CLAIMS, sub });
+    assert.equal((await server.authenticate(token)).caller.subject, subject);
+  }
+});
