@@ -15,10 +15,10 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Removes a database's `-wal` and `-shm`, which SQLite would take for those of
- * another file with the same name.
+ * Writes a database's `-wal` into it, and removes that and `-shm`: SQLite would
+ * take them for those of the file that comes in its place.
  */
-function settle(path: string): void {
+function checkpoint(path: string): void {
   try {
     using database = new DatabaseSync(path);
     // SQLite does this only if no other process has the database open.
@@ -50,7 +50,7 @@ export async function restore(copy: string, path: string): Promise<void> {
   const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
   if (uid !== null) await Deno.chown(restored, uid, gid);
   if (isReplacing) {
-    settle(path);
+    checkpoint(path);
     const replaced = `${path}.replaced`;
     await Deno.link(path, replaced).catch((error) => {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;

@@ -65,7 +65,7 @@ export class Credentials {
     return (await this.#kept)?.tokens.accessToken;
   }
 
-  /** Exchanges the refresh token, if no other process has; false without one. */
+  /** Refreshes a stale token, unless another process has; false if it cannot. */
   async refresh(stale: string): Promise<boolean> {
     let isGood = false;
     const change = async (kept: KeptSignIn | undefined) => {
@@ -119,7 +119,7 @@ export class Credentials {
     const registration = kept?.registration;
     await using receiver = listen(registration?.redirectUri);
     const { redirectUri } = receiver;
-    // An unknown client is not told so, and its person sees an error page.
+    // A server that has forgotten its client shows only the person an error.
     const isKnown = registration?.redirectUri === redirectUri &&
       (isStepUp || this.#isClientKnown);
     const asked = new Set(

@@ -6,7 +6,7 @@
  */
 import type { Json, Question } from "../client/mod.ts";
 import { convert } from "./arguments.ts";
-import { Failure } from "./failure.ts";
+import { Failure, usageFailure } from "./failure.ts";
 import { describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -54,14 +54,14 @@ async function visit(
 
 async function consent(terminal: Asking, signal: AbortSignal): Promise<Json> {
   const line = await terminal.ask(CHOICE, signal);
-  if (line === undefined) return nobody(terminal);
+  if (line === undefined) return giveUp(terminal);
   return /^n(o)?$/i.test(line.trim())
     ? { action: "decline" }
     : { action: "accept" };
 }
 
-/** Gives up a question that no one can be asked. */
-function nobody(terminal: Asking): Json {
+/** Cancels a question when standard input has no more lines. */
+function giveUp(terminal: Asking): Json {
   terminal.tell("There are no more lines to answer with: cancelled.");
   return { action: "cancel" };
 }
@@ -112,7 +112,7 @@ async function askFor(
   for (;;) {
     const line = await terminal.ask(words.join(""), signal);
     if (line === undefined) {
-      nobody(terminal);
+      giveUp(terminal);
       return "cancel";
     }
     if (line === "/decline") return "decline";
@@ -138,9 +138,11 @@ function checked(name: string, value: unknown, field: Json): unknown {
     : Array.isArray(value)
     ? [field.minItems, field.maxItems, " items"]
     : [field.minimum, field.maximum, ""];
-  const say = (bound: string) =>
-    new Failure(`${name}: wants ${bound}${unit}`, 2);
-  if (typeof least === "number" && size < least) throw say(`at least ${least}`);
-  if (typeof most === "number" && size > most) throw say(`at most ${most}`);
+  const wants = (bound: string) =>
+    usageFailure(`${name}: got ${size}${unit}, wants ${bound}`);
+  if (typeof least === "number" && size < least) {
+    throw wants(`at least ${least}`);
+  }
+  if (typeof most === "number" && size > most) throw wants(`at most ${most}`);
   return value;
 }

@@ -1,6 +1,6 @@
 /**
- * The challenge and the metadata by which a client finds its sign-in, and the
- * data that it keeps of one, which is plain, so that it can be stored.
+ * The challenge and the metadata by which a client finds its authorization
+ * server, and the data of a sign-in, which is plain, so that it can be stored.
  *
  * @module
  * @see RFC 9728, RFC 8414, RFC 7591, RFC 6749 §5.1
@@ -100,7 +100,7 @@ export class Metadata {
       throw new Error(`${url} does not say where to sign in`);
     }
     // A token for another resource would be of use to that one.
-    const [asked, named] = [new URL(url), this.address(resource)];
+    const [asked, named] = [new URL(url), this.checkAddress(resource)];
     const isOwn = asked.origin === named.origin &&
       `${asked.pathname}/`.startsWith(named.pathname.replace(/\/*$/, "/"));
     if (!isOwn) throw new Error(`${url} says that it is ${resource}`);
@@ -148,7 +148,7 @@ export class Metadata {
    * Checks that an address is https. It may be http on this machine for a
    * resource of this machine alone: any other could reach what listens here.
    */
-  protected address(value: unknown): URL {
+  protected checkAddress(value: unknown): URL {
     const isLocal = (url: URL | null) =>
       url?.protocol === "http:" &&
       /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
@@ -161,7 +161,10 @@ export class Metadata {
 
   protected async send(target: unknown, init?: RequestInit) {
     const { fetcher } = this;
-    return await fetcher(this.address(target), { ...init, redirect: "error" });
+    return await fetcher(this.checkAddress(target), {
+      ...init,
+      redirect: "error",
+    });
   }
 
   /** Requests a JSON object of at most 1 Mi characters. @throws {SignInError} */
@@ -174,7 +177,7 @@ export class Metadata {
       text += decoder.decode(part.value, { stream: true });
       if (text.length <= 2 ** 20) continue;
       await reader!.cancel();
-      throw new Error(`${this.address(target)} answers too much`);
+      throw new Error(`${this.checkAddress(target)} answers too much`);
     }
     let body: Json = {};
     try {
@@ -186,7 +189,9 @@ export class Metadata {
     if (response.ok && isObject) return body;
     const { error, error_description } = isObject ? body : {};
     const reason = error_description ?? error ?? "";
-    const words = `${this.address(target)} answers ${response.status} ${reason}`
+    const words = `${
+      this.checkAddress(target)
+    } answers ${response.status} ${reason}`
       .trim();
     throw Object.assign(new Error(words), { status: response.status, error });
   }

@@ -1,7 +1,6 @@
 /**
  * A small MCP client: both generations of the protocol, sign-in, progress,
- * questions and tasks. The test kit, the doctor, the development page for
- * views, the benchmark and the tests call servers with it.
+ * questions and tasks.
  *
  * @module
  */

@@ -50,7 +50,7 @@ export class SignIn extends Metadata {
       ? registered.clientId
       : await site.#register(server, options);
     const [state, codeVerifier] = [SignIn.#random(), SignIn.#random()];
-    const target = site.address(server.authorization_endpoint);
+    const target = site.checkAddress(server.authorization_endpoint);
     const scope = SignIn.#scopes(options, server, resourceScopes);
     const asked = {
       response_type: "code",
@@ -72,9 +72,9 @@ export class SignIn extends Metadata {
       redirectUri,
       issuer,
       resource,
-      tokenEndpoint: site.address(server.token_endpoint).href,
+      tokenEndpoint: site.checkAddress(server.token_endpoint).href,
       ...(revocation_endpoint !== undefined && {
-        revocationEndpoint: site.address(revocation_endpoint).href,
+        revocationEndpoint: site.checkAddress(revocation_endpoint).href,
       }),
       state,
       codeVerifier,

@@ -86,8 +86,8 @@ const OPERATE = "deno run --quiet --unstable-kv " +
   "--allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
   `--env-file=.env ${PACKAGE}/operate`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
-// Not quiet, it would complain twice that there is no .env. The server tells
-// itself that it has started again.
+// Without --quiet Deno warns twice where there is no .env, and tells of each
+// restart, as the server does.
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { HostDuties, Loose } from "./host_view.ts";
+import type { HostCallbacks, Loose } from "./host_view.ts";
 
 /** The list, and the maker of elements. */
 export type MessageLog = ReturnType<typeof messageLog>;
@@ -44,7 +44,7 @@ export function messageLog(document: Loose) {
   }
 
   /** Makes the watcher of the messages of one view, which are added. */
-  function watchOne(): HostDuties["watch"] {
+  function watchOne(): HostCallbacks["watch"] {
     const asked = new Map<string, string>();
     return (from, { id, method, params, result, error }) => {
       if (method !== undefined) {

@@ -14,7 +14,7 @@ import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
-/** A server gives up its provider after ten seconds. */
+/** The looks at `/ready`, 11 seconds of them: a server gives a provider ten. */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;
 
@@ -25,7 +25,7 @@ const PROVIDER_CHECK: Check = {
     const states = Object.entries(await askForProviders(site));
     const worst = ["misbehaved", "unavailable", "ok"]
       .find((state) => states.some(([, is]) => is === state));
-    // The only one has no name.
+    // An only provider has no name.
     const who = states.filter(([name, is]) => name && is === worst)
       .map(([name]) => `${name}: `).join("");
     const there = who && " there";
@@ -52,11 +52,11 @@ const PROVIDER_CHECK: Check = {
   },
 };
 
-/** Asks for the states of the providers until known; an only one has no name. */
+/** Reads the state of each provider by its name; an only one's is empty. */
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);
-    // Nothing of ours, or told already.
+    // Another kind of server, or a 503 that the readiness check reports.
     if (status !== 200 || !text.startsWith("{")) return {};
     const { provider, providers = { "": provider } } = parseObject(
       "/ready",

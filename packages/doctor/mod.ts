@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { type Store, STORES } from "./check.ts";
 import { examine, type ExamineOptions } from "./examine.ts";
 import { printReport } from "./finding.ts";
-import type { Receiver } from "./site.ts";
+import type { Browser } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
@@ -28,8 +28,10 @@ function parseArguments(args: string[]): Arguments {
       allowPositionals: true,
     },
   );
-  if (others.length > 0) throw new Error(`Not understood: ${others[0]}`);
-  if (token === "") throw new Error("--token needs a token");
+  if (others.length > 0) {
+    throw new Error(`Got "${others[0]}" besides ${url}, wants one address`);
+  }
+  if (token === "") throw new Error("--token needs a value");
   return { url, token, stores: store === undefined ? [] : parseStores(store) };
 }
 
@@ -38,7 +40,7 @@ function parseStores(text: string): Store[] {
   return text.split(",").map((name) => {
     const store = STORES.find((it) => it === name.trim().toLowerCase());
     if (store) return store;
-    throw new Error(`Not a store: ${name}. Known are ${STORES.join(", ")}`);
+    throw new Error(`--store: got "${name}", wants ${STORES.join(" or ")}`);
   });
 }
 
@@ -72,13 +74,13 @@ if (import.meta.main) {
   console.log(`Examining ${url}\n`);
   await using listener = listen();
   const { signal } = new AbortController();
-  const receiver: Receiver = {
+  const browser: Browser = {
     redirectUri: listener.redirectUri,
     show: (address) => console.log(`\nSign in here: ${address}\n`),
     response: (state) => listener.response(state, signal),
   };
   const findings = await Array.fromAsync(
-    examine(url, { ...options, receiver }),
+    examine(url, { ...options, browser }),
   );
   console.log(printReport(findings));
   Deno.exit(findings.some(({ result }) => result === "failed") ? 1 : 0);

@@ -10,9 +10,9 @@ import { introduce, type Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
 
-/** The receiver of the authorization response. */
-export interface Receiver {
-  /** An address on this machine. */
+/** The person's browser, in which they sign in. */
+export interface Browser {
+  /** The address on this machine to which it returns. */
   readonly redirectUri: string;
   /** Shows the address of the sign-in to the person. */
   show(address: string): void;
@@ -25,8 +25,8 @@ export interface SiteOptions {
   fetch?: typeof fetch;
   /** An access token, in place of signing in. */
   token?: string;
-  /** The receiver of the person's browser, if they have to sign in. */
-  receiver?: Receiver;
+  /** The browser to sign in with; by default none. */
+  browser?: Browser;
 }
 
 /** The server under examination. Answers are kept. */
@@ -127,28 +127,28 @@ export class Site extends Requests {
   introduction(): Promise<Introduction> {
     return this.keep("introduction", async () => {
       const { status } = await this.greeting();
-      const { token, receiver } = this.options;
+      const { token, browser } = this.options;
       if (token !== undefined || status !== 401) {
         return await introduce(this, token);
       }
-      if (receiver) return await introduce(this, await this.#signIn(receiver));
+      if (browser) return await introduce(this, await this.#signIn(browser));
       throw new Skipped("needs a token: --token");
     });
   }
 
   /** Gets an access token for the server's `resource`. @throws {Fault} */
-  async #signIn(receiver: Receiver): Promise<string> {
+  async #signIn(browser: Browser): Promise<string> {
     const { fetch, mcp: url } = this;
     try {
       const request = await SignIn.begin({
         url,
         metadataUrl: await this.resourceMetadataUrl(),
-        redirectUri: receiver.redirectUri,
+        redirectUri: browser.redirectUri,
         clientName: "Doctor",
         fetch,
       });
-      receiver.show(request.url);
-      const response = await receiver.response(request.state);
+      browser.show(request.url);
+      const response = await browser.response(request.state);
       return (await SignIn.finish(request, response, fetch)).accessToken;
     } catch (error) {
       if (error instanceof Fault || error instanceof Skipped) throw error;

@@ -18,7 +18,7 @@ import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { Crash } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
-import { type CrashLog, RefusedError, refusedWords } from "./failures.ts";
+import { type ExceptionLog, RefusedError, refusedWords } from "./failures.ts";
 import type {
   LogMessage,
   Progress,
@@ -33,7 +33,7 @@ export interface Target {
   readonly mcpUrl: string;
   readonly revision: TestRevision;
   readonly gate: TestGate;
-  readonly crashes: CrashLog;
+  readonly exceptions: ExceptionLog;
   readonly catalogue: Catalogue;
   readonly crash: Crash;
   send(request: Request): Promise<Response>;
@@ -137,18 +137,18 @@ export class Conversation {
     this.#begun = Promise.withResolvers();
   }
 
-  /** Lets durable work begin. */
+  /** Lets durable work begin at once. */
   begin(): void {
     this.#begun.resolve();
   }
 
-  /** The same after this turn, in which the test may say where it dies. */
+  /** Lets durable work begin after this turn: `crash()` may be called first. */
   beginSoon(): void {
     const tool = this.target.catalogue.tools.get(this.what);
     if (tool && durableOf(tool)) setTimeout(this.#begun.resolve);
   }
 
-  /** Runs a part of it; failures are described for the test's author. */
+  /** Runs a part of the request; refusals are described for the test's author. */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
     try {
       return await part();
@@ -162,7 +162,7 @@ export class Conversation {
   /** Makes the error for a refusal. @throws {Error} the tool's exception */
   refused(error: ServerError): RefusedError {
     const { target, what, caller } = this;
-    target.crashes.rethrow(error.message, what);
+    target.exceptions.rethrow(error.message, what);
     const { code, data, response } = error;
     const tools = [...target.catalogue.tools.keys()];
     const words = refusedWords(error, response, { what, caller, tools });

@@ -60,7 +60,7 @@ const REFERENCE = /\(reference ([\w-]+)\)/;
  * The log of a test server: warnings alone, unless its test asks for events.
  * It keeps the exceptions of tools, so that the test can show them.
  */
-export class CrashLog implements LogOptions {
+export class ExceptionLog implements LogOptions {
   readonly level: LogOptions["level"];
   readonly audit: LogOptions["audit"];
   readonly #passOn: LogOptions["write"];
@@ -82,7 +82,7 @@ export class CrashLog implements LogOptions {
     return this.#passOn?.(event);
   }
 
-  /** Throws the exception whose reference a client was shown, if any. */
+  /** Throws the exception whose reference is in a text, if there is one. */
   rethrow(text: string, what: string): void {
     const reference = REFERENCE.exec(text)?.[1];
     const error = this.#errors.get(reference);

@@ -54,13 +54,13 @@ export class MortalKv {
     return this.#death.promise;
   }
 
-  /** Ends the process's sight of the database, in the middle of everything. */
+  /** Lets every operation hang from now on, those under way too. */
   die(): void {
     this.#isDead = true;
     this.#death.resolve();
   }
 
-  /** Lets the dead end what they hold: for them, the database is empty. */
+  /** Answers what hangs as an empty database would, so that it can end. */
   bury(): void {
     this.die();
     this.#burial.resolve();

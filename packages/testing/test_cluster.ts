@@ -34,9 +34,9 @@ export type Crash = (
 
 /** Requests that a client sends again when the network has cut them. */
 const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
-/** The time after which no one who looks takes a dead process for a slow one. */
+/** The time after which the lease of a dead process has certainly lapsed. */
 const LAPSE_SECONDS = 31;
-/** The time for which work may go on before a test hears of it. */
+/** The longest time for which `advance()` waits for work to rest. */
 const PATIENCE_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 5;
 
@@ -76,7 +76,7 @@ export class TestCluster implements AsyncDisposable {
         : undefined;
       try {
         const response = await process.answer(request);
-        // The work goes on with an answer now, not at the next look.
+        // Work that was answered goes on now, not when wakes are read next.
         if (methodOf(request) === "tasks/update") {
           await process.server.durable.look();
         }
@@ -122,7 +122,7 @@ export class TestCluster implements AsyncDisposable {
     for (;;) {
       const rest = await this.#rest();
       const [wake] = await wakes.due(1);
-      // One that is left lying does not stop the time.
+      // A wake that no one takes up does not stop the time.
       const isNew = wake !== undefined && nameOf(wake) !== before;
       before = wake && nameOf(wake);
       const next = Math.min(rest, isNew ? wake.dueSeconds : Infinity);
@@ -160,7 +160,7 @@ export class TestCluster implements AsyncDisposable {
     this.#next = undefined;
   }
 
-  /** Waits until nothing is at work, and gives the end of the first wait. */
+  /** Waits until all work rests; gives the time at which the first goes on. */
   async #rest(): Promise<number> {
     const started = performance.now();
     for (;;) {

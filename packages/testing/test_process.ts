@@ -26,19 +26,19 @@ export class TestProcess implements AsyncDisposable {
   readonly plan: Plan;
   readonly server: Assembled;
   readonly database: MortalKv;
-  #isTold: boolean;
+  #isLogging: boolean;
 
   /** @param isFirst false for one that takes the place of another */
   constructor(options: ProcessOptions, isFirst: boolean) {
     const { log } = options;
     this.database = new MortalKv(options.kv);
-    this.#isTold = isFirst;
+    this.#isLogging = isFirst;
     const own: LogOptions = {
       level: log.level,
       audit: log.audit,
       write: (event: LogEvent) => {
-        // The dead say nothing, and the doubts of the start are known.
-        if (this.database.isDead || !this.#isTold) return;
+        // The dead log nothing, and the next one no warnings of its start.
+        if (this.database.isDead || !this.#isLogging) return;
         return log.write?.(event);
       },
     };
@@ -47,7 +47,7 @@ export class TestProcess implements AsyncDisposable {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
-      // A process that a test has killed is dead: no one has to look twice.
+      // The process before is dead for certain: its lease needs no second look.
       ...!isFirst && { runs: { confirmSeconds: 0 } },
     });
   }
@@ -55,7 +55,7 @@ export class TestProcess implements AsyncDisposable {
   /** Starts its services. */
   async start(): Promise<void> {
     await this.server.start();
-    this.#isTold = true;
+    this.#isLogging = true;
   }
 
   /** Answers a request. @throws {TypeError} when it dies meanwhile */

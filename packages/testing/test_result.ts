@@ -44,7 +44,7 @@ export class TestResult<O = unknown> {
     this.#what = what;
     this.#hasOutput = target.catalogue.tools.get(what)?.output !== undefined;
     if (!this.isError) return;
-    target.crashes.rethrow(this.text, what);
+    target.exceptions.rethrow(this.text, what);
     if (this.text === LACKS_UPSTREAM) throw new Error(`${what}: ${ADVICE}`);
   }
 

@@ -11,7 +11,7 @@ import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
-import { CrashLog } from "./failures.ts";
+import { ExceptionLog } from "./failures.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
 import { TestCluster } from "./test_cluster.ts";
@@ -48,7 +48,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
       TestServerOptions,
     origin = "http://localhost",
   ): Promise<TestServer> {
-    const crashes = new CrashLog(options.log);
+    const exceptions = new ExceptionLog(options.log);
     const gate = new TestGate();
     const { memoryKv } = await import("../../src/store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
@@ -61,7 +61,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
         env,
         kv: kv ?? own!,
         around: aroundTasks(gate, options.around),
-        log: crashes,
+        log: exceptions,
         origin,
         gate,
       });
@@ -76,7 +76,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
       mcpUrl: `${baseUrl}/mcp`,
       revision: revision ?? "2026-07-28",
       gate,
-      crashes,
+      exceptions,
       catalogue,
       crash: cluster.crash,
       async send(request) {
@@ -142,9 +142,9 @@ export class TestServer extends TestClient implements AsyncDisposable {
 }
 
 /**
- * Makes the kit's hook around tools, within which is the author's: a test sees
- * all progress of its tasks, of which clients see only some in the status, and
- * durable work begins once its test has the task.
+ * Makes the kit's hook around tools, which calls the author's. It tells a test
+ * all progress of its tasks, of which a status has only the last, and lets
+ * durable work begin once the test has the task.
  */
 function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
@@ -158,7 +158,7 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
     Object.defineProperty(context, "progress", {
       value: async (done: number, total?: number, message?: string) => {
         await progress(done, total, message);
-        // Another run of durable work repeats what was told.
+        // A later run of durable work reports the same progress again.
         if (!(done > listener.last)) return;
         listener.last = done;
         listener.tell({

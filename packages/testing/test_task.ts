@@ -48,8 +48,8 @@ export class TestTask<O = unknown> {
   /**
    * Lets the process of the test's server die without ending anything, at once
    * or at a step, and answers the task's questions until then. Another process
-   * on the same database takes the work over; half a minute of the server's time
-   * has gone by then. What the work already does outside goes on.
+   * on the same database takes the work over, half a minute later by the
+   * server's clock. Requests that the work has already sent elsewhere go on.
    *
    * @throws {Error} when the work does not get to that step
    */

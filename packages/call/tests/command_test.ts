@@ -163,7 +163,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     });
     assert.match(err, /The server asks: Which tea\?/);
     assert.match(err, /tea: got "Coffee", wants one of Assam, Darjeeling/);
-    assert.match(err, /cups: wants at least 1/);
+    assert.match(err, /cups: got 0, wants at least 1/);
   });
 
   Deno.test(`call declines and cancels in ${revision}`, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { App } from "@modelcontextprotocol/ext-apps";
 import {
   HOST_OPTIONS,
-  type HostDuties,
+  type HostCallbacks,
   type HostedView,
   hostView,
 } from "../host_view.ts";
@@ -36,7 +36,7 @@ class Frame {
 
 /** Makes our host, with a view of the reference implementation in its frame. */
 async function withReferenceApp(
-  duties: Partial<HostDuties> = {},
+  duties: Partial<HostCallbacks> = {},
   prepare: (app: App) => void = () => {},
 ): Promise<{ frame: Frame; host: HostedView; app: App }> {
   const frame = new Frame();

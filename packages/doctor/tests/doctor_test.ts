@@ -71,14 +71,20 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
     const [args, said] of [
       [["ftp://tools.example.com"], /Not an address: ftp:/],
       [["nonsense"], /Not an address: nonsense/],
-      [["--store", "claude,apple"], /Not a store: apple\. Known are claude/],
+      [
+        ["--store", "claude,apple"],
+        /--store: got "apple", wants claude or chatgpt/,
+      ],
       [["--token"], /--token <value>' argument missing/],
-      [["--token="], /--token needs a token/],
+      [["--token="], /--token needs a value/],
       [
         ["http://tools.example.com", "--token", "secret"],
         /--token is sent over https alone/,
       ],
-      [["a.example", "b.example"], /Not understood: b\.example/],
+      [
+        ["a.example", "b.example"],
+        /Got "b\.example" besides a\.example, wants one address/,
+      ],
       [["--loud"], /Unknown option '--loud'/],
     ] as const
   ) {

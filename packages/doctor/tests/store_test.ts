@@ -270,7 +270,7 @@ Deno.test("examine() signs in, at the address it shows a person", async () => {
     fetch: ((input: URL, init?: RequestInit) =>
       send(new Request(input, init))) as typeof fetch,
     stores: ["claude"],
-    receiver: {
+    browser: {
       redirectUri: "http://127.0.0.1:4567/callback",
       show: (address) =>
         void person(address).then(resolve, reject),
