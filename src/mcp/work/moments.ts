@@ -8,7 +8,6 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
 import { canonicalJson } from "../../json.ts";
 import {
-  type Wait,
   type Waiting,
   WAITS_PER_PERSON,
   type WaitStore,
@@ -27,22 +26,6 @@ interface WaitingWork {
   signal: AbortSignal;
   /** Tells the client what is waited for; empty once nothing is. */
   tell(message: string): Promise<void>;
-}
-
-/** Waits for an answer or the end of a sleep, and ends the sleep. */
-async function answeredOr(
-  slept: Promise<void>,
-  wait: Wait,
-  { waits, signal }: WaitingWork,
-  over: AbortController,
-): Promise<void> {
-  const watched = waits.settled(wait, AbortSignal.any([signal, over.signal]));
-  try {
-    await Promise.race([watched, slept]);
-  } finally {
-    over.abort();
-    await watched.catch(() => {});
-  }
 }
 
 /** The run of durable work that waits. */
@@ -91,7 +74,11 @@ export async function waitForMoment(
   // An earlier run may have had the answer, and have withdrawn the wait.
   if (run.hasKept(end)) over.abort();
   // The process may leave meanwhile: the sleep, or the answer, wakes another.
-  else if (wait) await answeredOr(slept, wait, work, over);
+  else if (wait) {
+    const ending = AbortSignal.any([signal, over.signal]);
+    await Promise.race([waits.settled(wait, ending), slept])
+      .finally(() => over.abort());
+  }
   await slept;
   const { told } = await run.repeatableStep(end, async () => {
     const answer = wait &&

@@ -204,6 +204,38 @@ test.inMemory("wait() gives undefined when its time is over, and what comes late
   assert.equal(await run(), undefined);
 });
 
+test.inMemory("wait() gives undefined when its time was over while no process ran", async ({ kv }) => {
+  using time = new FakeTime();
+  const { run, steps } = workOn(kv);
+  steps.diesIn = "wait paid: end";
+  run();
+  await until(() => steps.asleep === 1);
+  time.tick(7200 * 3);
+  steps.wake();
+  await until(() => steps.deaths === 1);
+  steps.diesIn = undefined;
+  assert.equal(await run(), undefined);
+});
+
+test.inMemory("wait() ends with its sleep, though nothing else tells it", async ({ kv }) => {
+  const { run, steps } = workOn(kv);
+  const paid = run();
+  await until(() => steps.asleep === 1);
+  steps.wake();
+  assert.equal(await within(10, paid), undefined);
+});
+
+test.inMemory("wait() does not open again what was answered before its process died", async ({ kv }) => {
+  const { run, tokens, steps, waits } = workOn(kv);
+  steps.diesIn = "wait paid: open";
+  run();
+  await until(() => steps.deaths === 1);
+  await waits.tell(tokens[0], 1);
+  steps.diesIn = undefined;
+  assert.equal(await run(), 1);
+  assert.equal(tokens.length, 1);
+});
+
 test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({ kv }) => {
   const { run, tokens, waits } = workOn(kv);
   const both = Promise.all([run("one"), run("two")]);
@@ -215,8 +247,10 @@ test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({
   const tasks = ["t2", "t3"].map((taskId) => workOn(kv, taskId));
   const paid = Promise.all(tasks.map(({ run }) => run()));
   await until(() => tasks.every(({ tokens }) => tokens.length === 1));
-  for (const { tokens } of tasks) await waits.tell(tokens[0], tokens[0]);
-  assert.deepEqual(await paid, tasks.map(({ tokens }) => tokens[0]));
+  for (const [n, { tokens }] of tasks.entries()) {
+    await waits.tell(tokens[0], n);
+  }
+  assert.deepEqual(await paid, [0, 1]);
 });
 
 test.inMemory("wait() has a hundred places for a person, and more for many people", async ({ kv }) => {
