@@ -107,9 +107,8 @@ export class RunAtWork {
   async #save(step: Step): Promise<boolean> {
     const { stores: { steps, failures }, hold } = this;
     const isSaved = await steps.save(hold, step);
-    const { id, state, error } = step;
-    if (isSaved && error && (state === "failed" || state === "waiting")) {
-      failures.note({ tool: hold.run.tool, step: stepName(id) });
+    if (step.error) {
+      failures.note({ tool: hold.run.tool, step: stepName(step.id) });
     }
     return isSaved;
   }

@@ -46,7 +46,7 @@ interface Turn {
 export class TaskAtWork {
   readonly #abort = new AbortController();
   readonly #around: Around;
-  /** The end if its signal fires; undefined: it is another process's. */
+  /** Its end if its signal fires; undefined: the work goes on elsewhere. */
   #onAbort?: SettledTask;
 
   /** @param request undefined: its caller may not do this any more */
@@ -77,8 +77,7 @@ export class TaskAtWork {
     // Not the session of a 2025 client, which its task outlives.
     if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.#around.tasks.userOf(taskId, caller.binding);
-    return grantId !== undefined &&
-      await authenticated.isLive?.(grantId) === true;
+    return await authenticated.isLive?.(grantId) === true;
   }
 
   /** Does the work, and ends the task with what it gives or throws. */
@@ -124,13 +123,13 @@ export class TaskAtWork {
       // A result that JSON cannot hold.
       return save(failedEnding(error, taskId, log));
     });
+    if (isSaved) return request?.endTask(taskId, ending.outcome);
     // One that had ended already was ended by its client.
-    const found = isSaved
-      ? undefined
-      : await tasks.find(taskId, caller.binding).catch(() => undefined);
+    const found = await tasks.find(taskId, caller.binding)
+      .catch(() => undefined);
     if (found?.status === "cancelled") request?.endTask(taskId, "cancelled");
     // Otherwise the process that has the turn reports it.
-    else if (isSaved || !turn) request?.endTask(taskId, ending.outcome);
+    else if (!turn) request?.endTask(taskId, ending.outcome);
   }
 
   /** Stores an end, for as long as the database is away. */
@@ -146,16 +145,15 @@ export class TaskAtWork {
   #watch(): () => Promise<void> {
     const { taskId } = this;
     const { tasks, log, turn } = this.#around;
-    const end = (ending: SettledTask) => {
+    const end = (ending?: SettledTask) => {
       if (this.signal.aborted) return;
-      // A turn that is lost is no end.
-      this.#onAbort = turn && ending === STOPPED ? undefined : ending;
+      this.#onAbort = ending;
       this.fire("The task has ended");
     };
     const every = (
       milliseconds: number,
       goesOn: () => Promise<boolean>,
-      ending: SettledTask,
+      ending: SettledTask | undefined,
       complaint: string,
     ) =>
       setInterval(async () => {
@@ -167,7 +165,7 @@ export class TaskAtWork {
       }, milliseconds);
     const renew = () => turn ? turn.renew() : tasks.renewLease(taskId);
     const timers = [
-      every(HEARTBEAT_SECONDS * 1000, renew, STOPPED, UNRENEWED),
+      every(HEARTBEAT_SECONDS * 1000, renew, this.#onAbort, UNRENEWED),
       every(LIVE_MILLISECONDS, () => this.isAllowed(), EXPELLED, UNREAD),
     ];
     const watching = new AbortController();
@@ -194,6 +192,6 @@ async function orAborted<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  signal.addEventListener("abort", () => reject(signal.reason));
   return await Promise.race([work(), aborted]);
 }

@@ -3,16 +3,20 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { service } from "../../../src/authoring/service.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import { Database } from "../../../src/store/database.ts";
+import { stepFailureStore } from "../../../src/store/step_failures.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
-import { recordLog } from "../../kit/log.ts";
+import { MovedTime } from "../../kit/fake_time.ts";
+import { recordLog, silentLogger } from "../../kit/log.ts";
 import {
   type ServerOptions,
   startServer,
   type TestServer,
 } from "../../kit/server.ts";
-import { until } from "../../kit/wait.ts";
+import { settled, until } from "../../kit/wait.ts";
 import { beginTask, reached, readTask, TASKS } from "../../kit/task.ts";
+import { Timers } from "../../kit/timers.ts";
 
 const capabilities = { ...TASKS, elicitation: {} };
 
@@ -122,6 +126,92 @@ Deno.test("work whose process stops in a step that may not be repeated fails, an
   });
 });
 
+for (const isNoticed of [false, true]) {
+  const when = isNoticed ? "after" : "before";
+  Deno.test(`work of a process that stood still is another's, though it gives a result ${when} it sees that`, async () => {
+    using time = new MovedTime();
+    using timers = new Timers();
+    const { log, events } = recordLog();
+    const signals: AbortSignal[] = [];
+    const ends = [1, 2].map(() => Promise.withResolvers<string>());
+    const slow = tool({
+      name: "slow",
+      task: durable,
+      run: (_input, { signal }) => ends[signals.push(signal) - 1].promise,
+    });
+    await withPair({ tools: [slow], log }, async ({ first, second }) => {
+      const taskId = await beginTask(first, "slow");
+      // No timer fires, and only the second has requests, which let it look.
+      await until(async () => {
+        time.tick(1);
+        await readTask(second, taskId);
+        return signals.length === 2;
+      });
+      if (isNoticed) {
+        await timers.beat(5000);
+        await until(() => signals[0].aborted);
+      }
+      ends[0].resolve("of the first");
+      await until(() => first.app.running === 0);
+      assert(!signals[1].aborted);
+      ends[1].resolve("of the second");
+      const { result } = await reached(second, taskId, "completed");
+      assert.equal(result.content[0].text, "of the second");
+      await until(() => second.app.running === 0);
+      const told = events.filter(({ message }) => message === "Task");
+      assert.deepEqual(told.map(({ properties }) => properties?.outcome), [
+        "ok",
+      ]);
+    });
+  });
+}
+
+Deno.test("durable work that has failed does no further step, and stops the one at work", async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const both = tool({
+    name: "both",
+    task: durable,
+    async run(_input, { step }) {
+      await Promise.all([
+        step("endless", ({ signal }) => {
+          signal.addEventListener("abort", () => void done.push("stopped"));
+          return new Promise(() => {});
+        }, { retries: 1 }),
+        held.then(() =>
+          step("later", () => void done.push("later"), { retries: 1 })
+        ),
+        step("broken", () => {
+          throw new Error("no");
+        }),
+      ]);
+      return "end";
+    },
+  });
+  await using server = await startServer({ tools: [both] });
+  const taskId = await beginTask(server, "both");
+  await reached(server, taskId, "failed");
+  release();
+  await until(() => server.app.running === 0);
+  await settled();
+  assert.deepEqual(done, ["stopped"]);
+});
+
+Deno.test("durable work that does not wait for a step fails", async () => {
+  const { log, events } = recordLog("error");
+  const hasty = tool({
+    name: "hasty",
+    task: durable,
+    run(_input, { step }) {
+      void step("mail", () => new Promise(() => {}), { retries: 1 });
+      return "sent";
+    },
+  });
+  await using server = await startServer({ tools: [hasty], log });
+  await reached(server, await beginTask(server, "hasty"), "failed");
+  assert.match(`${events[0].properties?.error}`, /"mail" was not awaited/);
+});
+
 const meet = tool({
   name: "meet",
   task: durable,
@@ -151,21 +241,27 @@ Deno.test("a question survives the process that asked it, and has one key", asyn
   });
 });
 
-Deno.test("durable work that waits is in no process, and its client can cancel it", async () => {
+Deno.test("durable work that waits is in no process, tells its last word, and its client can cancel it", async () => {
   const nap = tool({
     name: "nap",
     task: durable,
-    async run(_input, { sleep }) {
+    async run(_input, { sleep, progress }) {
+      await progress(1, 3, "begun");
+      await progress(2, 3, "goes to sleep");
       await sleep("nap", 3600);
       return "woken";
     },
   });
-  await using server = await startServer({ tools: [nap] });
+  const { log, events } = recordLog("warning");
+  await using server = await startServer({ tools: [nap], log });
   const taskId = await beginTask(server, "nap");
   await until(() => server.app.running === 0);
-  assert.equal((await readTask(server, taskId)).status, "working");
+  const task = await readTask(server, taskId);
+  assert.equal(task.status, "working");
+  assert.equal(task.statusMessage, "2 of 3: goes to sleep");
   await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
   assert.equal((await readTask(server, taskId)).status, "cancelled");
+  assert.deepEqual(events, []);
 });
 
 Deno.test("work meets the tool of a new release: its input is parsed again", async () => {
@@ -275,6 +371,26 @@ Deno.test("work whose tool a process does not know stays for those who do", asyn
     assert.equal((await readTask(second, taskId)).status, "working");
     assert.equal(second.app.running, 0);
   }, { tools: [meet] });
+});
+
+test.inMemory("failures of steps are counted, for operators", async ({ kv }) => {
+  const weather = tool({
+    name: "weather",
+    task: durable,
+    async run(_input, { step }) {
+      await step("sun", () => "shines");
+      return await step("rain", (): string => {
+        throw new Error("no rain");
+      }).catch(() => "dry");
+    },
+  });
+  const server = await startServer({ tools: [weather], kv });
+  await reached(server, await beginTask(server, "weather"), "completed");
+  await server[Symbol.asyncDispose]();
+  const failures = stepFailureStore(new Database(kv), silentLogger);
+  const counted = (await failures.list())
+    .map(({ tool, step, count }) => [tool, step, count]);
+  assert.deepEqual(counted, [["weather", "rain", 1]]);
 });
 
 test.inMemory("durable work keeps no long text that its tool never looks at", async ({ kv }) => {

@@ -7,7 +7,9 @@ import { Database } from "../../../src/store/database.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { test } from "../../kit/databases.ts";
+import { SteadyTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
+import { Timers } from "../../kit/timers.ts";
 
 const RUN = { tool: "report", scopes: [], keep: 60, caller: ANONYMOUS };
 const BEGINNING = {
@@ -47,6 +49,62 @@ test.inMemory("look() waits for the database between taking a run and its work",
   await runner.wake();
   assert.deepEqual([reads, deaths], [2, 0]);
   assert.equal((await tasks.find("t", ANONYMOUS.binding))?.status, "completed");
+  await runner.stop();
+  await database.idle();
+});
+
+test.inMemory("stop() leaves work to others though the database is away then", async ({ kv }) => {
+  using time = new SteadyTime();
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const runner = new DurableRunner(
+    database,
+    tasks,
+    silentLogger,
+    () => Promise.resolve(undefined),
+  );
+  const { taskId } = await runner.start(
+    RESUMED.request!,
+    { ...RESUMED.work, run: () => new Promise(() => {}) },
+    BEGINNING,
+  );
+  const { commit } = database;
+  database.commit = () => {
+    database.commit = commit;
+    time.tick(60);
+    return Promise.reject(new StorageError());
+  };
+  await runner.stop();
+  const task = await tasks.find(taskId, ANONYMOUS.binding);
+  assert.equal(task?.status, "working");
+  await database.idle();
+});
+
+test.inMemory("work whose permission has ended says so at its next step", async ({ kv }) => {
+  using _timers = new Timers();
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const runner = new DurableRunner(
+    database,
+    tasks,
+    silentLogger,
+    () => Promise.resolve(undefined),
+  );
+  const isLive = () => Promise.resolve(false);
+  const { taskId } = await runner.start(
+    { ...RESUMED.request!, authenticated: { caller: ANONYMOUS, isLive } },
+    {
+      ...RESUMED.work,
+      run: (_beginning, { step }) => step("mail", () => assert.fail()),
+    },
+    BEGINNING,
+  );
+  await runner.left(taskId);
+  const task = await tasks.find(taskId, ANONYMOUS.binding);
+  assert.match(
+    `${task?.outcome?.message}`,
+    /permission for this task has ended/,
+  );
   await runner.stop();
   await database.idle();
 });

@@ -7,6 +7,7 @@ import {
   TaskRunner,
   type TaskWork,
 } from "../../../src/mcp/work/task_runner.ts";
+import { StorageError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
 import { settled, until } from "../../kit/wait.ts";
@@ -264,13 +265,43 @@ Deno.test("stop() ends a task that is being created too, whose tool never begins
   await using runner = new Runner();
   const created = Promise.withResolvers<void>();
   runner.creating = created.promise;
-  const starting = runner.start(() => assert.fail("it has begun"));
+  let hasBegun = false;
+  const starting = runner.start(() => {
+    hasBegun = true;
+    return Promise.resolve(NOTHING);
+  });
   await settled();
   const stopping = runner.runner.stop();
   created.resolve();
   assert.ok((await starting).taskId);
   await stopping;
   assert.deepEqual([runner.outcomes, runner.runner.size], [["stopped"], 0]);
+  assert.equal(hasBegun, false);
+});
+
+Deno.test("stop() gives no other end to a task whose end the database refuses", async () => {
+  using _timers = new Timers();
+  const runner = new Runner();
+  runner.keep = () => {
+    runner.keep = () => Promise.resolve(true);
+    return Promise.reject(new StorageError());
+  };
+  await runner.start(never);
+  await runner.runner.stop();
+  // Its lease lapses.
+  assert.deepEqual(runner.outcomes, []);
+});
+
+Deno.test("the signal of a task that ends by itself does not fire", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  let signal: AbortSignal | undefined;
+  await runner.start((context) => {
+    signal = context.signal;
+    return Promise.resolve(NOTHING);
+  });
+  await settled();
+  assert.deepEqual([runner.outcomes, signal?.aborted], [["ok"], false]);
 });
 
 Deno.test("refuse() ends tasks that wait for a person, now or later, and lets others work", async () => {
