@@ -8,7 +8,7 @@ import type { Client } from "../auth/rules/client.ts";
 import type { ClientPolicy } from "../auth/rules/client_policy.ts";
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import type { Known } from "../auth/rules/list_entry.ts";
+import type { KnownNames } from "../auth/rules/list_entry.ts";
 import type { PermissionRule } from "../auth/rules/permissions.ts";
 import { issuerId, MACHINE_ID } from "../auth/rules/subject.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
@@ -53,7 +53,7 @@ export function parseOAuth(
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
-  const known = knownHere({ providers, clients, assertionIssuers });
+  const known = knownNames({ providers, clients, assertionIssuers });
   return {
     providers,
     ...parsePeople(settings, known),
@@ -76,13 +76,13 @@ export function parseOAuth(
   };
 }
 
-/** Lists the people and clients that there can be with these settings. */
-function knownHere(
+/** Lists the names that entries of lists may use with these settings. */
+function knownNames(
   { providers, clients, assertionIssuers }: Pick<
     OAuthConfig,
     "providers" | "clients" | "assertionIssuers"
   >,
-): Known {
+): KnownNames {
   return {
     providers: providers.map(({ id, key, config }) => ({
       id,

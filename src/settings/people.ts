@@ -6,9 +6,9 @@
 import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import {
   EntryError,
-  type Known,
+  type EntryOptions,
+  type KnownNames,
   type ListEntry,
-  type ListTaking,
   parseListEntry,
 } from "../auth/rules/list_entry.ts";
 import { prefixOf } from "../auth/rules/person.ts";
@@ -84,10 +84,10 @@ export interface PeopleConfig {
   ledgerDays: number;
 }
 
-/** Parses the settings of people; `known` are those that there can be. */
+/** Parses the settings of people. */
 export function parsePeople(
   settings: Settings,
-  known: Known,
+  known: KnownNames,
 ): PeopleConfig {
   return {
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
@@ -121,8 +121,8 @@ function readList(
     shape: TextShape<string[]>;
     default: readonly string[];
   },
-  known: Known,
-  list: ListTaking = {},
+  known: KnownNames,
+  list: EntryOptions = {},
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {
@@ -145,9 +145,9 @@ function readList(
 function doubtMemberships(
   settings: Settings,
   rules: readonly PermissionRule[],
-  { providers, otherIds }: Known,
+  { providers, otherIds }: KnownNames,
 ): void {
-  const toldBy = ({ kind, key }: Known["providers"][number]) => {
+  const toldBy = ({ kind, key }: KnownNames["providers"][number]) => {
     const claim = renameFor(key)(PROVIDER.OAUTH_GROUPS_CLAIM);
     const told = [...TOLD[kind as ProviderConfig["provider"]]];
     const isNamed = settings.text(claim) !== undefined && kind !== "github";
@@ -176,7 +176,7 @@ function doubtMemberships(
 export function readPermissions(
   settings: Settings,
   scopes: readonly string[],
-  known: Known,
+  known: KnownNames,
 ): readonly PermissionRule[] | undefined {
   const got = settings.read(PEOPLE.OAUTH_PERMISSIONS);
   if (got === undefined) return undefined;

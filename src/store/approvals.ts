@@ -7,7 +7,7 @@
  */
 import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
-import { placeOf } from "../auth/rules/redirect_uri.ts";
+import { withoutLoopbackPort } from "../auth/rules/redirect_uri.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
@@ -38,7 +38,7 @@ export function approvalStore(database: Database) {
     const { clientId, redirectUri, resource } = what;
     return approvalKey(
       browserFingerprint,
-      JSON.stringify([clientId, placeOf(redirectUri), resource]),
+      JSON.stringify([clientId, withoutLoopbackPort(redirectUri), resource]),
     );
   }
 

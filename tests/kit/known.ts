@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Known } from "../../src/auth/rules/list_entry.ts";
+import type { KnownNames } from "../../src/auth/rules/list_entry.ts";
 
-export function known(provider = "dev"): Known {
+export function known(provider = "dev"): KnownNames {
   return {
     providers: [{ id: provider, kind: provider }],
     otherIds: ["https://id.example.com"],

@@ -9,7 +9,7 @@ import type {
   ProviderConfig,
 } from "../../settings/application.ts";
 import { customProvider } from "./custom.ts";
-import type { Wanted } from "../rules/permissions.ts";
+import type { WantedMemberships } from "../rules/permissions.ts";
 import {
   addressRuleOf,
   GOOGLE_ISSUER,
@@ -100,7 +100,7 @@ export function createProvider(
     /** The seconds in which the provider must answer; 10 by default. */
     timeoutSeconds?: number;
     /** The memberships to find out; none by default. */
-    wanted?: Wanted;
+    wanted?: WantedMemberships;
   } = {},
 ): Provider {
   const fetchUpstream = upstreamFetch(send, timeoutSeconds);

@@ -28,7 +28,7 @@ import {
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
-import type { Wanted } from "../rules/permissions.ts";
+import type { WantedMemberships } from "../rules/permissions.ts";
 import { claimText, parseIdentity } from "./identity.ts";
 import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
 
@@ -54,7 +54,7 @@ export function gitHubProvider(
     /** The address of an Enterprise instance. */
     issuer?: string;
     /** The memberships to find out. */
-    wanted?: Wanted;
+    wanted?: WantedMemberships;
   },
   fetchUpstream: UpstreamFetch,
 ): Provider {

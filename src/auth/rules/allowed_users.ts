@@ -22,7 +22,7 @@ export function isAllowed(
 
 /**
  * Returns true if `OAUTH_BLOCKED` names a person, or their client. An address
- * that no one has verified, or no longer, is blocked like any other.
+ * counts even if it is not verified.
  */
 export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
@@ -51,9 +51,8 @@ export function isAddressEntry({ kind }: ListEntry): boolean {
 }
 
 /**
- * Returns true if an entry is about a person. An address counts when the
- * provider has verified it, in any case of the letters A to Z; the subdomains
- * of a domain are other domains.
+ * Returns true if an entry is about a person. An address must be verified, and
+ * A to Z are compared without case; a domain does not include its subdomains.
  */
 export function isAbout(
   entry: ListEntry,
@@ -67,7 +66,7 @@ export function isAbout(
     case "address":
       return verifiedAddresses(identity).includes(entry.address);
     case "domain":
-      // Readers disagree about an address with a second @.
+      // Mail software disagrees about an address with a second @.
       return verifiedAddresses(identity).some((address) =>
         address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
       );

@@ -83,7 +83,9 @@ export function parseAuthorizationRequest(
   const codeChallenge = parseCodeChallenge(parameters);
   const state = parameters.get("state");
   if (state !== undefined && state.length > STATE_MAX_LENGTH) {
-    throw invalidRequest("state is too long");
+    throw invalidRequest(
+      `state must have at most ${STATE_MAX_LENGTH} characters`,
+    );
   }
   checkResources(parameters.resources, baseUrl);
   const wishes = parseWishes(parameters);
@@ -100,7 +102,7 @@ export function parseAuthorizationRequest(
 
 /**
  * Parses the redirect URI of a request and checks it against the client's
- * registration. Before this has returned, no error has an address.
+ * registration. Until it has returned, no error may be redirected.
  */
 export function parseRedirectUri(
   parameters: Parameters,

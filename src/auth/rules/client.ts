@@ -44,8 +44,8 @@ export const MACHINE_GRANT_TYPE = "client_credentials";
 /** The grant types for clients that are not just self-registered. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/** True for a grant type of clients that prove who they are, without a page. */
-export function isForProven(type: string): boolean {
+/** True for a grant type without a page, only for clients that authenticate. */
+export function needsAuthentication(type: string): boolean {
   return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
 }
 
@@ -59,7 +59,7 @@ function makeSchemas() {
   const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
     PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
   );
-  // More than exist. Unknown ones are dropped after counting.
+  // More than there are values: unknown ones are dropped later.
   const choices = z.array(z.string().max(100)).max(20);
   const redirectUris = z.array(z.string()).min(1).max(20);
   const ofApp = z.object({
@@ -91,10 +91,10 @@ function makeSchemas() {
   return { ofApp, ofMachine };
 }
 
-/** Made for the first client, so that a server without clients starts sooner. */
+/** The schemas, made with the first client so that others start sooner. */
 let schemas: ReturnType<typeof makeSchemas> | undefined;
 
-/** The requirements for members, where "see RFC 7591" would not help. */
+/** The wanted forms of members, for errors; RFC 7591 §2 has the others. */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",
@@ -156,7 +156,7 @@ export function parseClientMetadata(
     known.includes(type)
   );
   const needsPage = !machines ||
-    !metadata.grant_types.some(isForProven);
+    !metadata.grant_types.some(needsAuthentication);
   const signsIn = metadata.grant_types.includes("authorization_code");
   if (!signsIn && needsPage) {
     refuse("grant_types must include authorization_code");

@@ -23,7 +23,7 @@ type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** RFC 7523 requires no `typ`; another one is that of no assertion. */
+/** The `typ`s of a client assertion; RFC 7523 requires none. */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -35,8 +35,8 @@ function refuse(cause?: unknown): never {
 /**
  * Reads the credentials of a request; exactly one method must be used.
  *
- * @throws {OAuthError} `invalid_client` without any or when unreadable,
- * `invalid_request` with two
+ * @throws {OAuthError} `invalid_client` without credentials or with unreadable
+ * ones, `invalid_request` with those of two methods
  */
 export function parseClientCredentials(
   authorization: string | null,
@@ -145,7 +145,6 @@ export function isUnknownKey(error: unknown): boolean {
  * Verifies a client's assertion (`private_key_jwt`). The caller must accept
  * each returned `jti` only once.
  *
- * @param audiences the audiences that the assertion may name
  * @throws {OAuthError} `invalid_client`
  */
 export async function verifyClientAssertion(

@@ -21,7 +21,7 @@ export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;
 }
 
-/** True if the client identifier is meant as the address of a document. */
+/** True if a client ID claims to be the address of a metadata document. */
 export function namesDocument(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
@@ -41,7 +41,7 @@ export function parseDocumentUrl(text: string): URL {
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
-  // It must be a name, because a certificate vouches for it and people read it.
+  // No IP address: a certificate vouches for the host, and people read it.
   if (!plain || /[\d\].]$/.test(url.hostname)) {
     throw new TypeError(
       "It must be a plain https URL with a host name and a path",
@@ -61,8 +61,8 @@ export function isDocumentUrl(text: string): boolean {
 }
 
 /**
- * True if a client may still be one here, by the settings of today. No
- * registration is looked up: no operator takes those away.
+ * True if the settings of today still allow a client. A registration always
+ * counts: it is in the ID, and no setting takes it away.
  */
 export function isKnownClient(
   clientId: string,

@@ -73,7 +73,7 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // The author of one document there must not send answers elsewhere.
+      // Anyone with one document on the domain could receive codes elsewhere.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));
 }

@@ -9,8 +9,8 @@ import { base64url, fingerprint, fromHex } from "../../crypto/crypto.ts";
 import { OAuthError } from "../../errors.ts";
 import {
   type Client,
-  isForProven,
   MACHINE_GRANT_TYPE,
+  needsAuthentication,
   parseClientMetadata,
 } from "./client.ts";
 import { parseScope } from "./scope.ts";
@@ -85,7 +85,7 @@ function parseClient(
     if (method.startsWith("client_secret_") !== Boolean(secretFingerprint)) {
       refuse(`${method} ${secretFingerprint ? "has no" : "needs a"} secret`);
     }
-    const proving = metadata.grant_types.find(isForProven);
+    const proving = metadata.grant_types.find(needsAuthentication);
     if (proving !== undefined && method === "none") {
       refuse(`${proving} needs a secret or private_key_jwt`);
     }
@@ -112,7 +112,7 @@ function readSecret(
   refuse: (what: string) => never,
 ): string | undefined {
   if (hash !== undefined && variable !== undefined) {
-    refuse("has two secrets");
+    refuse("use either client_secret_sha256 or client_secret_env");
   }
   if (hash !== undefined) {
     if (typeof hash !== "string" || !HASH.test(hash)) {

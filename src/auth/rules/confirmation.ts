@@ -1,6 +1,7 @@
 /**
- * The time for which a provider's word about a person counts. Addresses and groups pass
- * from one person to another while grants live on, so it is asked for again.
+ * The time for which a provider's word about a person counts. Addresses and
+ * groups pass from one person to another while grants live on, so the provider
+ * is asked again.
  *
  * @module
  */
@@ -12,10 +13,10 @@ import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
 import { withoutMemberships } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
-/** The questions about people that the rules of a server ask a provider again. */
+/** The rule by which a provider is asked again who a person is. */
 export type Confirmation = ReturnType<typeof confirmation>;
 
-/** Reads the questions out of the lists of people and the permissions. */
+/** Makes the rule from the lists of people and the permissions. */
 export function confirmation(
   { allowedUsers, blocked, admins, permissions }: {
     allowedUsers: readonly ListEntry[];
@@ -50,9 +51,9 @@ export function confirmation(
     isDue: (grant: Grant, now: number): boolean =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
     /**
-     * Gives the grant as of now. If the provider could not be asked, `identity`
-     * is undefined: what the person belongs to is no longer known, nor after a
-     * day that the address is theirs.
+     * Gives the grant with the identity of now. Without one (the provider could
+     * not be asked) it loses its memberships, and after a day the verification
+     * of its address.
      */
     confirm(grant: Grant, identity: Identity | undefined, now: number): Grant {
       if (identity) {

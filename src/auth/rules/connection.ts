@@ -6,7 +6,7 @@
  */
 import { type Grant, withinLifetimes } from "./grant.ts";
 import type { Lifetimes } from "./lifetimes.ts";
-import { placeOf, redirectKind } from "./redirect_uri.ts";
+import { redirectKind, withoutLoopbackPort } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
 /** The person and the client of a connection. */
@@ -25,8 +25,8 @@ export function isSignInOf(
 }
 
 /**
- * Finds the grants that end for another sign-in, the least recently used first:
- * those that still wait for their code are under way, and come last.
+ * Finds the grants that end to make room for another sign-in: the least
+ * recently used, and only then those whose code is still to be redeemed.
  */
 export function leastUsed<T extends { value: Grant }>(
   open: readonly T[],
@@ -38,7 +38,7 @@ export function leastUsed<T extends { value: Grant }>(
     .slice(0, Math.max(0, open.length + 1 - MOST_SIGN_INS));
 }
 
-/** Lists what a connection gives at an address of the client's, or a port. */
+/** Lists the scopes that a connection has at a redirect URI, on any port. */
 export function scopesAt(
   open: readonly { value: Grant }[],
   { redirectUri, lifetimes, now }: {
@@ -49,7 +49,8 @@ export function scopesAt(
 ): string[] {
   const alive = open.map(({ value }) => value).filter((grant) =>
     grant.status === "active" && grant.redirectUri !== undefined &&
-    placeOf(grant.redirectUri) === placeOf(redirectUri) &&
+    withoutLoopbackPort(grant.redirectUri) ===
+      withoutLoopbackPort(redirectUri) &&
     withinLifetimes(grant, lifetimes).expiresAt > now
   );
   return alive.reduce<string[]>(
@@ -61,9 +62,9 @@ export function scopesAt(
 /**
  * Computes the scopes of a sign-in to a connection.
  *
- * The scopes that the client already has at this address are added where that
- * is an https address, which no one else receives. Any program can listen on loopback, or
- * open links of an app: there nothing is added that was on no page.
+ * The scopes that the client already has at an https redirect URI are added. At
+ * others any program may receive the code, so nothing is added that the page
+ * did not show.
  */
 export function scopesOfSignIn(
   { approved, offered, named, redirectUri }: {
@@ -76,11 +77,11 @@ export function scopesOfSignIn(
     redirectUri: string;
   },
   { had, withheld, isOlder }: {
-    /** The scopes that the client has at this address. */
+    /** The scopes that the client has at this redirect URI. */
     had: readonly string[];
     /** The scopes that the person has taken away. */
     withheld: readonly string[];
-    /** True if the page is older than that. */
+    /** True if the page was shown before that. */
     isOlder: boolean;
   },
 ): string[] {

@@ -86,16 +86,16 @@ function isJoseHeader(encoded: string): boolean {
   }
 }
 
+/** The digits of base 62. */
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /**
- * The digits of access tokens that a person makes for programs of their own.
- * They are pasted into files, so scanners must be able to recognize a leaked
- * one: it has a prefix, only word characters, and a checksum.
+ * An access token that a person makes for a program: a prefix, the grant's id,
+ * a secret and a checksum. It is pasted into files, so scanners must be able to
+ * recognize a leaked one.
  *
  * @see https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
  */
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** A prefix, the grant's id, a secret and a checksum. */
 const PERSONAL_TOKEN =
   /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
@@ -156,9 +156,9 @@ export function newRefreshKey(): string {
 }
 
 /**
- * Makes a refresh token of a grant, with a tag that proves that we made it, so
- * that used ones need not be stored: one that is not the current one but has a
- * valid tag was used before. The id of a grant is not secret; a tag needs its key.
+ * Makes a refresh token of a grant, with a tag (HMAC) that proves that we made
+ * it. So used ones need not be stored: one that is not stored but has a valid
+ * tag was used before.
  */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));

@@ -1,7 +1,7 @@
 /**
  * Former subjects: version 0.2 wrote an issuer without its scheme, and a colon
  * before the name, as `id.example.com:8443/t1:42`. What it stored is read as if
- * it had been written today. No two people of any issuers had one such subject.
+ * it had been written today. No two people shared a former subject.
  *
  * @module
  */
@@ -56,8 +56,8 @@ function schemeOf(url: URL): string {
 }
 
 /**
- * Finds the issuer whose former prefix a text may be; only the former prefix of
- * what it gives tells if it is.
+ * Guesses the issuer that had a former prefix; the caller checks it by making
+ * the former prefix again.
  */
 function idOfFormer(former: string): string | undefined {
   const [where, tenant] = former.split("#");
@@ -83,8 +83,8 @@ export function formerSubject(subject: string): string | undefined {
 }
 
 /**
- * Gives the former {@linkcode import("./grant.ts").bindingOf} of a person. What
- * a JWT is bound to has other members, and never changed.
+ * Gives the former {@linkcode import("./grant.ts").bindingOf} of a person;
+ * undefined for the binding of a JWT, which never changed.
  */
 export function formerBinding(binding: string): string | undefined {
   if (!binding.startsWith("[")) return undefined;
@@ -113,7 +113,7 @@ export function formerLedgerId(ledgerId: string): string | undefined {
 /** Gives a record of a person with the subject that they have today. */
 export function withSubjectOfToday<T extends PersonRecord>(record: T): T {
   const { subject, identity, assertedBy } = record;
-  // Rules about a bare name are not about everyone whom an assertion names.
+  // In a grant by assertion, the identity may have the whole subject too.
   const isWhole = identity.subject === subject;
   const today = !isWhole
     ? subjectOfNamed(subject, identity.subject)

@@ -44,9 +44,9 @@ export interface Grant {
   refreshKey?: string;
   /** The time of its pause: until its person resumes it, it opens nothing. */
   pausedAt?: number;
-  /** The words that its person is found by, abridged; absent: by none yet. */
+  /** A mark of the texts by which its person is listed; absent: not listed. */
   listedAs?: string;
-  /** The address that its code was sent to; absent if it began without one. */
+  /** The redirect URI of its code; absent if it began without one. */
   redirectUri?: string;
   /** The fingerprint of the browser's cookie; absent if it began without one. */
   browserFingerprint?: string;
@@ -206,7 +206,7 @@ export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/** Gives the id of its list of calls, which the next passing grant shares. */
+/** Gives the id of a grant's ledger, which its next passing grant shares. */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

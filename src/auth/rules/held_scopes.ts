@@ -94,7 +94,7 @@ export function heldScopes(
       const allowed = machines.get(grant.clientId);
       const held = allowed && cut(grant, scopes, allowed);
       if (!held || !permissions) return held && { scopes: held.scopes };
-      // The operator chose its scopes, so the ceiling is the same.
+      // The operator chose the scopes of a machine, so they are its ceiling.
       return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {

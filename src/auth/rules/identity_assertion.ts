@@ -44,7 +44,7 @@ export function parseIssuer(text: string): TrustedIssuer {
   return tenant === "" ? { issuer } : { issuer, tenant };
 }
 
-/** The permission of an assertion. */
+/** The checked claims of an assertion. */
 interface IdentityAssertion {
   /** The most scopes that the client may have; undefined: not limited. */
   scopes?: string[];

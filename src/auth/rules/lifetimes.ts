@@ -28,8 +28,8 @@ export const GRANT_TTL_SECONDS = 90 * DAY;
  */
 export const SUCCESSOR_MARGIN_SECONDS = MINUTE;
 /**
- * The time for which an address counts that a rule looks at, before the provider
- * is asked at a refresh if it is still the person's.
+ * The time for which a verified address counts in a rule. After that, a refresh
+ * asks the provider if it is still the person's.
  */
 export const CONFIRMATION_TTL_SECONDS = DAY;
 /**

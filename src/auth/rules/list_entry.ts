@@ -28,15 +28,15 @@ export type ListEntry =
 export type ListKind = "everyone" | "membership" | "client";
 
 /** The entries that a list takes. */
-export interface ListTaking {
+export interface EntryOptions {
   /** The kinds besides people. */
   takes?: readonly ListKind[];
   /** Tells what to do about a group, where it takes none. */
   groupFix?(entry: string): string;
 }
 
-/** The people and clients that there can be at a server. */
-export interface Known {
+/** The providers, issuers and clients whose names an entry may use. */
+export interface KnownNames {
   providers: readonly {
     /** The prefix of its people's subjects. */
     id: string;
@@ -58,7 +58,7 @@ export class EntryError extends Error {
   }
 }
 
-/** Providers whose own names for people are numbers: of what, and an example. */
+/** Providers whose names for people are numbers: their meaning, an example. */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
@@ -71,8 +71,8 @@ const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 /** Parses an entry. @throws {EntryError} if it can match no one */
 export function parseListEntry(
   text: string,
-  known: Known,
-  { takes = [], groupFix = permitGroup }: ListTaking = {},
+  known: KnownNames,
+  { takes = [], groupFix = permitGroup }: EntryOptions = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -84,13 +84,13 @@ export function parseListEntry(
   if (text.startsWith(`${MACHINE_ID}:`)) {
     return parseClient(text.slice(MACHINE_ID.length + 1), known, takes);
   }
-  const of = known.providers.find(({ key }) =>
+  const provider = known.providers.find(({ key }) =>
     key !== undefined && text.startsWith(`${key}/`)
   );
-  const rest = of ? text.slice(of.key!.length + 1) : text;
+  const rest = provider ? text.slice(provider.key!.length + 1) : text;
   const membership = parseMembership(rest);
   if (membership.isPrefixed) {
-    return checkMembership(membership, of, known, { takes, groupFix });
+    return checkMembership(membership, provider, known, { takes, groupFix });
   }
   const id = idOfSubject(text, idsOf(known));
   if (id !== undefined) {
@@ -108,7 +108,7 @@ export function lowerAscii(text: string): string {
 
 function parseClient(
   clientId: string,
-  { clientIds }: Known,
+  { clientIds }: KnownNames,
   takes: readonly ListKind[],
 ): ListEntry {
   if (!takes.includes("client")) {
@@ -131,26 +131,29 @@ function parseClient(
 
 function checkMembership(
   { kind, name }: { kind: Membership; name: string },
-  of: Known["providers"][number] | undefined,
-  { providers }: Known,
-  { takes, groupFix }: Required<ListTaking>,
+  provider: KnownNames["providers"][number] | undefined,
+  { providers }: KnownNames,
+  { takes, groupFix }: Required<EntryOptions>,
 ): ListEntry {
   const entry = `${prefixOf(kind)}:${name}`;
-  const written = of ? `${of.key}/${entry}` : entry;
+  const written = provider ? `${provider.key}/${entry}` : entry;
   if (!takes.includes("membership")) {
     throw new EntryError(
       "this list is of people, not of groups",
       groupFix(written),
     );
   }
-  if (!of && providers.length > 1) {
+  if (!provider && providers.length > 1) {
     throw new EntryError(
       "it does not say which provider's word counts",
       `Use ${providers.map(({ key }) => `${key}/${entry}`).join(" or ")}`,
     );
   }
-  const provider = of && { provider: of.id };
-  return { kind, name: membershipName(kind, name), ...provider };
+  return {
+    kind,
+    name: membershipName(kind, name),
+    ...provider && { provider: provider.id },
+  };
 }
 
 function permitGroup(entry: string): string {
@@ -178,8 +181,8 @@ function parseAddress(text: string): ListEntry {
     : { kind: "address", address: name + domain };
 }
 
-/** Parses the provider's own name for a person, which stands for theirs here. */
-function parseOwnName(text: string, known: Known): ListEntry {
+/** Parses a provider's own name for a person as their subject here. */
+function parseOwnName(text: string, known: KnownNames): ListEntry {
   const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {
     const ids = idsOf(known);
@@ -222,12 +225,12 @@ function parseOwnName(text: string, known: Known): ListEntry {
 }
 
 /** Lists the prefixes of the subjects of people. */
-function idsOf({ providers, otherIds }: Known): string[] {
+function idsOf({ providers, otherIds }: KnownNames): string[] {
   return [...providers.map(({ id }) => id), ...otherIds];
 }
 
 /** Checks the provider's own name for a person. @throws {EntryError} */
-function checkName(name: string, id: string, { providers }: Known): void {
+function checkName(name: string, id: string, { providers }: KnownNames): void {
   const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
   if (!Object.hasOwn(NUMBERED, kind)) {
     if (name !== "") return;

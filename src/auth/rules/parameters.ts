@@ -5,8 +5,9 @@
  * @module
  */
 import { OAuthError, type Situation } from "../../errors.ts";
+import { seenText } from "../../log/log_line.ts";
 
-/** Makes the refusal of a request that is not in form, or comes too late. */
+/** Makes the `invalid_request` of a request that is malformed or too late. */
 export function invalidRequest(
   description: string,
   situation?: Situation,
@@ -14,7 +15,7 @@ export function invalidRequest(
   return new OAuthError("invalid_request", description, { situation });
 }
 
-/** Makes the refusal of a code, a token or an assertion. @param cause for the log */
+/** Makes the `invalid_grant` of a credential. @param cause for the log */
 export function invalidGrant(description: string, cause?: unknown): OAuthError {
   return new OAuthError("invalid_grant", description, { cause });
 }
@@ -39,7 +40,7 @@ export class Parameters {
       if (list) {
         list.push(value);
       } else if (this.#values.has(name)) {
-        throw invalidRequest("A parameter is given more than once");
+        throw invalidRequest(`Parameter given twice: ${seenText(name)}`);
       } else {
         this.#values.set(name, value);
       }

@@ -8,7 +8,7 @@ import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
 import { isAbout, isAddressEntry } from "./allowed_users.ts";
 import {
   EntryError,
-  type Known,
+  type KnownNames,
   type ListEntry,
   parseListEntry,
 } from "./list_entry.ts";
@@ -43,7 +43,7 @@ export function parsePermissions(
   text: string,
   /** All scopes of the server. */
   supported: readonly string[],
-  known: Known,
+  known: KnownNames,
 ): { rules: PermissionRule[]; complaints: RuleComplaint[] } {
   const rules: PermissionRule[] = [];
   const complaints: RuleComplaint[] = [];
@@ -77,7 +77,7 @@ export function parsePermissions(
 }
 
 /** The memberships that the server needs to know. */
-export interface Wanted {
+export interface WantedMemberships {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
   /** The kinds that a rule names, which are worth a scope at the provider. */
@@ -86,7 +86,7 @@ export interface Wanted {
 
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
-/** The characters of a list that are kept for an author's rule. */
+/** The most characters of each list that are kept for an author's rule. */
 const KEPT_CHARACTERS = 8192;
 
 /**
@@ -111,7 +111,7 @@ export function permissionsOf(
     ),
   );
 
-  function wantedBy(rules: readonly PermissionRule[] = []): Wanted {
+  function wantedBy(rules: readonly PermissionRule[] = []): WantedMemberships {
     const named = namedIn(rules);
     return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
   }
@@ -146,7 +146,7 @@ export function permissionsOf(
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...wantedBy(rules),
     /** The memberships to read at a provider, by the prefix of its subjects. */
-    wantedAt: (id: string): Wanted =>
+    wantedAt: (id: string): WantedMemberships =>
       wantedBy(
         rules?.filter(({ who }) =>
           !("provider" in who) || (who.provider ?? id) === id

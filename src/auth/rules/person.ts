@@ -14,7 +14,7 @@ export interface Person {
   identity: Identity;
 }
 
-/** Of each text so much is compared. */
+/** The most characters of a text that are compared. */
 const TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
@@ -54,12 +54,12 @@ export function personTerms({ identity, subject }: Person): string[] {
   );
 }
 
-/** The words of a search, folded; a person is found who has all of them. */
+/** Gives the words of a search, folded. */
 export function searchWords(search: string): string[] {
   return folded(search).split(" ").filter((word) => word !== "");
 }
 
-/** Tells if a person has words that begin with all of these. */
+/** True if each of these words begins a word of the person. */
 export function isFoundBy(person: Person, words: readonly string[]): boolean {
   const terms = personTerms(person).flatMap((
     term,

@@ -27,7 +27,9 @@ export function parseCodeChallenge(parameters: Parameters): string {
     throw invalidRequest("code_challenge_method must be S256");
   }
   if (!CHALLENGE.test(challenge)) {
-    throw invalidRequest("code_challenge is not a SHA-256 digest in base64url");
+    throw invalidRequest(
+      "code_challenge must be a SHA-256 digest in base64url: 43 characters",
+    );
   }
   return challenge;
 }

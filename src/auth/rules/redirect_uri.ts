@@ -36,7 +36,7 @@ const REFUSED_SCHEMES = new Set(
 );
 
 /** The parameters that the response adds (RFC 6749 §4.1.2, RFC 9207 §2). */
-const ANSWER_PARAMETERS = [
+const RESPONSE_PARAMETERS = [
   "code",
   "state",
   "iss",
@@ -55,7 +55,12 @@ function refuse(description: string): never {
  */
 export function checkRedirectUri(uri: string): RedirectKind {
   const match = uri.length <= MAX_LENGTH ? URI.exec(uri) : null;
-  if (!match) refuse("A redirect URI must be an absolute URI, no fragment");
+  if (!match) {
+    refuse(
+      "A redirect URI must be an absolute URI without a fragment, of at most " +
+        `${MAX_LENGTH} characters`,
+    );
+  }
   const [, scheme, rest] = match;
   if (REFUSED_SCHEMES.has(scheme) || scheme.startsWith("ms-")) {
     refuse(`A redirect URI must not use the scheme ${seenText(scheme)}`);
@@ -64,11 +69,10 @@ export function checkRedirectUri(uri: string): RedirectKind {
     refuse("A redirect URI must not have dot segments");
   }
   const query = new URLSearchParams(rest.split("?").slice(1).join("?"));
-  const taken = ANSWER_PARAMETERS.find((name) => query.has(name));
+  const taken = RESPONSE_PARAMETERS.find((name) => query.has(name));
   if (taken !== undefined) {
     refuse(`A redirect URI must not have ${taken} in its query`);
   }
-  // Compared as strings all the same.
   if (!URL.canParse(uri)) {
     refuse("A redirect URI must be one that URL parsers read");
   }
@@ -113,25 +117,18 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // A port beyond 65535 is none, and older registrations have other faults.
+  // A port may be beyond 65535, and a registration from before this check.
   if (!URL.canParse(requested)) return false;
-  if (registered.includes(requested)) return true;
   const portless = withoutLoopbackPort(requested);
-  return portless !== undefined &&
-    registered.some((uri) => withoutLoopbackPort(uri) === portless);
+  return registered.some((uri) => withoutLoopbackPort(uri) === portless);
 }
 
 /**
- * Gives the place that is remembered for a redirect URI: without the port of a
- * loopback address, which a native client has another of each time (RFC 8252
- * §7.3). Any program of the machine may get that port the next time, so
- * nothing that is remembered of it replaces consent.
+ * Removes the port of an http loopback address, which a native client has
+ * another of each time (RFC 8252 §7.3). Any program of the machine may get that
+ * port the next time, so nothing that is remembered of it replaces consent.
  */
-export function placeOf(redirectUri: string): string {
-  return withoutLoopbackPort(redirectUri) ?? redirectUri;
-}
-
-function withoutLoopbackPort(uri: string): string | undefined {
+export function withoutLoopbackPort(uri: string): string {
   const match = LOOPBACK.exec(uri);
-  return match && uri.startsWith("http:") ? match[1] + match[2] : undefined;
+  return match && uri.startsWith("http:") ? match[1] + match[2] : uri;
 }

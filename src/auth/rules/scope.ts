@@ -8,7 +8,7 @@ import { SCOPE_TOKEN, type Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
-/** The scope for refresh tokens, which every client gets: no effect. */
+/** The scope that asks for refresh tokens, which every client gets anyway. */
 export const OFFLINE_ACCESS = "offline_access";
 
 /**

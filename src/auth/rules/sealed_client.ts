@@ -22,7 +22,7 @@ import {
   shortClientId,
 } from "./client_id.ts";
 
-/** The needed members of a registration; others are only echoed. */
+/** The members that the ID carries; others are only echoed. */
 const KEPT = [
   "redirect_uris",
   "client_name",

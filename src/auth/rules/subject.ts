@@ -41,7 +41,7 @@ export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/** Finds the one whose subject a text is; undefined: it is no one's. */
+/** Finds the prefix with which a subject begins; undefined: none of these. */
 export function idOfSubject(
   text: string,
   ids: readonly string[],

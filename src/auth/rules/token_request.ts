@@ -15,7 +15,9 @@ type TokenRequest =
     grantType: "authorization_code";
     code: string;
     codeVerifier: string;
-    /** The request's, compared if it is sent; PKCE protects otherwise. */
+    /**
+     * Compared with that of the code if it is sent; PKCE protects otherwise.
+     */
     redirectUri?: string;
   }
   | {
@@ -45,7 +47,7 @@ export type GrantRequest<T extends TokenRequest["grantType"]> = Omit<
 /**
  * Parses a token request.
  *
- * @param takesAssertions whether there is anyone who may speak for people
+ * @param takesAssertions true if an identity provider is trusted
  * @throws {OAuthError} `invalid_request`, `unsupported_grant_type`,
  * `invalid_target` or `invalid_scope`
  */
@@ -83,7 +85,7 @@ export function parseTokenRequest(
   }
 }
 
-/** Makes the refusal. The grant types depend on the settings. */
+/** Makes the refusal, without the grant types: they depend on the settings. */
 function unsupportedGrantType(): OAuthError {
   return new OAuthError(
     "unsupported_grant_type",

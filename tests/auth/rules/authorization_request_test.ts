@@ -112,7 +112,7 @@ Deno.test("parseAuthorizationRequest() takes response_mode query, and no state",
 Deno.test("parseAuthorizationRequest() takes a state of 4096 characters and no more", () => {
   assert.equal(parse({ state: "x".repeat(4096) }).state?.length, 4096);
   assert.throws(() => parse({ state: "x".repeat(4097) }), {
-    description: "state is too long",
+    description: "state must have at most 4096 characters",
   });
 });
 

@@ -93,7 +93,7 @@ for (
     [
       "two secrets",
       [{ ...MACHINE, client_secret_sha256: HASH }],
-      /two secrets/,
+      /use either client_secret_sha256 or client_secret_env/,
     ],
     [
       "a hash that is none",
