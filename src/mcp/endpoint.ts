@@ -11,7 +11,7 @@ import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
 import { emptyResponse, encode } from "./exchange/answer.ts";
 import type { Admitted } from "./exchange/engine.ts";
-import { refuse, respond, type Uncalled } from "./exchange/run.ts";
+import { type Incoming, refuse, respond } from "./exchange/run.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findInSession, findStateless } from "./generations/find.ts";
 import { observeMessage } from "./generations/observed.ts";
@@ -44,26 +44,26 @@ export interface McpEndpoint {
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
   // Read now: Deno no longer tells the address after the client has left.
-  const uncalled = (request: Request, info?: ConnectionInfo): Uncalled => ({
+  const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
     request,
     peer: info?.remoteAddr?.hostname,
   });
   return {
-    post: (request, info) => post(engine, uncalled(request, info)),
-    delete: (request, info) => end(engine, uncalled(request, info)),
+    post: (request, info) => post(engine, incoming(request, info)),
+    delete: (request, info) => end(engine, incoming(request, info)),
   };
 }
 
 /** Admits a POST, parses its message, and has it served. */
-async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
+async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
   try {
-    const admitted = await admit(engine, uncalled);
-    const { headers } = uncalled.request;
+    const admitted = await admit(engine, incoming);
+    const { headers } = incoming.request;
     checkContentType(headers);
     checkAccept(headers);
     const body = await readMessage(engine, admitted);
     if (Array.isArray(body)) return await serveBatch(engine, body, admitted);
-    uncalled.id = salvageId(body);
+    incoming.id = salvageId(body);
     const message = parseMessage(body);
     if (message.kind === "response") {
       return await takeResponse(engine, message, admitted);
@@ -73,20 +73,20 @@ async function post(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
       telemetry,
       message,
       admitted,
-      uncalled,
+      incoming,
       (admitted) => serve(engine, message, admitted),
     );
   } catch (error) {
-    return encode(refuse(engine, error, uncalled));
+    return encode(refuse(engine, error, incoming));
   }
 }
 
 /** Ends the session that a DELETE names. */
-async function end(engine: TaskEngine, uncalled: Uncalled): Promise<Response> {
+async function end(engine: TaskEngine, incoming: Incoming): Promise<Response> {
   try {
-    return await endSession(engine, await admit(engine, uncalled));
+    return await endSession(engine, await admit(engine, incoming));
   } catch (error) {
-    return encode(refuse(engine, error, uncalled));
+    return encode(refuse(engine, error, incoming));
   }
 }
 
@@ -126,7 +126,10 @@ async function serveInSession(
   return respond(call, method);
 }
 
-/** The first message decides: `initialize` without a claim is 2025. */
+/**
+ * True for a message of 2026: by the revision in its `_meta`, else by its
+ * header. `initialize` without one in `_meta` is of 2025.
+ */
 function isStateless(
   { method, params }: RpcRequest | RpcNotification,
   { version }: Admitted,

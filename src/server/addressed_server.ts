@@ -78,7 +78,7 @@ export class AddressedServer {
 }
 
 export class AddressedServers {
-  /** Their address, or one of them; undefined as long as none is known. */
+  /** `BASE_URL`, or the first address that is known; undefined before. */
   #home?: string;
   readonly #servers = new Map<string | undefined, AddressedServer>();
 

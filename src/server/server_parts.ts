@@ -10,7 +10,7 @@ import { ArrivingBodies } from "../net/body_bytes.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
-import { type Home, resumeBy } from "../mcp/methods/durable_call.ts";
+import { type HomeServer, resumeBy } from "../mcp/methods/durable_call.ts";
 import { DurableRunner } from "../mcp/work/durable_runner.ts";
 import type { TaskEngine } from "../mcp/work/hand_over.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
@@ -63,12 +63,12 @@ export interface ServerParts {
 /**
  * Opens the parts of a server.
  *
- * @param home finds the address at which durable work is taken over
+ * @param home finds the server at its home address
  */
 export function openParts(
   plan: Plan,
   given: GivenParts,
-  home: () => Home,
+  home: () => HomeServer,
 ): ServerParts {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");

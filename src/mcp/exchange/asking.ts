@@ -1,7 +1,7 @@
 /**
  * The questions of one context: to the person, by their client or on a page,
- * and to the client itself. A question is no exception: where it has no answer,
- * the run ends.
+ * and to the client itself. A question without an answer ends the run; it
+ * throws nothing that the author could catch.
  *
  * @module
  */
@@ -39,7 +39,7 @@ const NO_PAGE =
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
 
-/** The questions of one context, made with the first of them. */
+/** `ask`, `sample` and `roots` of one context. */
 export class Asking {
   #open = 0;
 
@@ -103,9 +103,9 @@ export class Asking {
   }
 
   /**
-   * Asks on a page of ours: what has to be done there, and what a client cannot
-   * show. Undefined where the client opens the address itself, or no page is
-   * the caller's.
+   * Asks on a page of ours, if the question is `until: "done"` or the client
+   * opens no pages. Undefined where the client opens the address itself, or the
+   * caller cannot sign in to a page.
    */
   async #askOnPage(
     question: Extract<Question, { url: string }>,
@@ -113,27 +113,29 @@ export class Asking {
     const { work } = this;
     const { visits, client: { capabilities: { elicitation } } } = work;
     checkedUrl(question.url);
-    const isOpener = isObject(elicitation) && "url" in elicitation;
-    if (isOpener && question.until !== "done") return undefined;
+    const opensPages = isObject(elicitation) && "url" in elicitation;
+    if (opensPages && question.until !== "done") return undefined;
     if (!visits) {
-      if (isOpener) throw new ToolError(NO_PAGE);
+      if (opensPages) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    const isTold = isOpener && !work.keepAnswer;
-    const ask = () => this.#visit(visits, question, isTold);
+    const viaClient = opensPages && !work.keepAnswer;
+    const ask = () => this.#visit(visits, question, viaClient);
     return await this.#orCut(() =>
       work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
     );
   }
 
   /**
-   * Gives the answer that was given on a page. The person is told of it by their
-   * client if that opens pages, else by the model.
+   * Waits for the answer on a page.
+   *
+   * @param viaClient true if the client gives the person the link, false if the
+   * model or the status of a task does
    */
   async #visit(
     visits: Visits,
     question: PageQuestion,
-    isOpener: boolean,
+    viaClient: boolean,
   ): Promise<Elicited<undefined>> {
     const { work, work: { signal, stateless } } = this;
     const { message } = question;
@@ -141,8 +143,8 @@ export class Asking {
     if ("answer" in visit) return visit.answer;
     const { key, address: url, wait } = visit;
     const elicitationId = stateless ? {} : { elicitationId: wait.id };
-    while (isOpener) {
-      // A client only accepts that the page is opened.
+    while (viaClient) {
+      // `accept` says only that the person opens the page.
       const { action } = await this.#request(
         "elicitation/create",
         { mode: "url", message, url, ...elicitationId },
@@ -164,7 +166,7 @@ export class Asking {
     return (await visits.hold(visit, signal))!;
   }
 
-  /** Asks the client, whose refusal is the only thing that it throws. */
+  /** Asks the client. @throws {QuestionError} when the client refuses */
   async #request(
     method: string,
     params: JsonObject,
@@ -173,7 +175,7 @@ export class Asking {
     return await this.#orCut(() => this.work.request(method, params, key));
   }
 
-  /** Waits for the person, unless the run has ended. */
+  /** Waits for an answer. Any failure but the client's refusal cuts the run. */
   async #orCut<T>(ask: () => Promise<T>): Promise<T> {
     const { authored } = this.work;
     if (authored?.reason !== undefined) {
@@ -192,10 +194,7 @@ export class Asking {
     }
   }
 
-  /**
-   * Ends the run with an error. No answer is no answer: what the author does
-   * without one is not wanted.
-   */
+  /** Ends the run with an error that the author's code never sees. */
   async #cut(error: unknown): Promise<never> {
     const { authored } = this.work;
     if (!authored) throw error;
@@ -205,9 +204,9 @@ export class Asking {
   #checkCapability(method: string, params: JsonObject): void {
     const lacked = lackedFor({ method, params }, this.work.client);
     if (!lacked) return;
-    const [name] = method.split("/");
-    const message =
-      `The client does not support ${name} in the form that is needed`;
+    const [[name, parts]] = Object.entries(lacked);
+    const path = [name, ...Object.keys(parts as JsonObject)].join(".");
+    const message = `The client does not support ${path}`;
     // 2025 has no code for this. As a tool error, the model can try another
     // way.
     if (!this.work.stateless) throw new ToolError(message);

@@ -13,10 +13,10 @@ import { Suspended } from "../wire/inquiry.ts";
 import type { Logger } from "../../log/log.ts";
 
 /**
- * Tells an author whose code goes on what it should have waited for; undefined
- * for a run that was cancelled or refused, because that is no fault.
+ * Gives the warning for code that goes on after its run was cut; undefined
+ * where that is no fault: the call was cancelled or refused.
  */
-function wordsOf(reason: unknown): string | undefined {
+function warningFor(reason: unknown): string | undefined {
   if (reason instanceof Suspended) {
     return "A run went on after its question: what it gives is dropped, and what it does is done again with the answer";
   }
@@ -27,9 +27,10 @@ function wordsOf(reason: unknown): string | undefined {
 }
 
 /**
- * Goes on with a value of an author's code: at once if it is here, because a
- * promise for each step would cost a quick call a fifth of its time. It may be
- * anything with `then`, such as a query builder.
+ * Calls `next` with a value of an author's code, or with what its promise
+ * gives: anything with `then`, such as a query builder. Other values are passed
+ * on at once, because a promise for each step would cost a quick call a fifth
+ * of its time.
  *
  * @param runOf finds the run, which rejects with its reason when it is cut first
  */
@@ -61,8 +62,8 @@ export class AuthoredRun {
   }
 
   /**
-   * Goes on with what an author's function gives. Rejects with the reason when
-   * the run is cut first; what comes later is dropped, and told.
+   * Calls `next` with what an author's function gives. Rejects with the reason
+   * when the run is cut first; a value after that is dropped, with a warning.
    */
   follow<T, R>(
     value: PromiseLike<T>,
@@ -71,15 +72,15 @@ export class AuthoredRun {
     return this.#until(Promise.resolve(value), next, () => this.goesOn());
   }
 
-  /** The same for what only waits for such a function: it may end later. */
+  /** Waits for the author's hook, which may end after a cut without a warning. */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }
 
   /**
-   * Cuts the run, once: everyone who waits for it goes on with the reason. The
-   * promise is for the author's code. Nothing refers to it, so that what waits
-   * for it is collected.
+   * Cuts the run: everyone who waits for it gets the first reason. The promise,
+   * for the author's code, never settles. Nothing refers to it, so that what
+   * waits for it is collected.
    */
   cut(reason: unknown): Promise<never> {
     this.#cut ??= { reason };
@@ -89,9 +90,9 @@ export class AuthoredRun {
     return new Promise(() => {});
   }
 
-  /** Notes that the code goes on; only that of a run that was cut is late. */
+  /** Warns, once, that the code goes on, if the run was cut before. */
   goesOn(): void {
-    const message = this.#cut && wordsOf(this.#cut.reason);
+    const message = this.#cut && warningFor(this.#cut.reason);
     if (message === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
     this.warn(message);

@@ -1,6 +1,6 @@
 /**
- * A request for its method and its author: the data, and the way back to the
- * client. `check()`, `run()` and `settle()` lead it to its end.
+ * A request as its method and its author see it: the data, and the way back to
+ * the client. `check()`, `run()` and `settle()` lead it to its end.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import { hasPage, type Link, Visits } from "./visits.ts";
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** The tools, and the other methods, whose authors were advised. */
+/** The tools and methods of each server whose authors were advised. */
 const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
 /** A request. Subclasses can ask the clients of their generation. */
@@ -45,7 +45,7 @@ export abstract class Call implements Work, Running {
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
-  /** The work that goes on, as long as it may become a task's. */
+  /** The running tool, or the wait for its task, that hears each beat. */
   lasting?: Pick<Running, "beat">;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
@@ -119,11 +119,11 @@ export abstract class Call implements Work, Running {
   get signal(): AbortSignal {
     return (this.#abort ??= new AbortController()).signal;
   }
-  /** Created if something has to be sent before the result. */
+  /** The response, created when something has to be sent before the result. */
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
-  /** The same, if it was created. */
+  /** The response, if it was created. */
   get begun(): PendingResponse | undefined {
     return this.#response;
   }

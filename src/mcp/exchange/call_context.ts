@@ -52,14 +52,14 @@ export class CallContext implements Context {
     return #work in context && context.#asking?.isOpen === true;
   }
 
-  /** The last progress that was told; undefined: none was. */
-  static latestOf(context: Context): JsonObject | undefined {
+  /** The latest progress; undefined if there was none. */
+  static progressOf(context: Context): JsonObject | undefined {
     return #work in context ? context.#latest : undefined;
   }
 
   /**
-   * Goes on with what an author's function gives, at once if it is here.
-   * Rejects with the reason when its run is cut first.
+   * Calls `next` with what an author's function gives, as the function of this
+   * name does. Rejects with the reason when the run is cut first.
    */
   static follow<T, R>(
     context: Context,

@@ -30,9 +30,9 @@ export interface CountedAs {
 export const MANY = 10;
 
 /**
- * Callers without credentials of whom no one knows where they come from: on
+ * All callers without credentials whose network is unknown, counted as one: on
  * this machine, behind a proxy on it that is not trusted, or where the handler
- * is told nothing of the connection. All of them are one.
+ * is told nothing of the connection.
  */
 export const UNKNOWN: CountedAs = Object.freeze({
   name: "unknown",
@@ -43,10 +43,10 @@ export const UNKNOWN: CountedAs = Object.freeze({
 const people = new WeakMap<Caller, CountedAs>();
 
 /**
- * Names a request's caller for limits: a person or a machine by what it owns,
- * a credential that is handed out by the network it comes from, and who presents
- * nothing by the network alone, or as {@linkcode UNKNOWN}. An address is not for
- * nothing: ask when a limit does.
+ * Names a request's caller for limits: a person or a machine by its binding;
+ * the holders of a shared credential, and callers without credentials, by their
+ * network, or as {@linkcode UNKNOWN}. Finding the network costs time: call it
+ * only where a limit applies.
  *
  * @param trusted proxies whose headers are trusted
  */
@@ -63,7 +63,7 @@ export function countedAs(
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) return personOf(caller);
   if (peer !== undefined && trusted.length === 0 && isNobody) {
-    // Spares a server for this machine alone the work.
+    // A quick way for a server that only this machine uses.
     if (isLoopback({ hostname: peer })) return UNKNOWN;
   }
   const address = clientAddress(peer, request.headers, trusted);

@@ -55,7 +55,7 @@ function scopesFor(
   }
 }
 
-/** Lists the scopes of a reference: its proposals may be private too. */
+/** Lists the scopes of what a completion refers to: proposals are private too. */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
   ref: unknown,
@@ -67,7 +67,7 @@ function scopesOfReference(
   return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
-/** Lists the scopes of a filter: hearing of a change needs those of reading. */
+/** Lists the scopes of a subscription: those of reading what may change. */
 function scopesOfFilter(
   catalogue: Catalogue,
   filter: unknown,

@@ -1,5 +1,6 @@
 /**
- * The failure that an exception is, in the words of the protocol.
+ * The failure that a client is told for an exception: a tool's result, or an
+ * error of JSON-RPC.
  *
  * @module
  */
@@ -51,8 +52,8 @@ interface Failing {
 }
 
 /**
- * Makes an answer of whatever was thrown. Of an exception that cannot be read
- * or printed, it is that of an internal error. Never throws.
+ * Answers whatever was thrown; an exception that cannot be read or printed is
+ * an internal error. Never throws.
  */
 export function answerFailure<T>(
   thrown: unknown,
@@ -67,7 +68,7 @@ export function answerFailure<T>(
   }
 }
 
-/** Tells the log of a failure of ours, and gives its answer. */
+/** Finds the failure, and logs one that is ours. */
 function failureOf(error: unknown, failing: Failing): Failure {
   const { log, reference, about, isTool, stopped } = failing;
   if (error instanceof RpcError) {
@@ -85,7 +86,7 @@ function failureOf(error: unknown, failing: Failing): Failure {
     return {
       ...refusalOf(error, failing),
       outcome: "refused",
-      // Without what the client sent.
+      // Without `seen`, which is the client's text.
       refusal: error instanceof HttpError
         ? error.message
         : error.error ?? "unauthorized",
@@ -93,24 +94,24 @@ function failureOf(error: unknown, failing: Failing): Failure {
   }
   if (error instanceof ToolError) {
     const outcome = stopped === undefined ? "tool_error" : "stopped";
-    return { ...worded(wholeMessageOf(error), isTool), outcome };
+    return { ...failureWith(wholeMessageOf(error), isTool), outcome };
   }
   // An exception of code that was told to stop is no error.
   if (stopped !== undefined) {
-    return { ...worded(stopped, isTool), outcome: "stopped" };
+    return { ...failureWith(stopped, isTool), outcome: "stopped" };
   }
   log.error("Internal error", { reference, ...about, error });
   const message = `Internal error (reference ${reference})`;
-  // A task has failed then: its result is what its tool had to say.
+  // A task whose end is a result would be `completed`, not `failed`.
   const { http } = failing;
   return {
-    ...worded(message, isTool && http !== undefined),
+    ...failureWith(message, isTool && http !== undefined),
     outcome: "internal_error",
   };
 }
 
 /** Puts a message into a result, for a model, or into an error. */
-function worded(
+function failureWith(
   message: string,
   isTool: boolean,
 ): Pick<Failure, "result" | "error"> {
@@ -119,19 +120,23 @@ function worded(
     : { error: { code: RpcCode.internalError, message } };
 }
 
-/** Refuses by the status and headers of HTTP, or in words where it cannot. */
+/** Refuses by HTTP's status and headers; in the message where it has none. */
 function refusalOf(
   error: ChallengeError | HttpError,
   { isTool, inBand, http }: Failing,
 ): Pick<Failure, "result" | "error" | "status" | "headers"> {
   // No client shows the model an HTTP status.
-  if (isTool && error instanceof LimitError) return worded(error.message, true);
+  if (isTool && error instanceof LimitError) {
+    return failureWith(error.message, true);
+  }
   const { status } = error;
   if (error instanceof ChallengeError && isTool && http) {
     const result = challengeResult(error, http);
     if (result) return { result };
   }
-  if (inBand || !http) return { ...worded(inWords(error), isTool), status };
+  if (inBand || !http) {
+    return { ...failureWith(inBandMessage(error), isTool), status };
+  }
   const { gate, request, stateless } = http;
   const code = codeOfStatus(status, stateless);
   if (error instanceof ChallengeError) {
@@ -147,8 +152,8 @@ function refusalOf(
   return { error: { code, message }, status, headers };
 }
 
-/** Adds to a refusal what its status and headers would have told the client. */
-function inWords(error: ChallengeError | HttpError): string {
+/** Adds to a message what status and headers would have told the client. */
+function inBandMessage(error: ChallengeError | HttpError): string {
   const { message } = error;
   if (error instanceof ChallengeError) {
     return `${message}. Send the request again by itself: the answer tells how to sign in`;

@@ -14,8 +14,8 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound, type CountedAs, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
- * Methods that run what an author wrote, and what is written down for other
- * processes; the others are cheap.
+ * Methods that count: those that run an author's code, and a cancellation,
+ * which may be written to the database. The others are cheap.
  */
 const COUNTED: ReadonlySet<string> = new Set([
   "notifications/cancelled",
@@ -25,7 +25,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
-/** Everyone, to a limit that is shared. */
+/** All callers together, for a tool's limit with `shared`. */
 const EVERYONE: CountedAs = { name: "everyone", isMany: false };
 
 const CALLS_A_MINUTE = "calls a minute";
@@ -46,17 +46,20 @@ export class Limits {
   #hasWarned = false;
 
   constructor(
-    kept: { database: Database; log: Logger },
+    parts: { database: Database; log: Logger },
     { callsPerMinute, tools }: {
       /** Calls per minute of each caller; 0: no limit. */
       callsPerMinute: number;
       tools: Catalogue["tools"];
     },
   ) {
-    this.#clock = kept.database.clock;
-    this.#log = kept.log;
+    this.#clock = parts.database.clock;
+    this.#log = parts.log;
     const buckets = (purpose: string, count: number) =>
-      new SharedBuckets(kept, purpose, { burst: count, perSecond: count / 60 });
+      new SharedBuckets(parts, purpose, {
+        burst: count,
+        perSecond: count / 60,
+      });
     if (callsPerMinute > 0) {
       this.#callers = {
         one: buckets("calls of one", callsPerMinute),
@@ -101,8 +104,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a call of a limited tool; gives what to call when it
-   * has ended. @throws {LimitError}
+   * Charges a caller for a call of a limited tool; gives the function that ends
+   * it. @throws {LimitError}
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
@@ -132,7 +135,7 @@ export class Limits {
     checkWait(wait, what);
   }
 
-  /** Once: everyone behind a proxy that is not named has one limit together. */
+  /** Warns, once, that all callers without a known network share one limit. */
   #warn(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;

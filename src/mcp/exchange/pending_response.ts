@@ -43,8 +43,8 @@ export class PendingResponse {
   hasEnded = false;
   #resolve!: (response: Response) => void;
   #stream?: ReadableStreamDefaultController<Uint8Array>;
-  /** True if the client closed the stream, which may be noticed by a write. */
-  #isGone = false;
+  /** True once the stream is closed: by the client, or after its last chunk. */
+  #isClosed = false;
   /** True if the reader waits for a chunk. */
   #isWanted = false;
   #queue: Uint8Array[] = [];
@@ -135,8 +135,8 @@ export class PendingResponse {
       else this.#expectReader();
       this.#stream!.enqueue(chunk);
     }
-    if (this.hasEnded && this.#queue.length === 0 && !this.#isGone) {
-      this.#isGone = true;
+    if (this.hasEnded && this.#queue.length === 0 && !this.#isClosed) {
+      this.#isClosed = true;
       this.#stream!.close();
     }
   }
@@ -157,7 +157,7 @@ export class PendingResponse {
 
   /** Empties the queue, so that no sender waits for room. */
   #drop(): void {
-    this.#isGone = true;
+    this.#isClosed = true;
     this.hasEnded = true;
     this.#queue = [];
     this.#queuedBytes = 0;

@@ -138,8 +138,8 @@ function errorEnding(
   return { outcome, refusal, body, status, headers, code: error!.code };
 }
 
-/** An HTTP request whose message has not become a call, or never will. */
-export interface Uncalled
+/** An HTTP request before its message is a call. */
+export interface Incoming
   extends Pick<Admitted, "request" | "peer" | "operation"> {
   /** True if HTTP has its status already: in a batch. */
   readonly inBand?: boolean;
@@ -150,21 +150,21 @@ export interface Uncalled
 export function refuse(
   engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,
-  uncalled: Uncalled,
+  incoming: Incoming,
 ): Ending {
-  const { operation } = uncalled;
-  if (!operation) return refusalOf(engine, thrown, uncalled);
+  const { operation } = incoming;
+  if (!operation) return refusalEnding(engine, thrown, incoming);
   // Its lines in the log are placed under its span.
-  const ending = operation.run(() => refusalOf(engine, thrown, uncalled));
+  const ending = operation.run(() => refusalEnding(engine, thrown, incoming));
   const { outcome, code } = ending;
   operation.end({ outcome, code });
   return ending;
 }
 
-function refusalOf(
+function refusalEnding(
   { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
   thrown: unknown,
-  { request, id, peer, inBand = false }: Uncalled,
+  { request, id, peer, inBand = false }: Incoming,
 ): Ending {
   const { headers, method } = request;
   const reference = newReference();

@@ -40,17 +40,14 @@ export interface Running {
   stop(reason: string): void;
   /** True while its grant and its session have not ended. */
   isLive(): Promise<boolean>;
-  /**
-   * Called when they have ended: the first time it stops, the second time it is
-   * cut off.
-   */
+  /** Called when they have ended: first to stop it, then to cancel it. */
   expel(): void;
 }
 
 export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
-  #askedMilliseconds = 0;
+  #checkedMilliseconds = 0;
   #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
 
@@ -135,12 +132,12 @@ export class RunningCalls {
       isCancellable ||= call.cancellable !== undefined;
     }
     if (isCancellable) this.#cancelFound();
-    if (now - this.#askedMilliseconds < LIVE_MILLISECONDS) return;
-    this.#askedMilliseconds = now;
+    if (now - this.#checkedMilliseconds < LIVE_MILLISECONDS) return;
+    this.#checkedMilliseconds = now;
     this.#expelEnded();
   }
 
-  /** Makes work that is not begun again before it has ended. */
+  /** Makes a function that does nothing while its last run is under way. */
   #alone(work: () => Promise<void>, complaint: string): () => void {
     let isAtWork = false;
     return async () => {

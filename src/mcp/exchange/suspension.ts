@@ -1,7 +1,6 @@
 /**
- * The end of a run that has to begin again once its question has an answer, and
- * the third way to send a person to a page: a result whose text gives the model
- * the link, for clients that cannot open one.
+ * The end of a run that begins again once its question has an answer; and the
+ * result that gives the model the link of a page, for clients that open none.
  *
  * @module
  */
@@ -43,15 +42,14 @@ export async function suspend(
 /** The member of a result's `_meta` that has the links. */
 export const LINKS = "tool-server/links";
 
-/** Tells a model of links. Short: models copy it letter by letter. */
-function linkText(links: readonly Link[], again: string): string {
-  const some = links.map(({ message, address }) => `${message}\n${address}`);
+/** Prints links for a model. Short: models copy it letter by letter. */
+function linkText(links: readonly Link[], tool: unknown): string {
   return [
     links.length === 1
       ? "The person has to open this link and answer there first:"
       : "The person has to open these links and answer there first:",
-    ...some,
-    again,
+    ...links.map(({ message, address }) => `${message}\n${address}`),
+    `Show them the link as it is. When they have answered, call ${tool} again with the same arguments.`,
   ].join("\n\n");
 }
 
@@ -81,10 +79,7 @@ export class Links {
 
   #answer(): Answer {
     const { introduction: { printer }, params: { name } } = this.call;
-    const text = linkText(
-      this.#links,
-      `Show them the link as it is. When they have answered, call ${name} again with the same arguments.`,
-    );
+    const text = linkText(this.#links, name);
     const links = this.#links.map(({ address: url, message }) => ({
       url,
       message,

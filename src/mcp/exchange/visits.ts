@@ -11,6 +11,7 @@ import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../auth/rules/subject.ts";
 import { canonicalJson } from "../../json.ts";
+import { shown } from "../wire/messages.ts";
 
 export interface WaitPages {
   waits: WaitStore;
@@ -192,6 +193,8 @@ export function checkedUrl(url: string): URL {
   const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
   if (parsed && isWeb && url.length <= URL_CHARACTERS) return parsed;
   throw new TypeError(
-    `ask: url must be an https or http address of at most ${URL_CHARACTERS} characters`,
+    `ask: url must be an https or http address of at most ${URL_CHARACTERS} characters, not ${
+      shown(url)
+    }`,
   );
 }

@@ -10,7 +10,7 @@ import { telemetry } from "../../telemetry/current.ts";
 import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
-import { refuse, run, type Uncalled } from "../exchange/run.ts";
+import { type Incoming, refuse, run } from "../exchange/run.ts";
 import {
   invalidRequest,
   parseMessage,
@@ -79,7 +79,7 @@ async function take(
   return refused ? encode(refused) : emptyResponse(202);
 }
 
-/** Finds the session of a batch, if its revision has them. */
+/** Finds the session of a batch, and checks that its revision has batches. */
 async function findSessionOf(
   engine: TaskEngine,
   values: readonly unknown[],
@@ -101,7 +101,7 @@ async function findSessionOf(
   if (values.length === 0) throw invalidRequest("A batch must not be empty");
   if (values.length > BATCH_MESSAGES) {
     throw invalidRequest(
-      `A batch must have at most ${BATCH_MESSAGES} messages`,
+      `A batch must have at most ${BATCH_MESSAGES} messages, not ${values.length}`,
     );
   }
   return found;
@@ -121,7 +121,7 @@ async function answer(
   const { request, peer } = found;
   const id = salvageId(value);
   const inBand = response !== undefined;
-  const uncalled: Uncalled = { request, peer, id, inBand };
+  const incoming: Incoming = { request, peer, id, inBand };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {
@@ -130,10 +130,10 @@ async function answer(
     const serveIn = (found: InSession) =>
       serve(engine, message, found, response);
     return await (telemetry
-      ? observeMessage(telemetry, message, found, uncalled, serveIn)
+      ? observeMessage(telemetry, message, found, incoming, serveIn)
       : serveIn(found));
   } catch (error) {
-    const ending = refuse(engine, error, uncalled);
+    const ending = refuse(engine, error, incoming);
     // Among answers there is none to a notification or a response.
     return inBand && !wantsResponse(value) ? undefined : ending;
   }

@@ -43,8 +43,8 @@ import { StatelessCall } from "./stateless_call.ts";
 /**
  * Finds the call of a request of 2026, and its method.
  *
- * @throws {RpcError} for a request that says too little, or another thing in
- * its headers, and for an unknown method
+ * @throws {RpcError} for an incomplete `_meta`, headers that differ from the
+ * body, and an unknown method
  */
 export function findStateless(
   engine: TaskEngine,
@@ -100,7 +100,7 @@ function listOf(
   });
 }
 
-/** The tools, without the server's own where the client has tasks. */
+/** Lists the tools; the server's own only for a client without tasks. */
 function listTools(call: Call): Result {
   const { introduction: { tools, allTools }, params } = call;
   const list = hasTasks(call) ? tools : allTools;

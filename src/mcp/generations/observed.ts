@@ -11,7 +11,7 @@ import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { knownTool } from "../exchange/report.ts";
-import type { Uncalled } from "../exchange/run.ts";
+import type { Incoming } from "../exchange/run.ts";
 import { findResource } from "../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
 
@@ -36,11 +36,11 @@ export function observeMessage<A extends Admitted, T>(
   telemetry: Telemetry,
   message: Message,
   admitted: A,
-  uncalled: Uncalled,
+  incoming: Incoming,
   serve: (admitted: A) => T | Promise<T>,
 ): Promise<T> {
   const operation = telemetry.operation(factsOf(message, admitted));
-  uncalled.operation = operation;
+  incoming.operation = operation;
   return operation.run(async () => {
     const answer = await serve({ ...admitted, operation });
     operation.endUntaken({ outcome: "ok" });

@@ -30,7 +30,7 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import { isObject } from "../../json.ts";
 import { isImplementation } from "../wire/request_meta.ts";
 
-/** A stranger's session is kept too, so of a client's words only so much is. */
+/** The most that is kept of a client's words: strangers have sessions too. */
 const NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
@@ -51,19 +51,24 @@ export async function initialize(
   await limits.charge(method, { countedAs: counted });
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
-    throw invalidParams("protocolVersion must be a string");
+    throw invalidParams(
+      `protocolVersion must be a string, not ${shown(protocolVersion)}`,
+    );
   }
   if (!isObject(capabilities)) {
-    throw invalidParams("capabilities must be an object");
+    throw invalidParams(
+      `capabilities must be an object, not ${shown(capabilities)}`,
+    );
   }
   if (!isImplementation(clientInfo)) {
-    throw invalidParams("clientInfo must have a name and a version");
+    throw invalidParams(
+      `clientInfo must have a name and a version, not ${shown(clientInfo)}`,
+    );
   }
   const { length } = JSON.stringify(capabilities);
   if (length > CAPABILITIES_CHARACTERS) {
     throw invalidParams(
-      `capabilities have ${length} characters of JSON, of at most ` +
-        CAPABILITIES_CHARACTERS,
+      `capabilities must have at most ${CAPABILITIES_CHARACTERS} characters of JSON, not ${length}`,
     );
   }
   const revision = negotiateRevision(protocolVersion);
@@ -73,7 +78,7 @@ export async function initialize(
     revision,
     capabilities,
     clientInfo: namesOf(clientInfo),
-    // Many share a credential, or nothing: each network has its own list.
+    // Callers that may be many people have a list for each network.
     ...counted.isMany && { list: counted.name },
   });
   const result = JSON.stringify({
@@ -88,7 +93,7 @@ export async function initialize(
   });
 }
 
-/** Keeps a client's names, cut, of all that it says of itself. */
+/** Takes the names of a client, cut, and nothing else of its description. */
 function namesOf({ name, title, version }: Implementation): Implementation {
   return {
     name: cut(name),
@@ -140,9 +145,8 @@ export async function findSession(
 }
 
 /**
- * Finds the session for a message that no other follows at once. It is
- * forgotten, so that a session that a client ends in the same second is ended
- * at every process.
+ * Finds the session for a message that no other follows at once, and drops it
+ * from memory, so that its end in the same second is seen here.
  */
 export async function findSessionOnce(
   engine: Pick<Engine, "sessions">,
@@ -171,7 +175,7 @@ export function sessionNotFound(): RpcError {
   });
 }
 
-/** Takes a notification, of which only a cancellation has an effect. */
+/** Takes a notification; only a cancellation has an effect. */
 export async function takeNotification(
   engine: Engine,
   { method, params: { requestId } }: RpcNotification,

@@ -35,12 +35,13 @@ export class SessionCall extends Call {
   constructor(
     engine: TaskEngine,
     message: RpcRequest,
-    open: InSession,
+    found: InSession,
     response?: PendingResponse,
   ) {
-    super(engine, message, open, response);
-    const { clientInfo: info, capabilities, revision, logLevel } = open.session;
-    this.sessionId = open.sessionId;
+    super(engine, message, found, response);
+    const { session, sessionId } = found;
+    const { clientInfo: info, capabilities, revision, logLevel } = session;
+    this.sessionId = sessionId;
     this.client = { info, capabilities, revision };
     this.logLevel = logLevel ?? "info";
   }

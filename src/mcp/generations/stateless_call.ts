@@ -19,7 +19,7 @@ import {
   sealRequestState,
   type StateBinding,
 } from "../wire/inquiry.ts";
-import { invalidParams, type RpcRequest } from "../wire/messages.ts";
+import { invalidParams, type RpcRequest, shown } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { StatelessMeta } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
@@ -178,7 +178,9 @@ export class StatelessCall extends Call {
   async #resume(): Promise<void> {
     const { requestState, inputResponses } = this.params;
     if (inputResponses !== undefined && !isObject(inputResponses)) {
-      throw invalidParams("inputResponses must be an object");
+      throw invalidParams(
+        `inputResponses must be an object, not ${shown(inputResponses)}`,
+      );
     }
     const state = requestState === undefined
       ? undefined

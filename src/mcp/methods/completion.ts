@@ -10,7 +10,7 @@ import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { invalidParams, quoted } from "../wire/messages.ts";
+import { invalidParams, quoted, shown } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 /** The most values one answer may hold. */
@@ -40,19 +40,25 @@ export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context: given }: JsonObject,
   context: CompleteContext,
-): Promise<ReturnType<typeof cut>> {
+): Promise<ReturnType<typeof completionOf>> {
   if (
     !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
   ) {
-    throw invalidParams("argument must have a name and a value");
+    throw invalidParams(
+      `argument must have a name and a value, both strings, not ${
+        shown(argument)
+      }`,
+    );
   }
   const { names, complete } = findReference(catalogue, ref);
   const propose = names.includes(argument.name)
     ? complete?.[argument.name]
     : undefined;
-  if (propose === undefined) return cut([]);
-  return cut(await propose(argument.value, knownArguments(given), context));
+  if (propose === undefined) return completionOf([]);
+  return completionOf(
+    await propose(argument.value, knownArguments(given), context),
+  );
 }
 
 function findReference(
@@ -81,7 +87,9 @@ function findReference(
     if (resources.has(ref.uri as string)) return { names: [] };
     throw invalidParams(`Unknown resource: ${quoted(ref.uri)}`);
   }
-  throw invalidParams("ref must be a ref/prompt or a ref/resource");
+  throw invalidParams(
+    `ref must be a ref/prompt or a ref/resource, not ${shown(ref)}`,
+  );
 }
 
 function knownArguments(context: unknown): Record<string, string> {
@@ -96,7 +104,7 @@ function knownArguments(context: unknown): Record<string, string> {
 }
 
 /** Makes the answer's `completion` member. */
-function cut(proposed: readonly string[]) {
+function completionOf(proposed: readonly string[]) {
   return {
     values: proposed.slice(0, MOST),
     total: proposed.length,

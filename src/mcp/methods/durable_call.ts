@@ -26,8 +26,8 @@ import { type Reported, reportTask } from "../exchange/report.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
 import type { Beginning } from "../work/work_of_task.ts";
 
-/** The address at which work is taken over, as far as it is needed. */
-export interface Home extends Pick<Engine, "waitPages"> {
+/** The parts of the server at its home address by which work is taken over. */
+export interface HomeServer extends Pick<Engine, "waitPages"> {
   /** Finds a caller as they are known now. */
   restore(caller: Caller): Promise<Authenticated | undefined>;
 }
@@ -67,9 +67,9 @@ export function durableWorkOf(
  */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
-  home: () => Home,
+  home: () => HomeServer,
 ): ConstructorParameters<typeof DurableRunner>[3] {
-  /** Finds the caller by the grant of the call, or the one that uses it now. */
+  /** Finds the caller by the grant of the call, or by the one that uses it now. */
   async function findCaller(
     taskId: string,
     caller: Caller,
@@ -110,7 +110,7 @@ export function resumeBy(
   };
 }
 
-/** The words for work without the sign-in of a request. */
+/** Tells an author why durable work that was taken over has no `upstream`. */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
@@ -139,7 +139,12 @@ function resumedRequest(
     startedMilliseconds: createdMilliseconds,
   };
   return {
-    ...{ client, meta, changes, countedAs, authenticated, caller },
+    client,
+    meta,
+    changes,
+    countedAs,
+    authenticated,
+    caller,
     stateless: true,
     requestId: taskId,
     lacksUpstream: LACKS_UPSTREAM,

@@ -15,7 +15,7 @@ import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../catalogue/find_resource.ts";
-import { invalidParams, quoted } from "../wire/messages.ts";
+import { invalidParams, quoted, shown } from "../wire/messages.ts";
 import { URI_CHARACTERS } from "../catalogue/uri_template.ts";
 
 /**
@@ -23,7 +23,9 @@ import { URI_CHARACTERS } from "../catalogue/uri_template.ts";
  */
 export async function readResource(call: Call): Promise<Answer> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
-  if (typeof uri !== "string") throw invalidParams("uri must be a string");
+  if (typeof uri !== "string") {
+    throw invalidParams(`uri must be a string, not ${shown(uri)}`);
+  }
   if (uri.length > URI_CHARACTERS) {
     throw invalidParams(`uri must have at most ${URI_CHARACTERS} characters`);
   }

@@ -4,7 +4,12 @@
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-import { invalidParams, methodNotFound, quoted } from "../wire/messages.ts";
+import {
+  invalidParams,
+  methodNotFound,
+  quoted,
+  shown,
+} from "../wire/messages.ts";
 import type { Method } from "../exchange/run.ts";
 
 /** Makes a method that only a server with skills has. */
@@ -40,7 +45,9 @@ export const readDirectory: Method = ofSkills(
       throw invalidParams(`${quoted(uri)} is not a directory`);
     }
     if (cursor !== undefined && cursor !== null) {
-      throw invalidParams("Unknown cursor");
+      throw invalidParams(
+        `Unknown cursor ${shown(cursor)}: a directory has one page`,
+      );
     }
     const { resources } = directory;
     return { result: introduction.printer.result({ resources }) };

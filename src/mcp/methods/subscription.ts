@@ -14,6 +14,7 @@ import {
   invalidParams,
   printNotification,
   type RequestId,
+  shown,
 } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../wire/request_meta.ts";
@@ -50,13 +51,17 @@ export function parseFilter(
   capabilities: JsonObject,
 ): SubscriptionFilter {
   if (!isObject(notifications)) {
-    throw invalidParams("notifications must be an object");
+    throw invalidParams(
+      `notifications must be an object, not ${shown(notifications)}`,
+    );
   }
   const filter: SubscriptionFilter = {};
   for (const list of LISTS) {
     const wanted = notifications[`${list}ListChanged`];
     if (wanted !== undefined && typeof wanted !== "boolean") {
-      throw invalidParams(`${list}ListChanged must be a boolean`);
+      throw invalidParams(
+        `${list}ListChanged must be a boolean, not ${shown(wanted)}`,
+      );
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
@@ -69,7 +74,7 @@ export function parseFilter(
   return filter;
 }
 
-/** Reads a list of texts, of which there may be only so many. */
+/** Reads a list of at most `most` texts; `what` names them in an error. */
 function textsOf(
   notifications: JsonObject,
   member: string,
@@ -81,10 +86,14 @@ function textsOf(
   if (
     !Array.isArray(texts) || !texts.every((text) => typeof text === "string")
   ) {
-    throw invalidParams(`${member} must be an array of ${what}`);
+    throw invalidParams(
+      `${member} must be an array of ${what}, not ${shown(texts)}`,
+    );
   }
   if (texts.length > most) {
-    throw invalidParams(`${member} must have at most ${most} items`);
+    throw invalidParams(
+      `${member} must have at most ${most} items, not ${texts.length}`,
+    );
   }
   return texts;
 }
@@ -128,13 +137,14 @@ export async function listen(call: Call): Promise<Answer> {
   if (filter.taskIds) checkKnowsTasks(call.client);
   subscriptions.add(call);
   try {
-    return await follow(call, filter);
+    return await streamChanges(call, filter);
   } finally {
     subscriptions.delete(call);
   }
 }
 
-async function follow(
+/** Sends changes until the call is told to stop. */
+async function streamChanges(
   call: Call,
   filter: SubscriptionFilter,
 ): Promise<Answer> {

@@ -139,8 +139,8 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
 }
 
 /**
- * Begins a task for a client that knows none, and waits for its end as long as
- * the client would: else the call is handed over.
+ * Begins a task for a client that knows none, and waits for its end. After the
+ * tool's time the call is handed over.
  */
 async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
@@ -152,7 +152,7 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   try {
     seen = await waitForTask(call, task, {
       untilMilliseconds: call.startedMilliseconds + tool.handOverMilliseconds,
-      // A 2026 client would send this call again, and begin another task.
+      // A 2026 client would answer with a second call, which began another task.
       relay: call.stateless
         ? undefined
         : new TaskRelay(call, tool.handOverMilliseconds),

@@ -9,7 +9,7 @@ import type { Elicited, McpClient, Question } from "../../authoring/context.ts";
 import type { InputRequest } from "./inquiry.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
-import { invalidParams, quoted } from "./messages.ts";
+import { invalidParams, shown } from "./messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { issueText } from "./tool_result.ts";
 
@@ -34,7 +34,7 @@ export class QuestionError extends ToolError {
   }
 }
 
-/** Names the part of a capability that a question needs, if it needs one. */
+/** Finds the member of the capability that a question needs, if it needs one. */
 function partOf({ method, params }: InputRequest): string | undefined {
   if (method === "elicitation/create") {
     return params.mode === "url" ? "url" : "form";
@@ -109,14 +109,16 @@ export function parseAnswer(
 ): Elicited<unknown> {
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") {
-    throw invalidParams("action must be accept, decline or cancel");
+    throw invalidParams(
+      `action must be accept, decline or cancel, not ${shown(action)}`,
+    );
   }
   if ("url" in question) return { action, content: undefined };
   const content = given ?? emptyContent(question);
   if (!isObject(content)) {
     throw invalidParams(
       `An accepted form must have an object as its content, not ${
-        quoted(content)
+        shown(content)
       }`,
     );
   }
@@ -135,7 +137,7 @@ export function parseAnswer(
   throw new FormError(issueText(parsed.error, "form"));
 }
 
-/** Some clients send nothing for a form in which nothing has to be filled in. */
+/** Stands for the content that some clients leave out where no field is required. */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);
   const isOptional = !Array.isArray(required) || required.length === 0;
@@ -143,8 +145,8 @@ function emptyContent(question: FormQuestion): JsonObject | undefined {
 }
 
 /**
- * Removes nulls, which no form has: clients write null for a field that was
- * left empty. It is kept if the schema takes it.
+ * Removes the nulls that clients write for fields that were left empty; where
+ * the schema takes null, it stays.
  */
 function withoutNulls(
   content: JsonObject,

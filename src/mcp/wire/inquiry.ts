@@ -62,7 +62,7 @@ export class Inquiry {
     key = `${method.split("/")[0]}-${++this.#count}`,
   ): JsonObject | undefined {
     const [question, answer] = this.#answered.get(key) ?? [];
-    if (question === ANY || question === questionOf({ method, params })) {
+    if (question === ANY || question === fingerprintOf({ method, params })) {
       return answer;
     }
     this.#answered.delete(key);
@@ -85,7 +85,7 @@ export class Inquiry {
   /** The state that the client must send back with the next round. */
   get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
     const asked = [...this.open].map(([k, question]) =>
-      [k, questionOf(question)] as const
+      [k, fingerprintOf(question)] as const
     );
     return {
       answered: Object.fromEntries(this.#answered),
@@ -102,10 +102,10 @@ export class Inquiry {
  */
 const MOST_REOPENED = 6;
 
-/** Means that an answer counts for any question. */
+/** The fingerprint of an answer that counts for any question. */
 const ANY = "*";
 
-function questionOf(question: InputRequest): string {
+function fingerprintOf(question: InputRequest): string {
   return fingerprint(canonicalJson([question.method, question.params]));
 }
 
@@ -155,8 +155,8 @@ export async function sealRequestState(
 }
 
 /**
- * Opens a state. One that was not given to this caller is told as one that no
- * one was given: who holds another's learns not even that it is real.
+ * Opens a state. Another caller's is refused in the same words as a forged one,
+ * so that its holder does not learn that it is real.
  *
  * @throws {RpcError} -32602 when it was not sealed with this key, for this
  * caller and request, or has expired

@@ -107,7 +107,7 @@ export function parseBy(
   }
 }
 
-/** Texts of every kind that a schema may read: none of them may fit. */
+/** Sample texts, one of which most schemas that read texts accept. */
 const TEXTS = ["1", "true", "text", "2026-01-01"];
 
 /**
@@ -146,17 +146,20 @@ function takesText(schema: JsonObject): boolean {
   return type === undefined || [type].flat().includes("string");
 }
 
-/** A schema that turns texts into something else is listed as what that is. */
+/**
+ * True if a schema reads texts, whatever its JSON Schema says: that of
+ * `z.coerce.number()` is a number.
+ */
 function parsesText(schema: z.core.$ZodType): boolean {
   return TEXTS.some((text) => {
     try {
       const { error } = z.safeParse(schema, text);
-      // The value may be wrong, not that it is a text.
+      // Any other issue is with this text, not with texts.
       return !error?.issues.every(({ code, path }) =>
         path.length === 0 && UNFIT.has(code)
       );
     } catch {
-      // It has to wait, or throws: it has begun to read.
+      // An asynchronous or throwing schema has begun to read the text.
       return true;
     }
   });

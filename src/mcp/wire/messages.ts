@@ -95,7 +95,11 @@ export function shown(value: unknown): string {
  * @throws {RpcError} -32600 on HTTP 400 if it is not a message
  */
 export function parseMessage(value: unknown): RpcMessage {
-  if (!isObject(value)) throw invalidRequest("A message must be a JSON object");
+  if (!isObject(value)) {
+    throw invalidRequest(
+      `A message must be a JSON object, not ${shown(value)}`,
+    );
+  }
   if (value.jsonrpc !== "2.0") {
     throw invalidRequest('A message must have "jsonrpc": "2.0"');
   }
@@ -103,7 +107,9 @@ export function parseMessage(value: unknown): RpcMessage {
   if (method === undefined) return parseResponse(value);
   if (typeof method !== "string" || method.length > METHOD_CHARACTERS) {
     throw invalidRequest(
-      `method must be a string of at most ${METHOD_CHARACTERS} characters`,
+      `method must be a string of at most ${METHOD_CHARACTERS} characters, not ${
+        shown(method)
+      }`,
     );
   }
   if (value.result !== undefined || value.error !== undefined) {
@@ -112,24 +118,30 @@ export function parseMessage(value: unknown): RpcMessage {
     );
   }
   if (params !== undefined) {
-    if (!isObject(params)) throw invalidRequest("params must be an object");
+    if (!isObject(params)) {
+      throw invalidRequest(`params must be an object, not ${shown(params)}`);
+    }
     checkMeta(params._meta);
   }
   if (!("id" in value)) {
     return { kind: "notification", method, params: params ?? NONE };
   }
   if (!isRequestId(id)) {
-    throw invalidRequest(`id ${ID_RULE}`);
+    throw invalidRequest(`id ${ID_RULE}, not ${shown(id)}`);
   }
   return { kind: "request", id, method, params: params ?? NONE };
 }
 
 function checkMeta(meta: unknown): void {
   if (meta === undefined) return;
-  if (!isObject(meta)) throw invalidRequest("params._meta must be an object");
+  if (!isObject(meta)) {
+    throw invalidRequest(`params._meta must be an object, not ${shown(meta)}`);
+  }
   const { progressToken } = meta;
   if (progressToken !== undefined && !isRequestId(progressToken)) {
-    throw invalidRequest(`progressToken ${ID_RULE}`);
+    throw invalidRequest(
+      `progressToken ${ID_RULE}, not ${shown(progressToken)}`,
+    );
   }
 }
 
@@ -213,6 +225,8 @@ export function salvageId(value: unknown): RequestId | undefined {
 export function argumentsOf(params: JsonObject): JsonObject {
   // Go's encoder writes null for a map that was never made.
   const args = params.arguments ?? {};
-  if (!isObject(args)) throw invalidParams("arguments must be an object");
+  if (!isObject(args)) {
+    throw invalidParams(`arguments must be an object, not ${shown(args)}`);
+  }
   return args;
 }

@@ -9,7 +9,7 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../json.ts";
 import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { invalidParams } from "./messages.ts";
+import { invalidParams, shown } from "./messages.ts";
 
 /** The time and the caches for which a 2026 result may be kept. */
 export interface CacheHint {
@@ -95,7 +95,11 @@ export function printPages(
   return {
     at(cursor) {
       const page = pages.get((cursor ?? undefined) as string | undefined);
-      if (page === undefined) throw invalidParams("Unknown cursor");
+      if (page === undefined) {
+        throw invalidParams(
+          `Unknown cursor ${shown(cursor)}: begin again without one`,
+        );
+      }
       return page;
     },
   };

@@ -47,7 +47,7 @@ export abstract class LastingTool {
     );
   }
 
-  /** The call goes on in its request, as it would have without a hand-over. */
+  /** Logs why the call was not handed over: it goes on in its request. */
   #complain(error: unknown, nowMilliseconds: number): void {
     const { engine: { log }, requestId: reference } = this.call;
     if (error instanceof StorageError) {
@@ -60,7 +60,7 @@ export abstract class LastingTool {
   }
 }
 
-/** True if a call may be answered now, by whatever becomes of its tool. */
+/** True if a call may be answered with a task now. */
 function isFree({ hasEnded, isStopped, context }: Call): boolean {
   return !hasEnded && !isStopped && !CallContext.isAsking(context);
 }
@@ -75,7 +75,7 @@ async function handOver(
     request: call,
     result,
     get statusMessage() {
-      const latest = CallContext.latestOf(context);
+      const latest = CallContext.progressOf(context);
       return latest && printProgress(latest);
     },
     take(task, work) {

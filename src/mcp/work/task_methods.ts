@@ -17,7 +17,7 @@ import {
   stillWorking,
   unknownTask,
 } from "../exchange/task_answer.ts";
-import { argumentsOf, invalidParams } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, quoted, shown } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal } from "../../store/task_record.ts";
@@ -38,10 +38,17 @@ export async function updateTask(call: Call): Promise<Answer> {
   const { engine, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
-    throw invalidParams("inputResponses must be an object");
+    throw invalidParams(
+      `inputResponses must be an object, not ${shown(inputResponses)}`,
+    );
   }
-  if (!Object.values(inputResponses).every(isObject)) {
-    throw invalidParams("Each of inputResponses must be an object");
+  for (const [key, response] of Object.entries(inputResponses)) {
+    if (isObject(response)) continue;
+    throw invalidParams(
+      `inputResponses: ${quoted(key)} must be an object, not ${
+        shown(response)
+      }`,
+    );
   }
   await engine.tasks.answer(taskId, inputResponses);
   return { result: introduction.printer.result({}) };
@@ -77,10 +84,12 @@ async function findOwnTask(call: Call): Promise<Task> {
   checkKnowsTasks(call.client);
   const { taskId } = call.params;
   if (typeof taskId !== "string") {
-    throw invalidParams("taskId must be a string");
+    throw invalidParams(`taskId must be a string, not ${shown(taskId)}`);
   }
   const task = await useTask(call, taskId);
-  if (task === undefined) throw invalidParams("Unknown task");
+  if (task === undefined) {
+    throw invalidParams(`Unknown task: ${quoted(taskId)}`);
+  }
   return task;
 }
 

@@ -6,7 +6,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { observeMessage } from "../../../src/mcp/generations/observed.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
-import type { Uncalled } from "../../../src/mcp/exchange/run.ts";
+import type { Incoming } from "../../../src/mcp/exchange/run.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type {
   RequestId,
@@ -68,20 +68,20 @@ async function told(
     catalogue,
     authenticated: { caller: ANONYMOUS },
   };
-  const uncalled: Uncalled = { request: admitted.request };
+  const incoming: Incoming = { request: admitted.request };
   let answer: unknown;
   try {
     answer = await observeMessage(
       telemetry,
       message,
       admitted as Admitted,
-      uncalled,
+      incoming,
       serve,
     );
   } catch (error) {
     answer = error;
     // For the code that refuses.
-    assert.ok(uncalled.operation);
+    assert.ok(incoming.operation);
   }
   return { ...facts[0], answer, endings };
 }

@@ -2,22 +2,22 @@
 import assert from "node:assert/strict";
 import type { Gate } from "../../../src/auth/doors/gate.ts";
 import { HttpError, StorageError } from "../../../src/errors.ts";
-import { refuse, type Uncalled } from "../../../src/mcp/exchange/run.ts";
+import { type Incoming, refuse } from "../../../src/mcp/exchange/run.ts";
 import { recordLog } from "../../kit/log.ts";
 
 /** Refuses a request; gives its end, and what the log was told. */
-function refused(thrown: unknown, uncalled: Partial<Uncalled> = {}) {
+function refused(thrown: unknown, incoming: Partial<Incoming> = {}) {
   const { logger: log, events } = recordLog("debug");
   const ends: unknown[] = [];
   const operation = {
     run: (work: () => unknown) => work(),
     end: (ending: unknown) => ends.push(ending),
-  } as unknown as Uncalled["operation"];
+  } as unknown as Incoming["operation"];
   const request = new Request("http://localhost/mcp", { method: "POST" });
   const ending = refuse(
     { log, gate: {} as Gate, trustedProxies: [] },
     thrown,
-    { request, operation, ...uncalled },
+    { request, operation, ...incoming },
   );
   return { ending, events, ends };
 }
