@@ -107,6 +107,29 @@ export function knownBlocks(database: Database) {
 export type BlockStore = ReturnType<typeof blockStore>;
 
 export function blockStore(database: Database) {
+  /** Changes the head and a block, which are read at once. */
+  async function change<R>(
+    name: string,
+    to: (
+      transaction: Transaction,
+      head: Entry<BlockHead>,
+      block: Entry<Block>,
+    ) => R,
+  ): Promise<R> {
+    const [read, block] = await database.getMany<[BlockHead, Block]>([
+      blockHeadKey(),
+      blockKey(name),
+    ]);
+    return await database.change<BlockHead, R>(
+      read.key,
+      async (transaction, head, before) => {
+        const entry = before ? await database.get<Block>(block.key) : block;
+        return to(transaction.check(entry), head, entry);
+      },
+      read,
+    );
+  }
+
   return {
     async find(name: string): Promise<Block | undefined> {
       return (await database.find<Block>(blockKey(name)))?.value;
@@ -130,38 +153,30 @@ export function blockStore(database: Database) {
       name: string,
       { by, reason }: Pick<Block, "by" | "reason">,
     ): Promise<Block> {
-      return database.change(
-        blockHeadKey(),
-        async (transaction, head: Entry<BlockHead>) => {
-          const { count = 0 } = head.value ?? {};
-          const entry = await database.get<Block>(blockKey(name));
-          const at = database.now();
-          const block = entry.value ??
-            { name, at, by, ...reason && { reason } };
-          if (!entry.value && count >= MOST_BLOCKS) {
-            throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
-          }
-          transaction.check(entry).setForever(entry.key, block)
-            .setForever(head.key, { count: entry.value ? count : count + 1 });
-          return block;
-        },
-      );
+      return change(name, (transaction, head, entry) => {
+        const { count = 0 } = head.value ?? {};
+        const at = database.now();
+        const block = entry.value ??
+          { name, at, by, ...reason && { reason } };
+        if (!entry.value && count >= MOST_BLOCKS) {
+          throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
+        }
+        transaction.setForever(entry.key, block)
+          .setForever(head.key, { count: entry.value ? count : count + 1 });
+        return block;
+      });
     },
 
     /** Lifts a block, and gives it; undefined if there is none. */
     lift(name: string): Promise<Block | undefined> {
       // Where the answer of its commit was lost, the next try finds none.
       let lifted: Block | undefined;
-      return database.change(
-        blockHeadKey(),
-        async (transaction, head: Entry<BlockHead>) => {
-          const { count = 0 } = head.value ?? {};
-          const entry = await database.get<Block>(blockKey(name));
-          transaction.check(entry).delete(entry.key)
-            .setForever(head.key, { count: entry.value ? count - 1 : count });
-          return lifted ??= entry.value;
-        },
-      );
+      return change(name, (transaction, head, entry) => {
+        const { count = 0 } = head.value ?? {};
+        transaction.delete(entry.key)
+          .setForever(head.key, { count: entry.value ? count - 1 : count });
+        return lifted ??= entry.value;
+      });
     },
   };
 }

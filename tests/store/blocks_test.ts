@@ -11,6 +11,7 @@ import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore, MOST_BLOCKS } from "../../src/store/blocks.ts";
 import { blockHeadKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
+import { CountingKv } from "../kit/counting_kv.ts";
 import { kvWith } from "../kit/kv.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
 import { Database } from "../../src/store/database.ts";
@@ -58,6 +59,15 @@ test.onDatabases("block() keeps the first block, find() and list() give it, lift
   assert.deepEqual(await others.lift("dev:42"), made);
   assert.equal(await blocks.lift("dev:42"), undefined);
   assert.deepEqual(await blocks.list(), []);
+});
+
+test.onDatabases("block() and lift() cost two round trips each", async ({ kv }) => {
+  const counting = new CountingKv(kv);
+  const blocks = blockStore(new Database(counting.kv));
+  for (const act of ["block", "lift"] as const) {
+    const { trips } = await counting.measure(() => blocks[act]("dev:42", OPS));
+    assert.equal(trips, 2, act);
+  }
 });
 
 test.onDatabases("no commit makes a grant live while its person is blocked, and none is tried for ever", async ({ kv, other }) => {
