@@ -125,6 +125,7 @@ export class Connection {
    * stream.
    *
    * @throws {Error} for another text, and for a message of over 64 Mi characters
+   * or over 500 levels
    */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
@@ -169,14 +170,36 @@ export class Connection {
 
   /** @throws {Error} for a text that is no message */
   static #parse(text: string, response: Response): Message {
+    let message: Message | undefined;
     try {
-      const message = JSON.parse(text);
+      message = JSON.parse(text);
       // A refusal of OAuth has an error too, which is no object.
-      if (typeof (message.error ?? message) === "object") return message;
+      if (typeof (message!.error ?? message) !== "object") message = undefined;
     } catch {
       // Reported below, like any other text that is no message.
     }
-    throw Connection.#unanswered(response, "is no JSON-RPC message");
+    if (!message) {
+      throw Connection.#unanswered(response, "is no JSON-RPC message");
+    }
+    // Whoever walks a schema, or prints it, calls themselves for each level.
+    if (Connection.#isTooDeep(message)) {
+      const words = `is nested deeper than ${Connection.#MOST_LEVELS} levels`;
+      throw Connection.#unanswered(response, words);
+    }
+    return message;
+  }
+
+  static #isTooDeep(message: Message): boolean {
+    let level: unknown[] = [message];
+    for (let number = 1; level.length > 0; number++) {
+      if (number > Connection.#MOST_LEVELS) return true;
+      level = level.flatMap((it) =>
+        Object.values(it as Json).filter((member) =>
+          typeof member === "object" && member !== null
+        )
+      );
+    }
+    return false;
   }
 
   /** Makes the error for an answer without a message. */
@@ -209,4 +232,5 @@ export class Connection {
   }
 
   static readonly #MOST_CHARACTERS = 64 * 2 ** 20;
+  static readonly #MOST_LEVELS = 500;
 }

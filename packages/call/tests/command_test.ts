@@ -527,6 +527,26 @@ Deno.test("list --all shows what there is of a server with tools alone", async (
   );
 });
 
+Deno.test("call and list refuse a schema that is too deep to be walked", async () => {
+  const deep = '{"anyOf":['.repeat(3000) + "{}" + "]}".repeat(3000);
+  await using server = listen(async (request) => {
+    const { id } = await request.json();
+    const tool = `{"name":"a","inputSchema":{"properties":{"x":${deep}}}}`;
+    return new Response(
+      `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${tool}]}}`,
+      { headers: { "content-type": "application/json" } },
+    );
+  });
+  for (const args of [["--list"], ["--list", "--json"], ["a", "x=1"]]) {
+    const { code, err } = await call([...args, "--url", server.url]);
+    assert.equal(code, 3);
+    assert.equal(
+      err,
+      "The answer is nested deeper than 500 levels: 200 application/json\n",
+    );
+  }
+});
+
 Deno.test("call reads no list without an end", async () => {
   let pages = 0;
   await using server = listen(async (request) => {

@@ -484,6 +484,24 @@ Deno.test("Client reads no answer without an end", async () => {
   assert(parts < 80, `${parts} parts were read`);
 });
 
+Deno.test("Client reads no answer that is nested too deep to be walked", async () => {
+  const client = clientOf({
+    // The message and its result are levels as well.
+    "tools/list": (id, { levels }) =>
+      new Response(
+        `data: {"jsonrpc":"2.0","id":${id},"result":{"a":` +
+          "[".repeat(Number(levels) - 2) + "]".repeat(Number(levels) - 2) +
+          "}}\n\n",
+        { headers: { "content-type": "text/event-stream" } },
+      ),
+  });
+  const read = (levels: number) => client.request("tools/list", { levels });
+  await read(500);
+  for (const levels of [501, 100_000]) {
+    await assert.rejects(read(levels), /is nested deeper than 500 levels: 200/);
+  }
+});
+
 Deno.test("Client answers a ping, and speaks the revision agreed on", async () => {
   const posted: { body: Json; headers: Headers }[] = [];
   const client = new Client({
