@@ -24,6 +24,8 @@ interface WaitingWork {
   /** True if its caller may be many people. */
   isMany: boolean;
   signal: AbortSignal;
+  /** The messages of the waits that have not ended, the latest last. */
+  open: Set<{ message: string }>;
   /** Tells the client what is waited for; empty once nothing is. */
   tell(message: string): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function waitForMoment(
     grantId,
     taskId,
   };
+  const own = { message };
   // A repetition finds the wait of its place, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
@@ -60,11 +63,14 @@ export async function waitForMoment(
       { signal },
     );
     if (wait.state === "open") await open(wait.id!);
+    work.open.add(own);
     await work.tell(message);
     return wait.expiresAt;
   });
-  const wait = await persist(() => waits.at(waiting), { signal });
   const end = `wait ${id}: end`;
+  // An earlier run may have opened it.
+  if (!run.hasKept(end)) work.open.add(own);
+  const wait = await persist(() => waits.at(waiting), { signal });
   const over = new AbortController();
   const slept = run.sleep(
     `wait ${id}: time`,
@@ -83,7 +89,8 @@ export async function waitForMoment(
   const { told } = await run.repeatableStep(end, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
-    await work.tell("");
+    work.open.delete(own);
+    await work.tell([...work.open].at(-1)?.message ?? "");
     return answer ? { told: answer.data } : {};
   });
   if (wait) await tidy(() => waits.withdraw(wait));

@@ -76,6 +76,7 @@ export class WorkOfTask implements Work {
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
+  readonly #waits = new Set<{ message: string }>();
 
   constructor(
     readonly requestId: string,
@@ -136,6 +137,7 @@ export class WorkOfTask implements Work {
           caller: this.caller,
           isMany: this.#request.countedAs?.isMany === true,
           signal,
+          open: this.#waits,
           tell: (message) => this.status.tell(message),
         },
         id,

@@ -86,6 +86,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
         caller: ANONYMOUS,
         isMany,
         signal: new AbortController().signal,
+        open: new Set(),
         tell: (message) => {
           told.push(message);
           return Promise.resolve();
@@ -349,6 +350,57 @@ test.inMemory("a webhook at another process ends the wait of a task that no proc
   });
   assert.equal(task.result.content[0].text, '{"amount":5}');
   assert.equal(tokens.length, 1);
+});
+
+test.inMemory("the end of a wait leaves the message of another that still waits", async ({ kv }) => {
+  const tokens = new Map<string, string>();
+  const both = tool({
+    name: "both",
+    task: { durable: true },
+    async run(_input, { wait }) {
+      const told = await Promise.all(["A", "B"].map((message) =>
+        wait(message, {
+          message,
+          open: (token) => void tokens.set(message, token),
+          seconds: 7200,
+        })
+      ));
+      return told.join();
+    },
+  });
+  const options = { ...paying([]), tools: [both] };
+  const first = await startServer({ ...options, kv });
+  await using second = await startServer({ ...options, kv });
+  const { taskId } = await resultOf(
+    first.call("tools/call", { name: "both" }, { capabilities }),
+  );
+  await until(() => tokens.size === 2);
+  await until(() => first.app.running === 0);
+  const { statusMessage: latest } = await taskOf(first, taskId);
+  await first[Symbol.asyncDispose]();
+  // Another process, which opened neither of them, goes on.
+  const answer = async (message: string) => {
+    const body = JSON.stringify(message);
+    await second.fetch(`/paid/${tokens.get(message)}`, {
+      method: "POST",
+      body,
+    });
+  };
+  await answer(latest);
+  const other = latest === "A" ? "B" : "A";
+  let task: Json = {};
+  await until(async () => {
+    task = await taskOf(second, taskId);
+    return task.statusMessage !== latest;
+  });
+  assert.equal(task.statusMessage, other);
+  await answer(other);
+  await until(async () => {
+    task = await taskOf(second, taskId);
+    return task.status === "completed";
+  });
+  assert.equal(task.result.content[0].text, "A,B");
+  assert.equal(task.statusMessage, undefined);
 });
 
 test.inMemory("a webhook that comes at once finds the task at work", async ({ kv }) => {
