@@ -71,6 +71,27 @@ for (
   });
 }
 
+Deno.test("no page and no form of the account is for a network beyond its rate", async () => {
+  using _time = new FakeTime();
+  await using server = await startOAuthServer();
+  const from = (method: string, path: string) =>
+    send(server, "192.0.2.1", path, { method });
+  await refused(1000, () => from("POST", "/account/export"));
+  const parts = ["", "/tokens", "/calls", "/work", "/data", "/people"]
+    .concat("/clients", "/attempts", "/durable");
+  for (const part of parts) {
+    assert.equal(await from("GET", `/account${part}`), 429, part);
+  }
+  const forms = ["sign-in", "sign-out", "end", "pause", "resume", "narrow"]
+    .concat("work/cancel", "tokens", "export", "erase");
+  for (const form of forms) {
+    assert.equal(await from("POST", `/account/${form}`), 429, form);
+  }
+  for (const method of ["GET", "POST"]) {
+    assert.equal(await from(method, "/wait/junk"), 429, method);
+  }
+});
+
 Deno.test("a network of IPv6 is a /64", async () => {
   using _time = new FakeTime();
   await using server = await startOAuthServer();

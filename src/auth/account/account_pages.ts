@@ -27,7 +27,7 @@ import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 
-/** A longer one is cut to its part: it travels through the provider. */
+/** The longest place: it travels through the provider. */
 const MOST_CHARACTERS = 200;
 
 /** The page of a wait: `wait/` and an id that the store of waits made. */
@@ -59,12 +59,9 @@ export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
       return place.length <= MOST_CHARACTERS ? place : part;
     },
 
-    /** Gives a place that is short and known; the first part for another. */
-    check(place = ""): string {
-      if (WAIT.test(place)) return place;
-      const [part] = place.split("?", 1);
-      if (!known.has(part)) return "";
-      return place.length <= MOST_CHARACTERS ? place : part;
+    /** Gives a place of a form, or the first part for one that is too long. */
+    cut(place = ""): string {
+      return place.length <= MOST_CHARACTERS ? place : "";
     },
 
     /**
