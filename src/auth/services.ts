@@ -72,7 +72,7 @@ export interface AuthorizationServerOptions {
 
 export type AuthServices = ReturnType<typeof authorizationServices>;
 
-/** The shared parts, with the limit of an endpoint. */
+/** The services of an endpoint with a rate limit. */
 export type LimitedServices = AuthServices & {
   checkRate: CheckRate;
   waiveRate: WaiveRate;

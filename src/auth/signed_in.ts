@@ -27,7 +27,7 @@ export interface SignedIn {
 export function signedInPeople(
   { baseUrl, providers, admins, blocked, accountSessions }: {
     baseUrl: string;
-    /** The providers of here: those of others are strangers. */
+    /** The listed providers: people of others are strangers. */
     providers: Pick<SignInProviders, "of">;
     /** `OAUTH_ADMINS`. */
     admins: readonly ListEntry[];
@@ -45,7 +45,7 @@ export function signedInPeople(
     return { id, session };
   }
 
-  /** Finds the sender of a form, which a page made for that session sent. */
+  /** Finds the sender of a form by its CSRF token. @throws {HttpError} 403 */
   async function findForm(
     c: Context,
   ): Promise<SignedIn & { form: Parameters }> {
@@ -68,7 +68,7 @@ export function signedInPeople(
   return { find, findForm, isOperator };
 }
 
-/** A sign-in that is no older stands for the person at this moment. */
+/** The age up to which a sign-in counts as of this moment. */
 const RECENT_SECONDS = 5 * 60;
 
 /** Returns true if a person signed in a moment ago. */

@@ -1,6 +1,6 @@
 /**
- * The server card, which directories read before anyone connects, and the
- * catalogue of a host, which has the addresses of the cards of its servers.
+ * The server card, which directories read before anyone connects, and the AI
+ * catalogue of a host, which lists the cards of its servers.
  *
  * @see SEP-2127; `SERVER_CARD=false` takes both away
  * @see Agent-Card/ai-catalog, version 1.0

@@ -35,7 +35,7 @@ export async function readJson(request: Request): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new OAuthError("invalid_request", "The body is not JSON", { cause });
+    throw new OAuthError("invalid_request", "The body must be JSON", { cause });
   }
 }
 

@@ -10,7 +10,7 @@ import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 import { basePathOf } from "../net/url.ts";
 import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 
-/** The form of every value we set: 32 random bytes. */
+/** The form of our cookies' values: 32 bytes. */
 const VALUE = /^[\w-]{43}$/;
 
 /** A cookie's name without prefix and path, and the site it belongs to. */

@@ -50,7 +50,7 @@ export class Buckets {
     this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
-  /** Tells if nothing is missing in a bucket. */
+  /** True if a bucket is full. */
   isFull(name: string, time: number): boolean {
     return (this.#buckets.get(name) ?? time) <= time;
   }
@@ -72,22 +72,22 @@ export class Buckets {
   }
 }
 
-/** Most callers never come so far, and no database need hear of them. */
-const UNTOLD = 0.1;
-/** The part that a process takes at a time: what it does not give is lost. */
+/** The part of a fill that a process gives before it asks the database. */
+const UNSHARED = 0.1;
+/** The part that a process takes at a time; what it does not give is lost. */
 const PART = 0.05;
-/** After a failure a process limits alone for so long. */
+/** The time for which a process limits alone after a failure. */
 const ALONE_MILLISECONDS = 1000;
 const MOST_SHARES = 10_000;
 
 interface Share {
-  /** Taken from the database, and not given yet. */
+  /** Tokens that were taken from the database, and not given yet. */
   left: number;
-  /** The number that may still be given untold in this fill. */
+  /** Tokens that may still be given in this fill without the database. */
   free: number;
-  /** Given, and not known to the database. */
-  untold: number;
-  /** Until then there is nothing to take, in epoch milliseconds. */
+  /** Tokens that were given without the database, which hears of them next. */
+  unshared: number;
+  /** The time until which there is no token, in epoch milliseconds. */
   emptyUntil: number;
   asking?: Promise<void>;
 }
@@ -113,7 +113,7 @@ export class SharedBuckets {
     this.#own = new Buckets(rate);
     this.#store = rateStore(database, purpose, rate);
     this.#costMilliseconds = 1000 / rate.perSecond;
-    this.#free = Math.floor(rate.burst * UNTOLD);
+    this.#free = Math.floor(rate.burst * UNSHARED);
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
     this.#log = log;
   }
@@ -127,22 +127,21 @@ export class SharedBuckets {
     const share = this.#shareOf(name);
     if (share.free > 0) {
       share.free--;
-      share.untold++;
+      share.unshared++;
       return 0;
     }
     return this.#takeOf(share, name, time) ?? this.#ask(share, name, time);
   }
 
-  /** Gives a token back. */
   giveBack(name: string): void {
     this.#own.giveBack(name);
     const share = this.#shares.get(name);
     if (share === undefined) return;
-    if (share.untold === 0) {
+    if (share.unshared === 0) {
       share.left++;
       return;
     }
-    share.untold--;
+    share.unshared--;
     share.free++;
   }
 
@@ -163,7 +162,7 @@ export class SharedBuckets {
 
   async #ask(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
-      // Other requests wait for it too: it belongs to none of them.
+      // Shared with other requests, so in the trace of none.
       await (share.asking ??= detached(() => this.#fill(share, name, time))
         .finally(() => share.asking = undefined));
       const wait = this.#takeOf(share, name, time);
@@ -172,10 +171,10 @@ export class SharedBuckets {
   }
 
   async #fill(share: Share, name: string, time: number): Promise<void> {
-    const { untold } = share;
+    const { unshared } = share;
     try {
-      const part = await this.#store.take(name, this.#part, untold);
-      share.untold = Math.max(0, share.untold - untold);
+      const part = await this.#store.take(name, this.#part, unshared);
+      share.unshared = Math.max(0, share.unshared - unshared);
       share.left += part.given;
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
@@ -194,7 +193,7 @@ export class SharedBuckets {
         if (this.#shares.size < MOST_SHARES) break;
         this.#shares.delete(oldest);
       }
-      share = { left: 0, free: this.#free, untold: 0, emptyUntil: 0 };
+      share = { left: 0, free: this.#free, unshared: 0, emptyUntil: 0 };
       this.#shares.set(name, share);
     }
     return share;

@@ -106,8 +106,8 @@ function unquoted(value: string): string {
     : value;
 }
 
-/** Hono's environment: values of the socket, and values that handlers add. */
-export interface Passing {
+/** The `Env` of our Hono apps. */
+export interface AppEnv {
   /** Values of the socket. */
   Bindings: ConnectionInfo;
   /** Values that handlers add. */

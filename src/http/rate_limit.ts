@@ -15,9 +15,8 @@ import { networkName } from "./client_address.ts";
 /** The burst of a network: a whole company may sign in from one address. */
 const BURST = 1000;
 /**
- * The rate that each network has for itself. Beyond it, networks share five
- * times the rate of one network: however many of them flood, a newcomer is
- * still served.
+ * The rate that each network has for itself. What exceeds it shares five times
+ * the rate of one network, so that a newcomer is served during a flood.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;

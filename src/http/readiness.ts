@@ -5,9 +5,9 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
-import type { Passing } from "./client_address.ts";
+import type { AppEnv } from "./client_address.ts";
 
-/** The least time between two looks at the database, of all who probe. */
+/** The least time between two probes of the database, whoever asks. */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */
@@ -20,8 +20,8 @@ interface ReadinessOptions {
   isStopping(): boolean;
 }
 
-/** Tells the state of the only provider, or of each by its name. */
-function told(providers: readonly { key?: string; is: string }[]) {
+/** Prints the state of the only provider, or of each by its name. */
+function printProviders(providers: readonly { key?: string; is: string }[]) {
   const [only, ...others] = providers;
   if (others.length === 0) return { provider: only?.is };
   return {
@@ -36,7 +36,7 @@ function told(providers: readonly { key?: string; is: string }[]) {
  */
 export function readiness(
   { probeDatabase, providers, isStopping }: ReadinessOptions,
-): (c: Context<Passing>) => Promise<Response> {
+): (c: Context<AppEnv>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking = Promise.resolve();
 
@@ -68,6 +68,10 @@ export function readiness(
         { cause },
       );
     }
-    return c.json({ status: "ok", database: "ok", ...told(providers()) });
+    return c.json({
+      status: "ok",
+      database: "ok",
+      ...printProviders(providers()),
+    });
   };
 }

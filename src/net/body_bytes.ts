@@ -1,5 +1,5 @@
 /**
- * The bytes of a body: how many, in how many chunks, and for how long.
+ * The bytes of a body, within limits of size, chunks and time.
  *
  * @module
  * @see RFC 9112 §7.1, Chunked Transfer Coding
@@ -81,7 +81,7 @@ function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
 }
 
 /** Makes the refusal of a body with too many bytes. */
-export function tooLarge(most: number): HttpError {
+function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 

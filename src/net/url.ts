@@ -57,7 +57,7 @@ export function parseTypedUrl(text: string): URL {
     !url || !/^https?:$/.test(url.protocol) || url.username || url.hash ||
     !/[.:]|^localhost$/.test(url.hostname)
   ) {
-    throw new Error(`Not an address: ${text}`);
+    throw new Error(`Not an http or https address: ${text}`);
   }
   if (!hasScheme && isLoopback(url)) url.protocol = "http:";
   return url;

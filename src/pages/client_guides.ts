@@ -7,7 +7,7 @@
 import type { AuthConfig } from "../settings/auth.ts";
 import { isLoopback } from "../net/url.ts";
 
-/** The kind of access, as far as it changes how a person connects. */
+/** The kind of access, for instructions. */
 export type Access =
   | { kind: "open" }
   /** The client opens a browser; nothing is pasted. */
@@ -179,7 +179,7 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
   }
 }
 
-/** Tells why a client that runs in its maker's cloud cannot connect, if so. */
+/** Gives the reason why a client in a cloud cannot connect, if there is one. */
 function obstacleToCloud(
   baseUrl: string,
   access: Access,

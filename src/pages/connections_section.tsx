@@ -9,7 +9,7 @@ import type { Child } from "@hono/hono/jsx";
 import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
-  type AskingClient,
+  type ClientInWords,
   ClientName,
   destinationOf,
   displayName,
@@ -34,7 +34,7 @@ export interface ConnectionInWords
 }
 
 /** A connection: a client, and all its sign-ins. */
-interface ConnectedClient extends AskingClient {
+interface ConnectedClient extends ClientInWords {
   /** Its sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
   /** The address of its latest calls; undefined where none are kept. */
@@ -146,7 +146,7 @@ function ClientRow(
   );
 }
 
-/** A note that a connection is paused, and since when. */
+/** A note that a connection is paused, with the time. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (

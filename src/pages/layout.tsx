@@ -19,7 +19,7 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3a8f79" stroke-width="2" stroke-linecap="round"><path d="${MARK}"/></svg>`,
 );
 
-/** The facts about its server that a page shows. */
+/** The props of every page. */
 export interface PageProps {
   /** Path of the public address; empty at a root. */
   base?: string;
@@ -126,7 +126,7 @@ function Footer({ about = {}, children }: { about?: About; children?: Child }) {
   );
 }
 
-/** The text; the button appears where scripts run. */
+/** A line to copy; its button appears where scripts run. */
 export function CopyLine({ text, label }: { text: string; label: string }) {
   return (
     <div class="line">

@@ -10,8 +10,8 @@ import { shortClientId } from "../auth/rules/client_id.ts";
 import { redirectKind } from "../auth/rules/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
 
-/** A client that waits, in words. */
-export interface AskingClient {
+/** A client on a page. */
+export interface ClientInWords {
   /** The client's name for itself; cleaned before it is shown. */
   name: string;
   /** The verified domain of its metadata document. */
@@ -29,7 +29,7 @@ export function ClientName({ name }: { name: string }) {
   );
 }
 
-/** The domain of a client, or that it has none. */
+/** The verified domain of a client, or a warning that there is none. */
 export function DomainBadge({ domain }: { domain?: string }) {
   return domain
     ? <span class="badge good">{domain}</span>
@@ -37,7 +37,7 @@ export function DomainBadge({ domain }: { domain?: string }) {
 }
 
 /** The name of a client, and how far it is verified. */
-export function AskingName({ client }: { client: AskingClient }) {
+export function ClientNameAndBadge({ client }: { client: ClientInWords }) {
   return (
     <>
       <ClientName name={client.name} />{" "}
@@ -90,7 +90,7 @@ const MAX_LETTERS = 80;
 const UNWANTED =
   /(?:(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200C\u200D](?=\p{L}))[\p{C}\p{Z}\s])+/gu;
 
-/** Marks piled on one letter hide the lines around; no language needs five. */
+/** More than four marks on one letter, which would hide the lines around. */
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 /**

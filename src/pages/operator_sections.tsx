@@ -1,8 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The parts of the account for operators but that of people: clients that they
- * set up, attempts to connect, and durable work. Of the work neither what people
- * gave nor what they got.
+ * The parts of the account for operators: clients that they set up, attempts to
+ * connect, and durable work, without its inputs and results.
  *
  * @module
  */
@@ -112,7 +111,7 @@ export function OperatorAttempts(
 
 /** Everyone’s durable work, as far as the page reads. */
 interface OperatorWorkProps {
-  /** That which is most overdue first. */
+  /** The most overdue first. */
   work: readonly WorkAhead[];
   /** True if there is more than the page has read. */
   isCut: boolean;
@@ -123,7 +122,7 @@ interface OperatorWorkProps {
   now: number;
 }
 
-/** Work that no one has looked at for so long after its time is stuck. */
+/** The time after its wake at which work counts as stuck. */
 const OVERDUE_SECONDS = 60;
 /** The most rows of each table. */
 const MOST_ROWS = 25;

@@ -1,6 +1,5 @@
 /**
- * The words for a person in each situation that code and status of a refusal do
- * not tell.
+ * The words of the error page for each situation of a refusal.
  *
  * @module
  */
@@ -130,7 +129,7 @@ export function situationWords(
     },
     "unknown scopes": {
       title: "The app asks for permissions that do not exist",
-      // The codes of all that exist tell a person nothing.
+      // The message lists scopes, which tell a person nothing.
       happened: "None of the permissions that it asks for is known here.",
       move: "Update the app and connect again. If it fails again, tell its " +
         "makers, who find the known ones in this server's metadata.",

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A table that is read on a phone too, and the moments in it.
+ * A table, which fits a phone too, and the times in it.
  *
  * @module
  */

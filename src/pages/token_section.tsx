@@ -27,9 +27,9 @@ interface TokenProps extends FormPage {
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
-  /** True if the person may be granted no scope of those that there are. */
+  /** True if there are scopes, and the person may be granted none. */
   isBare: boolean;
-  /** False for who may use nothing here: they are told so, and make none. */
+  /** False if the person may use nothing here, and so makes no token. */
   mayMake: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];

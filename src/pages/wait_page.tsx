@@ -6,9 +6,9 @@
  * @module
  */
 import {
-  type AskingClient,
-  AskingName,
+  type ClientInWords,
   ClientName,
+  ClientNameAndBadge,
   displayName,
 } from "./names.tsx";
 import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
@@ -21,7 +21,7 @@ export type WaitAnswer = "done" | "not-now";
 interface WaitProps extends PageProps {
   id: string;
   person: string;
-  client: AskingClient;
+  client: ClientInWords;
   tool: string;
   /** The author's words. */
   message: string;
@@ -62,7 +62,8 @@ export function WaitPage(props: WaitProps) {
       </p>
       <dl class="facts">
         <Fact term="Who asks">
-          <AskingName client={client} /> with the tool <code>{tool}</code>
+          <ClientNameAndBadge client={client} /> with the tool{" "}
+          <code>{tool}</code>
         </Fact>
         <Fact term="What the tool says" class="said">
           <bdi>{shownMessage(message)}</bdi>
@@ -113,10 +114,10 @@ function SignedInAs({ person }: { person: string }) {
   );
 }
 
-/** The page after the answer; undefined: it was taken and is not known. */
+/** The page after the answer, which is undefined if it was taken already. */
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
-    client: AskingClient;
+    client: ClientInWords;
     answer?: WaitAnswer;
   },
 ) {
@@ -135,8 +136,8 @@ export function WaitAnsweredPage(
       </p>
       <p>
         You can go back to{" "}
-        <AskingName client={client} />. If it does not go on by itself, ask it
-        to try again.
+        <ClientNameAndBadge client={client} />. If it does not go on by itself,
+        ask it to try again.
       </p>
       <p>
         <a href={`${page.base ?? ""}/account`}>Your account</a>
@@ -146,8 +147,8 @@ export function WaitAnsweredPage(
 }
 
 /**
- * The page for a link that is not the person's, or is over: which of them it
- * does not say. Send it with `forms: "self"`.
+ * The page for a link that is someone else's or over; it does not tell which.
+ * Send it with `forms: "self"`.
  */
 export function NoWaitPage(
   { person, csrf, ...page }: PageProps & { person: string; csrf: string },
@@ -192,7 +193,7 @@ export function WaitSignInPage(
 /** An open question, for the page of its person. Times are epoch seconds. */
 export interface WaitInWords {
   id: string;
-  client: AskingClient;
+  client: ClientInWords;
   tool: string;
   /** The author's words. */
   message: string;
@@ -220,7 +221,7 @@ export function WaitingSection(
             <li>
               <div class="row-head">
                 <h3 class="row-title">
-                  <AskingName client={client} />
+                  <ClientNameAndBadge client={client} />
                 </h3>
                 <a class="button quiet" href={`${base}/wait/${id}`}>
                   Answer

@@ -78,7 +78,7 @@ export function WorkSteps(
               </span>
             </div>
             <p class="small soft">
-              <When {...step} now={now} />
+              <StepTime {...step} now={now} />
             </p>
             {step.said !== undefined && (
               <p class="small said">
@@ -92,7 +92,7 @@ export function WorkSteps(
   );
 }
 
-/** The words before a time that is not simply past, and how it is told. */
+/** The lead and the component of a time, where it is not simply past. */
 const TIMES: Partial<
   Record<StepInWords["state"], [lead: string, Time: typeof Moment]>
 > = {
@@ -102,8 +102,8 @@ const TIMES: Partial<
   tried: ["next try ", Upcoming],
 };
 
-/** Tells when, and at which try. */
-function When(
+/** The time of a step, and its tries. */
+function StepTime(
   { state, at, tries = 0, most, now }: StepInWords & { now: number },
 ) {
   const [lead, Time] = TIMES[state] ?? ["", Moment];

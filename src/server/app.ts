@@ -12,7 +12,7 @@ import type { SignIn } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
 import { discoveryRoutes } from "../discovery/routes.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
-import { clientAddress, type Passing } from "../http/client_address.ts";
+import { type AppEnv, clientAddress } from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import { readiness } from "../http/readiness.ts";
 import { newReference } from "../log/request.ts";
@@ -36,7 +36,7 @@ interface AppParts extends ServerParts {
 
 /** The routes, and the part of the sign-in that tools use. */
 export interface App extends Pick<SignIn, "upstream"> {
-  routes: Hono<Passing>;
+  routes: Hono<AppEnv>;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function createApp(parts: AppParts): Promise<App> {
   const shown = { config, about, baseUrl, catalogue };
   const showLanding = landing(shown);
   const { signedIn, dev, watched } = watchedSignIn(parts, baseUrl);
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
 
   addMiddleware(app, parts);
   addCallRoutes(app, parts, showLanding);
@@ -99,7 +99,7 @@ export async function createApp(parts: AppParts): Promise<App> {
 
 /** Adds what every request passes: CORS, names, the log, the check of `Host`. */
 function addMiddleware(
-  app: Hono<Passing>,
+  app: Hono<AppEnv>,
   { plan, baseUrl, database }: AppParts,
 ): void {
   const { config } = plan;
@@ -138,7 +138,7 @@ function addMiddleware(
 
 /** Adds the endpoint of calls, for the requests that come here after all. */
 function addCallRoutes(
-  app: Hono<Passing>,
+  app: Hono<AppEnv>,
   { mcp, engine: { checkOrigin } }: AppParts,
   showLanding: ReturnType<typeof landing>,
 ): void {
@@ -161,7 +161,7 @@ function addCallRoutes(
 }
 
 /** @throws {HttpError} 404, or 405 where the path has other methods */
-function refuseRoute(app: Hono<Passing>, { req }: Context<Passing>): never {
+function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
   const known = methodsAt(app, req.path);
   if (known.length === 0) {
     throw new HttpError(404, "There is nothing at this address");
@@ -173,7 +173,7 @@ function refuseRoute(app: Hono<Passing>, { req }: Context<Passing>): never {
 }
 
 /** The methods that have a route at a path, those with parameters too. */
-function methodsAt(app: Hono<Passing>, path: string): string[] {
+function methodsAt(app: Hono<AppEnv>, path: string): string[] {
   const methods = new Set(app.routes.map(({ method }) => method));
   for (const method of ["ALL", "OPTIONS"]) methods.delete(method);
   return [...methods].sort().filter((method) => {
@@ -189,7 +189,7 @@ function methodsAt(app: Hono<Passing>, path: string): string[] {
  * @throws {Error} for one that would
  */
 function addOwnRoutes(
-  app: Hono<Passing>,
+  app: Hono<AppEnv>,
   { plan: { options, lifecycle }, engine: { checkOrigin }, waits, gate }:
     AppParts,
 ): void {

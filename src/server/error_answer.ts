@@ -6,7 +6,7 @@
 import type { Context, ErrorHandler } from "@hono/hono";
 import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
 import { logFailure, type Logger } from "../log/log.ts";
-import type { Passing } from "../http/client_address.ts";
+import type { AppEnv } from "../http/client_address.ts";
 import { errorPage } from "../pages/error_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 
@@ -19,7 +19,7 @@ export function errorAnswer(
     /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;
   },
-): ErrorHandler<Passing> {
+): ErrorHandler<AppEnv> {
   return (error, c) => {
     const reference = c.get("reference");
     const { status, code, description, headers } = printed(error, c, challenge);

@@ -8,7 +8,7 @@ import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
 import { STEPS } from "../auth/server/authorization_server.ts";
 import { HttpError, OAuthError } from "../errors.ts";
-import type { Passing } from "../http/client_address.ts";
+import type { AppEnv } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import { printAddress } from "../net/address.ts";
 import { basePathOf } from "../net/url.ts";
@@ -19,7 +19,7 @@ import { methodName } from "../telemetry/redaction.ts";
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
 /** Logs requests. A path is told as its route: the rest may hold secrets. */
-export function requestLog(log: Logger): MiddlewareHandler<Passing> {
+export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedMilliseconds = Date.now();
     await next();
@@ -41,7 +41,7 @@ export function requestLog(log: Logger): MiddlewareHandler<Passing> {
   };
 }
 
-function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
+function levelFor(c: Context<AppEnv>): keyof Logger & ("debug" | "info") {
   const { status } = c.res;
   if (status >= 500) return "info";
   // Scanners try every possible address.
@@ -49,7 +49,7 @@ function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
 }
 
 function outcomeOf(
-  c: Context<Passing>,
+  c: Context<AppEnv>,
 ): { outcome: string; refusal?: string } {
   const { error } = c;
   const refusal = c.get("refusal");
@@ -65,7 +65,7 @@ function outcomeOf(
 }
 
 /** Names each request by its route, and measures the steps of a sign-in. */
-export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
+export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
   const base = basePathOf(baseUrl);
   return async (c, next) => {
     if (!telemetry) return await next();
@@ -89,7 +89,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
 }
 
 /** Gives an error code of OAuth, or the status if there is no code. */
-function errorTypeOf(c: Context<Passing>): string | undefined {
+function errorTypeOf(c: Context<AppEnv>): string | undefined {
   if (c.error instanceof OAuthError) return c.error.code;
   if (c.error) return String(c.res.status);
   // The recorded text of an attempt begins with its error code.

@@ -68,7 +68,7 @@ export const AUTH = settingsOf({
   },
 });
 
-/** Settings that a strategy needs, to notice a forgotten AUTH_STRATEGY. */
+/** Settings that show which `AUTH_STRATEGY` was forgotten. */
 const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
   [PROVIDER.OAUTH_PROVIDER, "oauth"],
   [PROVIDER.OAUTH_CLIENT_ID, "oauth"],

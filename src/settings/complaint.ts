@@ -18,7 +18,6 @@ export interface Complaint {
 
 /** All complaints about an environment. */
 export class ConfigError extends Error {
-  /** The name of the class. */
   override name = "ConfigError";
   /** Tells every complaint, one to a line. */
   constructor(readonly complaints: readonly Complaint[]) {
@@ -39,7 +38,7 @@ function printComplaint(
   }`;
 }
 
-/** Words in one line, with one full stop. */
+/** Puts words in one line that ends with a full stop. */
 export function oneLine(words: string): string {
   return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
 }

@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/** Static credentials: nothing slows down the guessing of shorter ones. */
+/** The setting of static credentials; shorter ones could be guessed. */
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",

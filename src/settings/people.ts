@@ -102,6 +102,7 @@ export function parsePeople(
   };
 }
 
+/** The memberships that each kind of provider tells. */
 const TOLD: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {
@@ -139,8 +140,8 @@ function readList(
 }
 
 /**
- * Notes rules about memberships that no one tells the server of. They are no
- * complaint: a provider that an app brings may tell of others.
+ * Doubts rules about memberships that no listed provider tells. It is no
+ * complaint, because the provider of an app of one's own may tell others.
  */
 function doubtMemberships(
   settings: Settings,

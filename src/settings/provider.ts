@@ -181,7 +181,7 @@ export function parseProvider(
   }
 }
 
-/** The setting that says where the provider is, as it is set. */
+/** Prints the setting that says where the provider is. */
 export function providerSetting(
   config: ProviderConfig,
   rename: Rename,

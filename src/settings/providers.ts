@@ -68,14 +68,14 @@ export function groupSettings({ OAUTH_PROVIDER }: Environment): NamedSetting[] {
 /** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProviders(
   settings: Settings,
-  reach: Exposure,
+  exposure: Exposure,
 ): ListedProviders {
   const names = settings.require(CHOICE);
-  // Complained of: the rest is read with what needs nothing.
+  // The complaint is made; the rest is read as for `dev`, which needs nothing.
   if (!names) return [{ id: "dev", config: { provider: "dev" }, domains: [] }];
   const [first, ...others] = names;
   doubtOtherGroups(settings, others.length > 0 ? names : []);
-  if (others.length === 0) return [parseOnly(settings, first, reach)];
+  if (others.length === 0) return [parseOnly(settings, first, exposure)];
   for (const setting of Object.values(GROUP)) {
     const got = settings.text(setting);
     if (got === undefined) continue;
@@ -86,7 +86,7 @@ export function parseProviders(
       fix: `Rename it to ${groups.join(" or ")}`,
     });
   }
-  const parse = (key: string) => parseListed(settings, key, reach);
+  const parse = (key: string) => parseListed(settings, key, exposure);
   const listed: ListedProviders = [parse(first), ...others.map(parse)];
   complainOfTwins(settings, listed);
   return listed;
@@ -95,10 +95,10 @@ export function parseProviders(
 function parseOnly(
   settings: Settings,
   name: string,
-  reach: Exposure,
+  exposure: Exposure,
 ): ListedProvider {
   const config = parseProvider(settings, oneOf(PROVIDERS).parse(name), {
-    ...reach,
+    ...exposure,
     rename: renameFor(),
     choice: CHOICE,
   });
@@ -114,13 +114,13 @@ function parseOnly(
 function parseListed(
   settings: Settings,
   key: string,
-  reach: Exposure,
+  exposure: Exposure,
 ): ListedProvider {
   const rename = renameFor(key);
   const choice = kindSetting(key);
   const kind = settings.read(choice);
   const config = parseProvider(settings, kind, {
-    ...reach,
+    ...exposure,
     rename,
     choice: settings.text(choice) === undefined ? CHOICE : choice,
   });
@@ -145,7 +145,7 @@ function labelOf({ id, config }: ListedProvider): string {
   return (config.name ?? (host || config.provider)).toLowerCase();
 }
 
-/** Complains of two that people, or we, could not tell apart. */
+/** Complains of providers with the same subjects, name or domains. */
 function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   listed.forEach((it, at) => {
     const before = listed.slice(0, at);

@@ -191,9 +191,9 @@ export class Settings {
 }
 
 /**
- * Finds the misspelt variant of an unset variable: a name that is set, that
- * nothing reads, and that is one letter away. A letter may be missing, added,
- * wrong, or exchanged with the next; case and underscores do not count.
+ * Finds the misspelt variant of an unset variable: a name that is set and not
+ * read, one letter away (missing, added, wrong, or exchanged with the next).
+ * Case and underscores do not count.
  *
  * @param set names of variables that have a value
  * @param known every name that is read

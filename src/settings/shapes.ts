@@ -11,7 +11,7 @@ export interface TextShape<T> {
   parse(text: string): T;
 }
 
-/** A text of another shape; the message says more than the shape does. */
+/** The error of a text of another shape; a message adds to `wants`. */
 export class ShapeError extends Error {}
 
 /** Refuses a text. @throws {ShapeError} */
@@ -59,7 +59,7 @@ export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
-/** Items between commas or spaces: none would often mean everyone. */
+/** Items between commas or spaces, at least one: none could mean everyone. */
 export function listOf<T = string>(
   what: string,
   parse = (item: string) => item as T,

@@ -25,13 +25,16 @@ import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/** The kinds of credentials that let a caller in. */
-const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
+/** The kinds of credentials that are access tokens. */
+const ACCESS_KINDS: readonly CredentialKind[] = [
+  "access_token",
+  "personal_token",
+];
 
-/** Longer than any token lives. */
+/** The life of the record that changes with every token: longer than theirs. */
 const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
-/** The refusals of those who are blocked. */
+/** The error code for a block, by the kind of the grant. */
 const BLOCKED_CODES = {
   client: "unauthorized_client",
   assertion: "invalid_grant",
@@ -67,8 +70,8 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Ends the answer that a token came with: its client has it. Another machine
-   * of the client may still be waiting for it.
+   * Shortens the life of the answer that a token came with: its client has it.
+   * Another machine of the client may still ask for it.
    */
   async function endAnswer(
     accessToken: string,
@@ -101,7 +104,9 @@ export function accessTokenStore(database: Database) {
     /** Finds a live token of a grant that is active and not blocked. */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
-      if (!credential || !IN_USE.includes(credential.kind)) return undefined;
+      if (!credential || !ACCESS_KINDS.includes(credential.kind)) {
+        return undefined;
+      }
       const [{ value: record }, { value: grant }, head] = await database
         .getMany<[AccessRecord, Grant, BlockHead]>([
           accessTokenKey(accessToken),

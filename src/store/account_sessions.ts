@@ -127,7 +127,7 @@ export function accountSessionStore(database: Database) {
         transaction.create(madeTokenKey(id, grantId), record);
     },
 
-    /** Finds that token; undefined after five minutes. */
+    /** Finds a kept token; undefined after five minutes. */
     async findMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
       return found && await unseal(keyOf(id), found.value.sealed, grantId);

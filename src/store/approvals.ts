@@ -24,7 +24,7 @@ interface ApprovalRecord extends Expiring {
 /** The scopes that a browser approved before. */
 export type Approval = Pick<ApprovalRecord, "scopes" | "withheld">;
 
-/** The client that was approved, and the address of its answers. */
+/** The client that was approved, and its redirect URI. */
 type Approved = Pick<
   AuthorizationRequest,
   "clientId" | "redirectUri" | "resource"
@@ -32,8 +32,8 @@ type Approved = Pick<
 
 /** Approvals of browsers. `browser` is the value of its cookie. */
 export function approvalStore(database: Database) {
-  // The redirect URI is part of the approval: its answers go there. A loopback
-  // port is not, as any page could send the browser to any port by itself.
+  // The redirect URI is part of the approval. Its loopback port is not, as any
+  // page could send the browser to any port by itself.
   function keyOf(browserFingerprint: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
     return approvalKey(

@@ -56,7 +56,7 @@ export function addAttempt(
     client: client?.slice(0, CLIENT_MAX_LENGTH),
     failure: failure?.slice(0, FAILURE_MAX_LENGTH),
   };
-  const isOther = (other: Attempt) => sameness(other) !== sameness(attempt);
+  const isOther = (other: Attempt) => groupOf(other) !== groupOf(attempt);
   const before = attempts.find((other) => !isOther(other));
   const count = attempt.count + (before?.count ?? 0);
   return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
@@ -70,14 +70,14 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   const failures = known.filter(({ failure }) => failure !== undefined);
   const successes = known.filter(({ failure }) => failure === undefined);
   return [
-    ...fairly(failures, MOST_FAILURES),
+    ...cutFairly(failures, MOST_FAILURES),
     ...successes.slice(0, MOST_SUCCESSES),
     ...strangers.slice(0, MOST_STRANGERS),
   ];
 }
 
 /** Cuts a list: the oldest entry of the most frequent cause goes first. */
-function fairly(failures: Attempt[], most: number): Attempt[] {
+function cutFairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
     const causes = Map.groupBy(kept, causeOf);
@@ -93,7 +93,7 @@ function causeOf({ step, failure }: Attempt): string {
   return `${step} ${failure}`;
 }
 
-function sameness(attempt: Attempt): string {
+function groupOf(attempt: Attempt): string {
   const { isStranger, step, client, failure } = attempt;
   return isStranger
     // Only the error's code: its description may quote a stranger.

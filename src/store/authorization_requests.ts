@@ -64,10 +64,6 @@ interface SignInOutcome {
   also?: Write;
 }
 
-export type AuthorizationRequestStore = ReturnType<
-  typeof authorizationRequestStore
->;
-
 /** Opens the authorization requests; `browser` is the value of its cookie. */
 export function authorizationRequestStore(database: Database) {
   /** Changes a request; undefined if another request was faster. */
@@ -84,7 +80,7 @@ export function authorizationRequestStore(database: Database) {
      * Stores a new request and gives its handle. It waits for consent, unless
      * no consent is needed.
      *
-     * @param provider where the person is sent without being asked
+     * @param provider the `providerId` of where the person is sent at once
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
      */
@@ -181,14 +177,14 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(answerKey(handle), sealedCode);
-      // Written again by a commit that has its answer, so the next attempt is
+      // The commit that writes it now is not given up: the next attempt is
       // refused.
       return await change(found, {}) && code;
     },
 
     /**
-     * Gives a leased request back, which lapses too: the provider, or the
-     * database, did not answer.
+     * Gives the lease of a request back after the provider, or the database,
+     * did not answer. Otherwise it lapses.
      */
     async release(found: FoundRequest): Promise<void> {
       try {

@@ -29,40 +29,40 @@ export interface Block {
 /** The most blocks: every process remembers their names. */
 export const MOST_BLOCKS = 10_000;
 
-/** The number of blocks; another version of it: they have changed. */
+/** The number of blocks; its version changes with every block and its end. */
 export interface BlockHead {
   count: number;
 }
 
 /** A person, a client, or both. */
-type Named = Partial<Pick<Grant, "subject" | "clientId">>;
+type PersonOrClient = Partial<Pick<Grant, "subject" | "clientId">>;
 
-function namesOf({ subject, clientId }: Named): string[] {
+function namesOf({ subject, clientId }: PersonOrClient): string[] {
   const names = new Set(subject === undefined ? [] : [subject]);
   if (clientId) names.add(machineSubject(shortClientId(clientId)));
   return [...names];
 }
 
-function keysOf(named: Named): Deno.KvKey[] {
+function keysOf(named: PersonOrClient): Deno.KvKey[] {
   return namesOf(named).map((name) => blockKey(name));
 }
 
 /** Makes a commit fail if a person or their client is blocked. */
 export function unlessBlocked(
   transaction: Transaction,
-  named: Named,
+  named: PersonOrClient,
 ): Transaction {
   return transaction.check(...keysOf(named).map(absent));
 }
 
 /**
- * Tells if a block made a commit fail, so that it is not tried for ever.
+ * Throws if a block made a commit fail, so that it is not tried for ever.
  *
  * @throws {import("../errors.ts").OAuthError} with `code`, if there is one
  */
 export async function checkBlocks(
   database: Database,
-  named: Named,
+  named: PersonOrClient,
   code?: OAuthErrorCode,
 ): Promise<void> {
   const blocks = await database.getMany<Block[]>(keysOf(named));
@@ -70,9 +70,8 @@ export async function checkBlocks(
 }
 
 /**
- * Opens what a process knows of blocks. Whoever reads a record of a person or a
- * client reads {@linkcode blockHeadKey} with it: only when that has changed are
- * the blocks themselves read.
+ * Opens a process's cache of blocks. {@linkcode blockHeadKey} is read with
+ * every record of a person or a client; the blocks, only when that has changed.
  */
 export function knownBlocks(database: Database) {
   let known: { head: string; names: Promise<ReadonlySet<string>> } | undefined;
@@ -88,7 +87,7 @@ export function knownBlocks(database: Database) {
     /** Returns true if one of these was blocked when the head was read. */
     async has(
       { value, versionstamp }: Entry<BlockHead>,
-      named: Named,
+      named: PersonOrClient,
     ): Promise<boolean> {
       if (!value?.count || versionstamp === null) return false;
       // Names that were read for a later head are as good.
@@ -143,9 +142,9 @@ export function blockStore(database: Database) {
     },
 
     /**
-     * Makes a block, and gives it; one that is there stays as it is. Either
-     * changes the head, and so does {@linkcode lift}: a commit of before, which
-     * was given up, is not applied after it.
+     * Makes a block, or finds the one that is there, and gives it. It always
+     * changes the head, as {@linkcode lift} does: so no earlier commit that was
+     * given up is applied after it.
      *
      * @throws {RangeError} if there are too many
      */
@@ -159,7 +158,9 @@ export function blockStore(database: Database) {
         const block = entry.value ??
           { name, at, by, ...reason && { reason } };
         if (!entry.value && count >= MOST_BLOCKS) {
-          throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
+          throw new RangeError(
+            `There are ${MOST_BLOCKS} blocks already: lift some first`,
+          );
         }
         transaction.setForever(entry.key, block)
           .setForever(head.key, { count: entry.value ? count : count + 1 });

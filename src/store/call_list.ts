@@ -25,7 +25,7 @@ const OLDER_FAILURES = 10;
 /** The most entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/** The time within which calls are counted together, in seconds. */
+/** The time within which calls are counted merge, in seconds. */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
@@ -37,7 +37,7 @@ export function addCall(
   { at, tool, outcome }: EndedCall,
 ): void {
   const call: NotedCall = { at, firstAt: at, tool, outcome, count: 1 };
-  if (addToAlike(waiting, call)) return;
+  if (mergeIntoAlike(waiting, call)) return;
   waiting.push(call);
   if (waiting.length < 2 * CALLS) return;
   waiting.splice(0, Infinity, ...listCalls(waiting, 0).reverse());
@@ -56,7 +56,7 @@ export function listCalls(
   const list: NotedCall[] = [];
   for (const call of calls.toSorted((one, other) => other.at - one.at)) {
     if (call.at < oldest) break;
-    if (!addToAlike(list, call)) list.push(call);
+    if (!mergeIntoAlike(list, call)) list.push(call);
   }
   const failures = list.slice(LATEST).filter(({ outcome }) =>
     isFailure(outcome)
@@ -74,10 +74,10 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
   );
 }
 
-/** Adds a call to similar ones in a list; false if there are none. */
-function addToAlike(list: NotedCall[], call: NotedCall): boolean {
+/** Counts a call with similar ones in a list; false if there are none. */
+function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isAlike(other, call));
-  if (index !== -1) list[index] = together(list[index], call);
+  if (index !== -1) list[index] = merge(list[index], call);
   return index !== -1;
 }
 
@@ -87,7 +87,7 @@ function isAlike(one: NotedCall, other: NotedCall): boolean {
       TOGETHER_SECONDS;
 }
 
-function together(one: NotedCall, other: NotedCall): NotedCall {
+function merge(one: NotedCall, other: NotedCall): NotedCall {
   return {
     ...one,
     at: Math.max(one.at, other.at),

@@ -17,7 +17,7 @@ import type { Write } from "./transaction.ts";
 /** Longer than any grant lives. */
 const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
-/** A commit takes a thousand. */
+/** The records that one commit deletes; it takes a thousand mutations. */
 const DELETIONS_PER_COMMIT = 500;
 
 /** The state that holds for all sign-ins of a connection. */

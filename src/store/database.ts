@@ -162,7 +162,7 @@ export class Database extends Reader {
     this.background(() => this.fence.settle());
   }
 
-  /** The time for which this process had every answer soon. */
+  /** The time since the last failure or late answer. */
   get answersForMilliseconds(): number {
     return this.operations.answersForMilliseconds;
   }

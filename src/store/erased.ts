@@ -12,8 +12,8 @@ import { absent, type Transaction } from "./transaction.ts";
 /** Longer than a call that was admitted before may go on to write something. */
 const ERASED_SECONDS = 24 * 60 * 60;
 
-/** Something that a grant is used for; none where people do not sign in. */
-type UsedGrant = { grantId?: string };
+/** A record that may name the grant it is used under. */
+type OfGrant = { grantId?: string };
 
 /** Marks grants in one commit, of at most a thousand. */
 export async function markErased(
@@ -29,16 +29,16 @@ export async function markErased(
 /** Makes a commit fail if the person of a grant was erased. */
 export function unlessErased(
   transaction: Transaction,
-  { grantId }: UsedGrant,
+  { grantId }: OfGrant,
 ): Transaction {
   if (grantId === undefined) return transaction;
   return transaction.check(absent(erasedKey(grantId)));
 }
 
-/** Tells if that made a commit fail, so that it is not tried for ever. */
+/** True if that made a commit fail, which is then not tried again. */
 export async function isErased(
   database: Database,
-  { grantId }: UsedGrant,
+  { grantId }: OfGrant,
 ): Promise<boolean> {
   if (grantId === undefined) return false;
   return await database.find(erasedKey(grantId)) !== undefined;

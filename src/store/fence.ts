@@ -83,7 +83,7 @@ export class Fence {
     return mark.startsWith(this.#process);
   }
 
-  /** Reports a clock by which a mark of another process is of our future. */
+  /** Reports a clock that is ahead, by the time in another process's mark. */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
     // The marks of version 0.2 have no second.

@@ -32,13 +32,13 @@ export function setGrant(
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
-/** A subject, and the form that version 0.2 wrote. */
+/** Lists a subject, and the form that version 0.2 wrote. */
 function namesOf(subject: string): string[] {
   const former = formerSubject(subject);
   return former === undefined ? [subject] : [subject, former];
 }
 
-/** The keys of the calls of a grant, those of version 0.2 too. */
+/** Lists the keys of a grant's ledger, that of version 0.2 too. */
 function ledgerKeysOf(grant: Grant): Deno.KvKey[] {
   const id = ledgerIdOf(grant);
   const former = formerLedgerId(id);
@@ -56,7 +56,7 @@ const TOUCH_SECONDS = 60;
 export type GrantStore = ReturnType<typeof grantStore>;
 
 export function grantStore(database: Database) {
-  /** The grants of a subject, in whatever state, some at a time. */
+  /** Lists the grants of a subject, in whatever state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
     const seen = new Set<string>();
     // Today's last: what changes meanwhile stays in the list of version 0.2.
@@ -71,7 +71,7 @@ export function grantStore(database: Database) {
     }
   }
 
-  /** The grants in a list of {@linkcode namesOf}. */
+  /** Lists the grants under one of {@linkcode namesOf}. */
   async function* listedAt(name: string): AsyncGenerator<Found<Grant>[]> {
     for await (const found of database.listInParts(grantsOfSubjectKey(name))) {
       const entries = await database.getMany<Grant[]>(
@@ -81,7 +81,7 @@ export function grantStore(database: Database) {
     }
   }
 
-  /** The open grants of everyone, some at a time. */
+  /** Lists the open grants of everyone, some at a time. */
   async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
     for await (const found of database.listInParts<Grant>(grantKey())) {
       yield found.filter(isOpen);

@@ -19,7 +19,7 @@ export function ofRequest(requestId: RequestId): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
-// Each takes no more parts than it says: it may be called by map().
+// These take no more parts than they name, so that map() may call them.
 
 /** Makes the key of the only record with a word. */
 export const alone = (word: string) => (): Deno.KvKey => [word];

@@ -18,8 +18,8 @@ export const HEARTBEAT_SECONDS = 5;
 /** The time for which an expired lease is watched. */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
-/** The most leases that are looked at, each for a few seconds. */
-const MOST_LOOKED_AT = 10_000;
+/** The most leases that are watched, each for a few seconds. */
+const MOST_WATCHED = 10_000;
 
 /** Adds the lease of this process to a transaction. */
 export function setLease(
@@ -36,8 +36,8 @@ interface Suspicion {
   sinceMilliseconds: number;
 }
 
-/** The expired leases that a process looks at, by id. */
-export class Lapses {
+/** The expired leases that a process watches, by id. */
+export class ExpiredLeases {
   /** The oldest first. */
   readonly #suspicions = new Map<string, Suspicion>();
 
@@ -46,8 +46,8 @@ export class Lapses {
     private readonly confirmMilliseconds: number,
   ) {}
 
-  /** True if an expired lease was not renewed since it was first looked at. */
-  isCertain(id: string, { versionstamp }: Entry<unknown>): boolean {
+  /** Watches an expired lease; true once it was not renewed for long enough. */
+  hasLapsed(id: string, { versionstamp }: Entry<unknown>): boolean {
     const now = performance.now();
     const before = this.#suspicions.get(id);
     const milliseconds = now - (before?.sinceMilliseconds ?? now);
@@ -55,14 +55,14 @@ export class Lapses {
       before?.versionstamp !== versionstamp ||
       this.database.answersForMilliseconds <= milliseconds
     ) {
-      this.#look(id, { versionstamp, sinceMilliseconds: now });
+      this.#watch(id, { versionstamp, sinceMilliseconds: now });
       return this.confirmMilliseconds === 0;
     }
     return milliseconds >= this.confirmMilliseconds;
   }
 
-  /** True if a lease is being looked at. */
-  has(id: string): boolean {
+  /** True if an expired lease is watched. */
+  isWatched(id: string): boolean {
     return this.#suspicions.has(id);
   }
 
@@ -71,9 +71,9 @@ export class Lapses {
     this.#suspicions.delete(id);
   }
 
-  #look(id: string, suspicion: Suspicion): void {
+  #watch(id: string, suspicion: Suspicion): void {
     this.#suspicions.delete(id);
-    if (this.#suspicions.size >= MOST_LOOKED_AT) {
+    if (this.#suspicions.size >= MOST_WATCHED) {
       this.#suspicions.delete(this.#suspicions.keys().next().value!);
     }
     this.#suspicions.set(id, suspicion);

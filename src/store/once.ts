@@ -22,7 +22,7 @@ export interface Use {
  * @param keyOf the key of a thing; `expiresAt` is the end of the time in which
  * it could be used again
  */
-export function onceStore<T extends Expiring>(
+function onceStore<T extends Expiring>(
   database: Database,
   keyOf: (thing: T) => Deno.KvKey,
 ) {
@@ -47,7 +47,7 @@ export function onceStore<T extends Expiring>(
   function use(thing: T): Promise<Use | undefined> {
     const { expiresAt } = thing;
     const key = keyOf(thing);
-    // Most are: so it is read only after its commit has failed.
+    // Most things are unused, so the record is read only after a failed commit.
     const unused = { key, value: undefined, versionstamp: null };
     return database.change(key, async (transaction, entry) => {
       const isUsed = entry.versionstamp !== null;

@@ -87,7 +87,7 @@ export class Operations {
     public onBack: () => void = () => {},
   ) {}
 
-  /** The time for which every operation has been answered soon. */
+  /** The time since the last failure or late answer. */
   get answersForMilliseconds(): number {
     return performance.now() - this.#troubledMilliseconds;
   }

@@ -63,13 +63,13 @@ export function peopleStore(
 ) {
   const gathering = peopleGathering(database);
 
-  /** The live grants of a person, newest first. */
+  /** Lists the live grants of a person, newest first. */
   async function heldBy(subject: string): Promise<Grant[]> {
     const held = await grants.listOfSubject(subject, GRANTS_READ);
     return held.filter(({ kind }) => kind !== "client");
   }
 
-  /** The person at a place, where they are shown there. */
+  /** Finds the person at a place; undefined where they are not shown there. */
   async function personAt(
     { key, value: { subject }, versionstamp }: Found<ListedPerson>,
     words: readonly string[],
@@ -95,7 +95,7 @@ export function peopleStore(
     return isWanted ? { subject, grants: held } : undefined;
   }
 
-  /** The person whose subject is written exactly so. */
+  /** Finds the person with exactly this subject. */
   async function personOf(subject: string): Promise<PeoplePage | undefined> {
     const held = await heldBy(subject);
     if (held.length === 0) return undefined;
@@ -141,7 +141,9 @@ export function peopleStore(
   }
 
   return {
-    /** People by name, or those whom a search finds by how words begin. */
+    /**
+     * Lists people by name, or those whom a search finds by how words begin.
+     */
     async list(query: PeopleQuery): Promise<PeoplePage> {
       const old = await gathering.gather();
       const { search, after } = query;

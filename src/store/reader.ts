@@ -59,7 +59,7 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 }
 
 /** Reads a record as a store wrote it; undefined if it has expired. */
-export function readRecord<T>(
+function readRecord<T>(
   record: unknown,
   now: number,
 ): T | undefined {

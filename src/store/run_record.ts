@@ -20,9 +20,11 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  * not renewed for two heartbeats more.
  */
 export const LOOK_SECONDS = 20;
-/** The most characters of what a run began with in its record. */
+/** The most characters of a beginning that a run's record holds itself. */
 const INLINE_CHARACTERS = 4000;
-/** The most of them at all: a client may send more than its tool looks at. */
+/**
+ * The most characters of a beginning: clients may send more than tools read.
+ */
 export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
@@ -85,7 +87,8 @@ export async function newRun(
   if (text.length > BEGINNING_CHARACTERS) {
     throw new HttpError(
       413,
-      `Durable work begins with at most ${BEGINNING_CHARACTERS} characters`,
+      `The input of durable work must have at most ${BEGINNING_CHARACTERS} ` +
+        "characters of JSON",
     );
   }
   const expiresAt = database.now() + DURABLE_SECONDS;

@@ -47,7 +47,7 @@ export interface Session extends Expiring {
   logLevel?: LoggingLevel;
 }
 
-export interface SessionOfPerson extends Expiring {
+interface SessionOfPerson extends Expiring {
   grantId?: string;
 }
 
@@ -111,7 +111,7 @@ export function tellEnd(
 
 export function sessionLists(database: Database) {
   /**
-   * The list entries of a binding's sessions, some at a time, each with the
+   * Lists the entries of a binding's sessions, some at a time, each with the
    * grant that used the session last.
    */
   async function* listedOf(
@@ -157,7 +157,7 @@ export function sessionLists(database: Database) {
     }));
   }
 
-  /** @param listed the list entries of the sessions that are about to end */
+  /** Prepares the end of sessions by their list entries. */
   async function endingOf(
     listed: readonly Deno.KvKey[],
   ): Promise<EndingSessions> {

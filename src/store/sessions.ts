@@ -25,8 +25,7 @@ import {
 import { absent } from "./transaction.ts";
 
 export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
-export type { Session } from "./session_list.ts";
-export type { SessionCounts } from "./session_list.ts";
+export type { Session, SessionCounts } from "./session_list.ts";
 
 /** A use moves the end of a session only when this much of it has passed. */
 const SLIDE_SECONDS = 24 * 60 * 60;

@@ -11,8 +11,8 @@ import type { Database, Expiring } from "./database.ts";
 const TRIES = 5;
 const WRITE_MILLISECONDS = 1000;
 
-/** The ways of one list. */
-interface ListOptions<T> {
+/** The options of a {@linkcode sharedList}. */
+interface SharedListOptions<T> {
   key: Deno.KvKey;
   /** The member of the value that has the list. */
   member: string;
@@ -27,7 +27,7 @@ interface ListOptions<T> {
 export function sharedList<T>(
   database: Database,
   log: Logger,
-  { key, member, keepSeconds, complaint, add }: ListOptions<T>,
+  { key, member, keepSeconds, complaint, add }: SharedListOptions<T>,
 ) {
   type ListRecord = Expiring & Record<string, readonly T[]>;
   let noted: T[] = [];
@@ -57,7 +57,7 @@ export function sharedList<T>(
       noted = add(added, noted);
       startTimer();
     } catch (error) {
-      // They may have been written: a report is rather lost than told twice.
+      // They may have been written: better lost than counted twice.
       log.warning(complaint, { error });
     }
   }

@@ -49,7 +49,7 @@ export function addStepFailures(
   })).sort((a, b) => b.count - a.count || b.at - a.at).slice(0, STEPS_COUNTED);
 }
 
-/** Cuts a name, and lets the steps of a loop have one. */
+/** Cuts a name, and writes its numbers as `#`: the steps of a loop are one. */
 function shortened(name: string): string {
   return name.replaceAll(/\d+/g, "#").slice(0, NAME_CHARACTERS).toWellFormed();
 }

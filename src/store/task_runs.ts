@@ -8,7 +8,12 @@
  */
 import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
-import { CONFIRM_SECONDS, Lapses, LEASE_SECONDS, setLease } from "./leases.ts";
+import {
+  CONFIRM_SECONDS,
+  ExpiredLeases,
+  LEASE_SECONDS,
+  setLease,
+} from "./leases.ts";
 import {
   type Hold,
   holdOf,
@@ -45,7 +50,7 @@ export function taskRunStore(
   database: Database,
   { confirmSeconds = CONFIRM_SECONDS } = {},
 ) {
-  const lapses = new Lapses(database, confirmSeconds * 1000);
+  const leases = new ExpiredLeases(database, confirmSeconds * 1000);
 
   /** Tells why a run is not taken now; undefined if its time has come. */
   function reasonToLeave(
@@ -57,10 +62,10 @@ export function taskRunStore(
     const { taskId } = wake;
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
-    const isCertain = lapses.isCertain(taskId, held);
+    const hasLapsed = leases.hasLapsed(taskId, held);
     // A lease that was renewed since has a wake of its own.
     if (held.value && isNewer(held.value, wake)) return "held";
-    return held.value || !isCertain ? "watched" : undefined;
+    return held.value || !hasLapsed ? "watched" : undefined;
   }
 
   return {
@@ -83,7 +88,7 @@ export function taskRunStore(
         [TaskRecord, RunRecord, Expiring]
       >([taskKey(taskId), taskRunKey(taskId), taskLeaseKey(taskId)]);
       const because = reasonToLeave(wake, task, entry, held);
-      if (because !== "watched") lapses.forget(taskId);
+      if (because !== "watched") leases.forget(taskId);
       if (because) return { because };
       const run = entry.value!;
       const { isParked, deaths, kept: before } = run;

@@ -1,6 +1,6 @@
 /**
  * Tasks: long work as records that any process can read, answer and cancel.
- * One process works on a task and says so with a lease; when the lease lapses,
+ * One process works on a task and says so with a lease; when the lease leases,
  * whoever looks at the task declares it failed.
  *
  * @module
@@ -12,8 +12,8 @@ import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
 import {
   CONFIRM_SECONDS,
+  ExpiredLeases,
   HEARTBEAT_SECONDS,
-  Lapses,
   setLease,
 } from "./leases.ts";
 import { taskBeginnings } from "./task_beginning.ts";
@@ -45,7 +45,7 @@ export function taskStore(
   database: Database,
   { confirmSeconds = CONFIRM_SECONDS } = {},
 ) {
-  const lapses = new Lapses(database, confirmSeconds * 1000);
+  const leases = new ExpiredLeases(database, confirmSeconds * 1000);
 
   /** Finds a caller's task; undefined if there is none. */
   async function find(
@@ -61,15 +61,15 @@ export function taskStore(
       if (!record || !isBoundTo(record.binding, binding)) return undefined;
       // Durable work is taken over, and does not fail.
       if (isTerminal(record.status) || held.value || record.durable) {
-        lapses.forget(taskId);
+        leases.forget(taskId);
         return await read(taskId, record);
       }
-      const isLookedAt = lapses.has(taskId);
-      if (!lapses.isCertain(taskId, held)) {
-        if (!isLookedAt) lookAgain(taskId, binding);
+      const isWatched = leases.isWatched(taskId);
+      if (!leases.hasLapsed(taskId, held)) {
+        if (!isWatched) lookAgain(taskId, binding);
         return await read(taskId, record);
       }
-      lapses.forget(taskId);
+      leases.forget(taskId);
       await fail(task, record, held);
     }
   }
@@ -107,11 +107,11 @@ export function taskStore(
   /** Looks at a task until its lease is renewed, or it has failed. */
   function lookAgain(taskId: string, binding: string): void {
     database.background(async () => {
-      while (lapses.has(taskId)) {
+      while (leases.isWatched(taskId)) {
         await pause(HEARTBEAT_SECONDS * 1000, database.closing);
         if (database.closing.aborted) return;
         const task = await find(taskId, binding).catch(() => null);
-        if (task === undefined) lapses.forget(taskId);
+        if (task === undefined) leases.forget(taskId);
       }
     });
   }

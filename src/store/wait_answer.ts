@@ -37,7 +37,7 @@ export interface TakenWait {
 
 export function waitAnswers(
   database: Database,
-  { sealed, opened, view }: WaitSeals,
+  { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
    * Accepts an answer, once. Gives the wait as it is then; undefined if there is
@@ -64,7 +64,7 @@ export function waitAnswers(
         const record: WaitRecord = {
           ...value,
           state: "answered",
-          sealedAnswer: await sealed(value, key, "answer", answer),
+          sealedAnswer: await sealPart(value, key, "answer", answer),
           answeredBy,
           // It was accepted, so it must arrive, however late the task goes on.
           ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
@@ -76,7 +76,7 @@ export function waitAnswers(
         return { key, value: record };
       },
     );
-    return accepted && await view(accepted);
+    return accepted && await readWait(accepted);
   }
 
   return {
@@ -98,7 +98,8 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts the word of anyone who has the id; false if nothing waits for it.
+     * Accepts the answer of a moment, from anyone who has its id; false if
+     * nothing waits for it.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long
@@ -109,7 +110,8 @@ export function waitAnswers(
       if (text.length > WAIT_CHARACTERS) {
         throw new HttpError(
           413,
-          `An answer has at most ${WAIT_CHARACTERS} characters`,
+          `An answer must have at most ${WAIT_CHARACTERS} characters of JSON, ` +
+            `and has ${text.length}`,
         );
       }
       const isOpen = ({ kind, state }: WaitRecord) =>
@@ -121,7 +123,7 @@ export function waitAnswers(
     async take({ key }: Wait): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
       if (found?.value.state !== "answered") return undefined;
-      const answer = await opened(found, "answer");
+      const answer = await openPart(found, "answer");
       if (!answer) return undefined;
       const { value } = found;
       const { subject, at } = value;
@@ -160,7 +162,7 @@ export function waitAnswers(
         async (transaction, entry: Entry<WaitRecord>) => {
           if (!isFound(entry)) return undefined;
           if (entry.value.state !== "open") {
-            return await opened(entry, "answer");
+            return await openPart(entry, "answer");
           }
           dropWait(transaction, entry);
         },

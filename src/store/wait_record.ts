@@ -1,7 +1,7 @@
 /**
  * The record of a wait, its sealed parts and its basis. The parts are sealed to
- * their record, so that who can write the database moves no question under
- * another name.
+ * their record, so that no one who can write the database can move them to
+ * another.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import type { Transaction } from "./transaction.ts";
 export const WAIT_CHARACTERS = 16_000;
 
 /** A `page` is answered by its person, a `moment` by anyone who has the id. */
-export type WaitKind = "page" | "moment";
+type WaitKind = "page" | "moment";
 
 /** The origin of a wait: whose it is, and which call or task waits. */
 export interface Waiting {
@@ -140,7 +140,7 @@ export function waitSeals(database: Database) {
   const secrets = secretStore(database);
 
   /** Seals a part of a record that is written under a key. */
-  async function sealed(
+  async function sealPart(
     record: Sealing,
     key: Deno.KvKey,
     member: Member,
@@ -151,7 +151,7 @@ export function waitSeals(database: Database) {
     return await seal(secret, JSON.stringify(value), context);
   }
 
-  async function opened(
+  async function openPart(
     { key, value: record }: ReadWait,
     member: Member,
   ): Promise<JsonObject | undefined> {
@@ -162,13 +162,13 @@ export function waitSeals(database: Database) {
   }
 
   /** Reads a wait; undefined if a part of it was sealed for another. */
-  async function view(found: ReadWait): Promise<Wait | undefined> {
+  async function readWait(found: ReadWait): Promise<Wait | undefined> {
     const { key, value } = found;
     const { subject, kind, tool, clientId, clientName, grantId } = value;
     const { pageTask, createdAt, expiresAt, state } = value;
     try {
-      const { id, payload } = await opened(found, "payload") ?? {};
-      const answer = await opened(found, "answer");
+      const { id, payload } = await openPart(found, "payload") ?? {};
+      const answer = await openPart(found, "answer");
       return {
         key,
         subject,
@@ -190,7 +190,7 @@ export function waitSeals(database: Database) {
     }
   }
 
-  return { sealed, opened, view };
+  return { sealPart, openPart, readWait };
 }
 
 /**

@@ -36,17 +36,17 @@ export const WAITS_PER_PERSON = 100;
 /** The life of the record that changes with every new wait of a person. */
 const HEAD_SECONDS = 60 * 60;
 
-/** The seconds after which to try again: what waits ends within an hour. */
+/** The `Retry-After` of one wait too many: pages end within an hour. */
 const RETRY_SECONDS = 600;
 
-/** A person who is back at their client does not wait for long. */
+/** The longest pause between polls: a person who answered is back soon. */
 const SLOWEST_MILLISECONDS = 2000;
 
 export type WaitStore = ReturnType<typeof waitStore>;
 
 export function waitStore(database: Database) {
   const seals = waitSeals(database);
-  const { sealed, view } = seals;
+  const { sealPart, readWait } = seals;
 
   /** Counts the waits of a person that are of the same kind. */
   async function countOf({ subject, kind }: Waiting): Promise<number> {
@@ -55,7 +55,7 @@ export function waitStore(database: Database) {
     return listed.filter(({ value }) => value.kind === kind).length;
   }
 
-  /** Reads the waits of a person that the list tells. */
+  /** Reads the waits that a person's list names. */
   async function listed(
     subject: string,
     isWanted: (listed: ListedWait) => boolean = () => true,
@@ -70,8 +70,8 @@ export function waitStore(database: Database) {
     );
   }
 
-  async function viewAll(found: readonly Found<WaitRecord>[]): Promise<Wait[]> {
-    const waits = await Promise.all(found.map(view));
+  async function readAll(found: readonly Found<WaitRecord>[]): Promise<Wait[]> {
+    const waits = await Promise.all(found.map(readWait));
     return waits.filter((wait) => wait !== undefined)
       .sort((one, other) => other.createdAt - one.createdAt);
   }
@@ -104,7 +104,7 @@ export function waitStore(database: Database) {
     ): Promise<Wait> {
       if (JSON.stringify(payload).length > WAIT_CHARACTERS) {
         throw new TypeError(
-          `A question of more than ${WAIT_CHARACTERS} characters`,
+          `A question must have at most ${WAIT_CHARACTERS} characters of JSON`,
         );
       }
       const { place, ...own } = waiting;
@@ -123,7 +123,7 @@ export function waitStore(database: Database) {
         const isSame = known?.value.subject === own.subject &&
           known.value.question === own.question &&
           known.value.state !== "used" && await isLive(database, known.value);
-        const wait = isSame ? await view(known) : undefined;
+        const wait = isSame ? await readWait(known) : undefined;
         if (wait) return wait;
         if (count >= most) {
           throw new LimitError(
@@ -143,14 +143,17 @@ export function waitStore(database: Database) {
           expiresAt: createdAt + seconds,
           clientName: grant?.value.clientName,
           state: "open",
-          sealed: await sealed({ ...own, at }, key, "payload", { id, payload }),
+          sealed: await sealPart({ ...own, at }, key, "payload", {
+            id,
+            payload,
+          }),
         };
         // First, so that what ends does not end the new one.
         if (known) dropWait(transaction, known);
         putWait(transaction.check(absent(key)), key, record);
         if (grant) transaction.check(grant);
         if (run) transaction.check(run);
-        return (await view({ key, value: record }))!;
+        return (await readWait({ key, value: record }))!;
       });
     },
 
@@ -159,7 +162,7 @@ export function waitStore(database: Database) {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&
         found.value.subject === subject && await isLive(database, found.value);
-      return isTheirs ? await view(found) : undefined;
+      return isTheirs ? await readWait(found) : undefined;
     },
 
     /** Lists the pages that wait for a person, newest first. */
@@ -170,12 +173,12 @@ export function waitStore(database: Database) {
       const live = await Promise.all(
         open.map(({ value }) => isLive(database, value)),
       );
-      return await viewAll(open.filter((_, index) => live[index]));
+      return await readAll(open.filter((_, index) => live[index]));
     },
 
     /** Lists everything that is kept of a person's waits. */
     async listKept(subject: string): Promise<Wait[]> {
-      return await viewAll(await listed(subject));
+      return await readAll(await listed(subject));
     },
 
     /** Finds the wait of a place; undefined if there is none. */
@@ -183,7 +186,9 @@ export function waitStore(database: Database) {
       const pointer = await database.find<Pointer>(waitAtKey(place));
       const found = pointer &&
         await database.find<WaitRecord>(pointer.value.wait);
-      return found?.value.subject === subject ? await view(found) : undefined;
+      return found?.value.subject === subject
+        ? await readWait(found)
+        : undefined;
     },
 
     /** Ends a wait that no one needs any more. */

@@ -46,7 +46,7 @@ Deno.test("readJson() refuses a body whose sender hangs up", async () => {
 
 Deno.test("readJson() refuses what is not JSON", async () => {
   for (const body of ["", "{", "a=b"]) {
-    await refuses(readJson(sent(body)), /is not JSON/);
+    await refuses(readJson(sent(body)), /must be JSON/);
   }
 });
 

@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
-import type { Passing } from "../../src/http/client_address.ts";
+import type { AppEnv } from "../../src/http/client_address.ts";
 import { readiness } from "../../src/http/readiness.ts";
 import { createServer } from "../../src/server.ts";
 import { customProvider } from "../../src/auth/provider/custom.ts";
@@ -186,7 +186,7 @@ Deno.test("GET /ready is 503 once the server is about to end, though calls go on
 Deno.test("GET /ready is answered anew each time, and says why it refuses", async () => {
   let isStopping = false;
   const refusals: (string | undefined)[] = [];
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
   app.use(async (c, next) => {
     await next();
     refusals.push(c.get("refusal"));

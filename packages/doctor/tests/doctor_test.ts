@@ -69,8 +69,8 @@ Deno.test("doctor tells how it is called", async () => {
 Deno.test("doctor exits 2 for what it does not understand", async () => {
   for (
     const [args, said] of [
-      [["ftp://tools.example.com"], /Not an address: ftp:/],
-      [["nonsense"], /Not an address: nonsense/],
+      [["ftp://tools.example.com"], /Not an http or https address: ftp:/],
+      [["nonsense"], /Not an http or https address: nonsense/],
       [
         ["--store", "claude,apple"],
         /--store: got "apple", wants claude or chatgpt/,

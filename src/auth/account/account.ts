@@ -6,7 +6,7 @@
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie, redirect } from "../../http/browser.ts";
-import type { Passing } from "../../http/client_address.ts";
+import type { AppEnv } from "../../http/client_address.ts";
 import { accountPages, accountPlaces } from "./account_pages.ts";
 import type { LimitedServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
@@ -58,7 +58,7 @@ export function accountRoutes(services: LimitedServices) {
     return redirect(c, `${baseUrl}/account`);
   }
 
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
   for (const part of parts) {
     const path = part.name === "" ? "/account" : `/account/${part.name}`;
     app.get(path, rated, pageOf(part));

@@ -10,7 +10,7 @@ import { HttpError } from "../../errors.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
 import { basePathOf } from "../../net/url.ts";
 import { page } from "../../pages/respond.ts";
-import type { AskingClient } from "../../pages/names.tsx";
+import type { ClientInWords } from "../../pages/names.tsx";
 import {
   NoWaitPage,
   type WaitAnswer,
@@ -40,7 +40,7 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 export function clientInWords(
   { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
   { configured }: LimitedServices,
-): AskingClient {
+): ClientInWords {
   return {
     name: clientName,
     isKnown: configured.some((client) => client.clientId === clientId),
@@ -54,7 +54,7 @@ export function clientInWords(
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
   services: LimitedServices,
-): AskingClient {
+): ClientInWords {
   // It signed in elsewhere: an ID of there says nothing here.
   if (grantId === undefined) return { name: clientId };
   const client = clientInWords({ clientId, clientName }, services);

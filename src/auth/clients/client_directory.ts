@@ -51,7 +51,7 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // The error has no details, so that it cannot be used to map a network.
+      // Without details, which would help to map our network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
           "invalid_client",

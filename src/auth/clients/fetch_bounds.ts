@@ -26,8 +26,8 @@ const A_MINUTE = { all: 120, host: 30 };
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents that no one has signed in with. A document
- * that is kept is fetched seldom anyway, and no stranger can keep it away.
+ * Bounds the fetches of documents that no one has signed in with. Kept ones are
+ * not counted, so that no stranger can block them.
  */
 export function boundedFetch(
   fetchDocument: FetchDocument,

@@ -73,7 +73,7 @@ export function gateOfDoors(doors: Doors): Gate {
   };
 }
 
-/** Makes the holder of static credentials: the operator. */
+/** Makes the caller of static credentials: the operator. */
 function holderOf(door: Door): Authenticated {
   return Object.freeze({
     caller: Object.freeze({

@@ -16,7 +16,7 @@ import {
 import { ChallengeError } from "../../errors.ts";
 import { unionOfScopes } from "../rules/scope.ts";
 
-/** A gate, or a door as the only one. */
+/** A gate; each door is one too. */
 export interface Gate {
   /**
    * Identifies the sender of these headers.
@@ -78,9 +78,9 @@ export function lateGate(load: () => Promise<Gate>): Gate {
 export function anonymousGate(
   gate: Gate,
   { keyHeader, ceiling }: {
-    /** A header besides `Authorization` that may hold credentials. */
+    /** The header of API keys, if there are any. */
     keyHeader?: string;
-    /** The scopes up to which a stranger sees the catalogue, else all. */
+    /** The ceiling of strangers; all scopes by default. */
     ceiling?: readonly string[];
   } = {},
 ): Gate {

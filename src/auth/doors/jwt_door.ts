@@ -24,8 +24,8 @@ import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 
-/** Subjects that stand for no particular person. */
-const NO_ONES = ["anonymous", "operator"];
+/** Subjects of other doors, which are no person's. */
+const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
 /** The seconds in which the keys of an issuer must be there. */
 const KEYS_TIMEOUT_SECONDS = 5;
@@ -36,11 +36,11 @@ interface Verified {
   expiresAt: number;
 }
 
-/** Lets in the holder of a token of such a server, made for this resource. */
+/** Lets in the holder of a JWT of a trusted issuer, made for this resource. */
 export function jwtDoor(
   options: JwtConfig & {
     baseUrl: string;
-    /** The beginnings of subjects of other doors. */
+    /** The prefixes of the subjects of other doors. */
     otherIds?: readonly string[];
     clock: Clock;
   },
@@ -58,7 +58,9 @@ export function jwtDoor(
     try {
       const issuer = decodeJwt(token).iss;
       const keys = issuer === undefined ? undefined : keysOf.get(issuer);
-      if (keys === undefined) throw new errors.JWTInvalid("iss is unknown");
+      if (keys === undefined) {
+        throw new errors.JWTInvalid("iss must be one of JWT_ISSUER");
+      }
       const { payload, protectedHeader } = await verifySignedJwt(token, keys, {
         issuer,
         audience: [...options.audiences],
@@ -95,7 +97,8 @@ export function jwtDoor(
    * is, unless another door could have the same.
    */
   function subjectIn(issuer: string, sub: string): string {
-    const isFree = issuer === issuers[0].issuer && !NO_ONES.includes(sub) &&
+    const isFree = issuer === issuers[0].issuer &&
+      !RESERVED_SUBJECTS.includes(sub) &&
       !isSubjectOfOther(sub, takenIds);
     return isFree ? sub : subjectOf(issuerId({ issuer }), { subject: sub });
   }
@@ -111,12 +114,12 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // Nothing tells that their tokens have ended.
+    // While its issuer is trusted: no one tells us when a JWT is revoked.
     restore(caller) {
       if (caller.door !== "jwt") return undefined;
       const [issuer, sub] = JSON.parse(caller.binding);
       if (!keysOf.has(issuer)) return undefined;
-      // With another issuer first, their name of then may be someone else's.
+      // Computed anew: `JWT_ISSUER` may have another issuer first by now.
       return { caller: { ...caller, subject: subjectIn(issuer, sub) } };
     },
 
@@ -145,7 +148,7 @@ function callerIn(
   const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
   const clientId = text(client_id) ?? text(azp);
   if (typeof sub !== "string" || sub === "") {
-    throw new errors.JWTInvalid("sub is not a text");
+    throw new errors.JWTInvalid("sub must be a text");
   }
   const granted = scopeClaims.map((name) => claimAt(payload, name))
     .find((claim) => claim !== undefined && claim !== null);

@@ -31,9 +31,8 @@ interface Verified {
 }
 
 /**
- * Lets in the holder of a live token whose grant is valid here: the subject,
- * scopes, client and grant, and the provider's API in their name. Work that has
- * no request any more is judged by its grant. Either is at most a second stale.
+ * Lets in the holder of a live token whose grant is valid here. Work without a
+ * request is judged by its grant. Both are at most a second stale.
  */
 export function oauthDoor(
   parts: {
@@ -113,7 +112,7 @@ export function oauthDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // Without the provider's API: that is sealed with a credential of a request.
+    // Without the provider's API: its tokens are sealed with the access token.
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);
       if (!found) return undefined;

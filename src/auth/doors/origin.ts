@@ -17,12 +17,13 @@ import { isLoopback } from "../../net/url.ts";
 /** @throws {HttpError} 403, which names what was seen and what is wanted */
 export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
 
-/** The same refusal is in the log once a minute, and so many of them are. */
+/** The time after which the same refusal is logged again. */
 const QUIET_MILLISECONDS = 60_000;
+/** The most different refusals that are logged in that time. */
 const MOST_SEEN = 20;
 
 /** The log that is told of refusals. */
-interface Telling {
+interface RefusalLog {
   log?: Logger;
   clock?: Clock;
 }
@@ -30,7 +31,7 @@ interface Telling {
 /** Makes the refusals of an `Origin` or a `Host`. */
 function refusals(
   baseUrl: string | undefined,
-  { log, clock = systemClock }: Telling,
+  { log, clock = systemClock }: RefusalLog,
 ): (what: "Origin" | "Host", value: string) => never {
   const loggedAt = new Map<string, number>();
 
@@ -65,16 +66,16 @@ function refusals(
 }
 
 /**
- * Lets requests reach a server that is bound to loopback by a loopback name or
- * that of `BASE_URL` alone; other servers by any name.
+ * Makes the check of `Host`. A server that is bound to loopback is reached by a
+ * loopback name or that of `BASE_URL` alone, others by any name.
  */
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
-  telling: Telling = {},
+  refusalLog: RefusalLog = {},
 ): CheckOrigin {
   if (!isLoopback({ hostname: host })) return () => {};
   const ownHost = baseUrl && new URL(baseUrl).host;
-  const refuse = refusals(baseUrl, telling);
+  const refuse = refusals(baseUrl, refusalLog);
 
   function isOwnHost(name: string): boolean {
     if (name === ownHost) return true;
@@ -82,7 +83,7 @@ export function hostCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
-  /** Clients call by one name all day long: it is parsed once. */
+  /** The `Host` that was accepted last, as most requests have the same. */
   let accepted: string | null | undefined;
   let acceptedUrl = "";
 
@@ -101,19 +102,18 @@ export function hostCheck(
 }
 
 /**
- * Allows requests without `Origin`, from our own, from loopback pages (the
- * Inspector is one) and from `ALLOWED_ORIGINS`, that pass
- * {@linkcode hostCheck} too.
+ * Makes the check of `Origin`, which may be absent, our own, that of a loopback
+ * page (as the Inspector's) or of `ALLOWED_ORIGINS`; and of `Host`.
  */
 export function originCheck(
   config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,
-  telling: Telling = {},
+  refusalLog: RefusalLog = {},
 ): CheckOrigin {
   const { baseUrl, allowedOrigins } = config;
   const origins = new Set(allowedOrigins);
   if (baseUrl) origins.add(new URL(baseUrl).origin);
-  const refuse = refusals(baseUrl, telling);
-  const checkHost = hostCheck(config, telling);
+  const refuse = refusals(baseUrl, refusalLog);
+  const checkHost = hostCheck(config, refusalLog);
 
   function isAllowedOrigin(origin: string): boolean {
     if (origins.has("*") || origins.has(origin)) return true;

@@ -15,7 +15,7 @@ const CLOSED_AT_ONCE = 10;
 
 interface EndedGrant {
   grant: Grant;
-  /** The grant if it was just read. */
+  /** The grant's entry, if it was just read. */
   read?: Entry<Grant>;
 }
 

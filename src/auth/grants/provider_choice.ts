@@ -1,7 +1,6 @@
 /**
- * The choice among several providers, by the person or by an address; the
- * address there for an approved request; and the secrets between leaving for it
- * and coming back.
+ * The choice among several providers, by the person or by an e-mail address;
+ * and the authorization URL there, with its PKCE verifier and nonce.
  *
  * @module
  */
@@ -49,11 +48,12 @@ export function providerChoice(
     options,
 
     /**
-     * Finds the provider that a form names, the one that serves the address
-     * which a client proposes, or the only one; undefined: the person is to
-     * choose, also where the client wants them to.
+     * Finds the provider that a form names, that of the domain in `login_hint`,
+     * or the only one; undefined: the person is to choose, as also with the
+     * prompt `select_account`.
      *
-     * @throws {OAuthError} `invalid_request` if a form names none that is listed
+     * @throws {OAuthError} `invalid_request` if a form names none that is
+     * listed
      */
     find(
       { key, wishes: { loginHint, prompts = [] } = {} }: {
@@ -94,7 +94,7 @@ export function providerChoice(
   };
 }
 
-/** Gives the address of a provider's page for a request of a browser. */
+/** Makes the authorization URL at a provider for a request of a browser. */
 export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, wishes }: {
@@ -118,9 +118,9 @@ export async function providerUrl(
 /**
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
  * the browser's cookie and the request's handle. A reader of the database or of
- * the addresses cannot derive them, and only this browser can finish. Each of
- * several providers has others: one that was left on the way knows nothing that
- * a code of another needs.
+ * the addresses cannot derive them, and only this browser can finish. They
+ * differ for each of several providers: one that the person turned away from
+ * knows nothing that a code of another needs.
  */
 export function upstreamSecrets(
   handle: string,

@@ -105,7 +105,7 @@ export function assertionVerifier(
   }
 }
 
-/** Makes the key set for the current address; jose caches the keys. */
+/** Keeps the key set of one address, as jose caches the keys in it. */
 function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {

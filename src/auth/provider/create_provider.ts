@@ -50,7 +50,7 @@ const PRESETS: Readonly<
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
-    isFrom: (named, issuer) =>
+    isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
     // The Workspace domain as a claim; such a parameter is only a hint.
     claims: {
@@ -65,8 +65,8 @@ const PRESETS: Readonly<
     scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
     extraAuthParams: {},
     apiUrl: "https://graph.microsoft.com/v1.0",
-    isNamed: isMicrosoftIssuer,
-    isFrom: isTenantIssuer,
+    isMetadataIssuer: isMicrosoftIssuer,
+    isTokenIssuer: isTenantIssuer,
     // Any tenant's administrator can write any address into `email`; this
     // optional claim says that the tenant owns its domain.
     claims: {
@@ -162,8 +162,8 @@ const TEMPLATE = "{tenantid}";
 const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
- * True for Microsoft if the metadata found under `configured` may name `named`: it has the
- * same origin, and the same tenant. If `configured` is an alias (`common`,
+ * True if Microsoft's metadata found under `configured` may name `named`: it
+ * has the same origin and tenant. If `configured` is an alias (`common`,
  * `organizations`, `consumers`, a domain), it may have the template or the
  * tenant that the alias stands for.
  */

@@ -9,8 +9,8 @@ import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, type Provider, type UpstreamTokens } from "./provider.ts";
 import {
   asking,
+  checkAnswers,
   isTokenAlive,
-  knock,
   requestUserinfo,
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
@@ -55,7 +55,7 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // No setting says which one it is.
+        // No setting tells the issuer of a custom provider.
         issuer: undefined,
       });
       return { tokens, identity: await afterCode(() => identify(tokens)) };
@@ -64,7 +64,7 @@ export function customProvider(
       (await client.refresh(server, refreshToken)).tokens,
     identify,
     isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
-    look: () => knock(fetchUpstream, options.tokenUrl),
+    look: () => checkAnswers(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined
       : (tokens) => client.revoke(server, tokens),

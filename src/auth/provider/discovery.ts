@@ -22,7 +22,7 @@ const METADATA_PAUSE_SECONDS = 60;
 /** The supported ways of client authentication, the preferred one first. */
 const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 
-/** The endpoints that people can not sign in without. */
+/** The endpoints without which no one can sign in. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
@@ -36,8 +36,8 @@ export interface Metadata extends AuthorizationServer {
 }
 
 /**
- * Fetches a provider's metadata when it is first needed, and again after an
- * hour. What is there serves for a day while fetches fail, which is not cached.
+ * Makes the reader of a provider's metadata. It is fetched when first needed,
+ * and again after an hour; while that fails, the old serves for a day.
  *
  * @param isIssuer true if the document may name this issuer
  */
@@ -98,7 +98,7 @@ async function fetchMetadata(
     const document = await readObject(response, url.host);
     return parseMetadata(document, issuer, isIssuer);
   }
-  throw misbehaved(`${url.host} has no metadata`);
+  throw misbehaved(`${url.host} answered 404 when asked for its metadata`);
 }
 
 /**
@@ -124,14 +124,14 @@ function parseMetadata(
     const address = document[name];
     if (address === undefined) {
       if (!REQUIRED.includes(name)) continue;
-      throw misbehaved(`${host} names no ${name}`);
+      throw misbehaved(`The metadata of ${host} must have ${name}`);
     }
     const url = typeof address === "string" ? URL.parse(address) : null;
     // Without TLS only between two servers on this machine.
     const local = url?.protocol === "http:" && isLoopback(url) &&
       isLoopback({ hostname });
     if (url?.protocol === "https:" || local) continue;
-    throw misbehaved(`${host} has no safe ${name}`);
+    throw misbehaved(`${name} of ${host} must be an https URL`);
   }
   const offered = list(document.token_endpoint_auth_methods_supported) ??
     ["client_secret_basic"];

@@ -21,8 +21,8 @@ import {
 import {
   type Ask,
   asking,
+  checkAnswers,
   isTokenAlive,
-  knock,
   readPages,
   requestUserinfo,
   type UpstreamFetch,
@@ -66,20 +66,20 @@ export function gitHubProvider(
     token_endpoint_auth_methods_supported: ["client_secret_post"],
   };
   const client = oauthClient(fetchUpstream, { clientId, clientSecret });
-  const isNamed = wanted.named.has("organizations") ||
+  const isInRules = wanted.named.has("organizations") ||
     wanted.named.has("teams");
   const seesOrganizations = (scope: string) =>
     ORGANIZATION_SCOPES.includes(scope);
-  const scopes = isNamed && !asked.some(seesOrganizations)
+  const scopes = isInRules && !asked.some(seesOrganizations)
     ? [...asked, ORGANIZATION_SCOPES[0]]
     : asked;
 
   const askAs = asking(fetchUpstream);
 
-  async function whoIs(accessToken: string): Promise<Identity> {
+  async function identify(accessToken: string): Promise<Identity> {
     const ask = askAs(accessToken);
     const [identity, memberships] = await Promise.all([
-      identify(ask, apiUrl),
+      readUser(ask, apiUrl),
       scopes.some(seesOrganizations)
         ? gitHubMemberships(ask, apiUrl, wanted.memberships)
         : {},
@@ -87,7 +87,7 @@ export function gitHubProvider(
     return { ...identity, ...memberships };
   }
 
-  // Enterprise instances give a wrong one.
+  // The `iss` of Enterprise instances is wrong.
   const checkable = (issuer: string | undefined) =>
     origin === PUBLIC_ORIGIN ? issuer : undefined;
 
@@ -110,15 +110,15 @@ export function gitHubProvider(
         ...response,
         issuer: checkable(response.issuer),
       });
-      const identity = await afterCode(() => whoIs(tokens.accessToken));
+      const identity = await afterCode(() => identify(tokens.accessToken));
       return { tokens, identity };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
-    identify: ({ accessToken }) => whoIs(accessToken),
+    identify: ({ accessToken }) => identify(accessToken),
     isAlive: (accessToken) =>
       isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
-    look: () => knock(fetchUpstream, server.token_endpoint),
+    look: () => checkAnswers(fetchUpstream, server.token_endpoint),
     revokesOne: true,
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
@@ -149,7 +149,7 @@ export function gitHubApiUrl(origin: string): string {
     : `${origin}/api/v3`;
 }
 
-async function identify(ask: Ask, apiUrl: string): Promise<Identity> {
+async function readUser(ask: Ask, apiUrl: string): Promise<Identity> {
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
   const [email, ...otherEmails] = await verifiedEmails(ask, apiUrl);
   // The login of an account may pass to another person, its number never does.
@@ -163,11 +163,11 @@ async function identify(ask: Ask, apiUrl: string): Promise<Identity> {
 }
 
 /**
- * Returns true if GitHub has had enough of us, which is a 403 too.
+ * Returns true if a 403 tells of a rate limit.
  *
  * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
-function isTooMuch({ status, headers }: Response): boolean {
+function isRateLimited({ status, headers }: Response): boolean {
   return status === 403 &&
     (headers.has("retry-after") ||
       headers.get("x-ratelimit-remaining") === "0");
@@ -179,9 +179,9 @@ const MOST_ADDRESSES = 30;
 /** Lists the verified addresses that we may read, the primary one first. */
 async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
   const response = await ask(`${apiUrl}/user/emails`);
-  if (isTooMuch(response)) {
+  if (isRateLimited(response)) {
     const { host } = new URL(apiUrl);
-    throw new UpstreamError("unavailable", `${host} answers no more for now`);
+    throw new UpstreamError("unavailable", `${host} limits our rate for now`);
   }
   // 403 and 404: user:email was not granted.
   if (!response.ok) return [];
@@ -194,7 +194,7 @@ async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
     .slice(0, MOST_ADDRESSES);
 }
 
-/** The scopes that each let us see them, that with the least access first. */
+/** The scopes that open organizations and teams, the least access first. */
 const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 
 /**

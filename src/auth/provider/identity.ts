@@ -14,7 +14,7 @@ const MAX_LENGTH = 2048;
 export interface ClaimNames {
   /** The claim that tells that the e-mail address was checked. */
   emailVerified?: string;
-  /** Returns true if the provider gives out an address that it calls verified. */
+  /** Returns true if the provider itself gives out a verified address. */
   isOwnAddress?(
     email: string,
     claims: Readonly<Record<string, unknown>>,
@@ -58,7 +58,7 @@ function parseSubject(value: unknown): string {
   if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
     return subject;
   }
-  throw misbehaved("The provider did not say who it was");
+  throw misbehaved("The provider must name the person by a sub or an id");
 }
 
 /** Reads a text that is not empty. */
@@ -79,7 +79,7 @@ export function isTrue(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
 
-/** Drops the members that are not known. */
+/** Drops undefined members. */
 function defined(
   identity: {
     [K in keyof Identity]: Identity[K] | "" | undefined;

@@ -28,12 +28,12 @@ import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 /** A provider whose ways of client authentication are in order of preference. */
 export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 
-/** Error codes for credentials that a provider did not see, or did not like. */
+/** Error codes of providers that want another client authentication. */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
 /**
- * Makes a client, which throws {@linkcode UpstreamError}; without a secret it is
- * a public one, which gives its id.
+ * Makes our client, public without a secret. Its methods throw
+ * {@linkcode UpstreamError}.
  */
 export function oauthClient(
   fetchUpstream: UpstreamFetch,
@@ -50,7 +50,7 @@ export function oauthClient(
       },
       options: {
         [oauth.customFetch]: fetchUpstream,
-        // Settings and metadata have been checked for it.
+        // The addresses of settings and metadata have been checked.
         [oauth.allowInsecureRequests]: true,
       } satisfies RevocationRequestOptions,
     };
@@ -81,7 +81,7 @@ export function oauthClient(
       if (!another || method === methods.at(-1)) throw error;
     }
     throw misbehaved(
-      `${host} offers no client authentication that is spoken here`,
+      `${host} must support client_secret_post or client_secret_basic`,
     );
   }
 
@@ -120,13 +120,13 @@ export function oauthClient(
       );
     },
 
-    /** Exchanges a code, if the response is from `server`, and for no other. */
+    /** Exchanges a code, after checking that it comes from `server`. */
     async redeem(
       server: Issuer,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
     ): Promise<TokenAnswer> {
       await this.checkIssuer(server, issuer);
-      if (code === "") throw misbehaved("There is no authorization code");
+      if (code === "") throw misbehaved("The code is empty");
       return await grant(server, "authorization_code", {
         code,
         redirect_uri: redirectUri,

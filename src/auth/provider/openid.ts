@@ -40,10 +40,10 @@ export interface OpenIdOptions {
   /** The `prompt` that these scopes need. */
   prompt?: string;
   apiUrl?: string;
-  /** True if the issuer's metadata may name this one; exact if unset. */
-  isNamed?(issuer: string, named: string): boolean;
-  /** True if tokens of the metadata's issuer may name this; exact if unset. */
-  isFrom?(named: string, issuer: string, tenant?: unknown): boolean;
+  /** True if the metadata of `issuer` may name `named`; exact if unset. */
+  isMetadataIssuer?(issuer: string, named: string): boolean;
+  /** True if tokens may name `issuer`, the metadata `named`; exact if unset. */
+  isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   memberships?: ReadonlySet<Membership>;
   /** The memberships that a rule names. */
@@ -63,11 +63,11 @@ export function openIdProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, clientId, memberships = NOTHING } = options;
-  const { isNamed = isSame, isFrom = isSame } = options;
+  const { isMetadataIssuer = isSame, isTokenIssuer = isSame } = options;
   const discover = discovery(
     fetchUpstream,
     issuer,
-    (named) => isNamed(issuer, named),
+    (named) => isMetadataIssuer(issuer, named),
   );
   const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
@@ -92,7 +92,7 @@ export function openIdProvider(
     const info = await requestUserinfo(ask, endpoint);
     // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
-      throw misbehaved("The provider's userinfo is about someone else");
+      throw misbehaved("sub of userinfo must be that of the id_token");
     }
     return mergeClaims(claims, info);
   }
@@ -115,17 +115,18 @@ export function openIdProvider(
   ): Promise<Identity> {
     const claims = await client.verify(metadata, idToken, {
       nonce,
-      isIssuer: (issuer, tenant) => isFrom(metadata.issuer, issuer, tenant),
+      isIssuer: (issuer, tenant) =>
+        isTokenIssuer(metadata.issuer, issuer, tenant),
     });
     return await identityIn(await complete(metadata, claims, ask), ask);
   }
 
-  /** Gives another name of the provider's as its own; a stranger's as it is. */
-  function ownName(
+  /** Replaces an issuer that the provider may use by that of its metadata. */
+  function metadataIssuer(
     { issuer: own }: Metadata,
     issuer: string | undefined,
   ): string | undefined {
-    return isFrom(own, issuer ?? "") ? own : issuer;
+    return isTokenIssuer(own, issuer ?? "") ? own : issuer;
   }
 
   return {
@@ -138,18 +139,18 @@ export function openIdProvider(
         clientId,
         extra: options.extraAuthParams,
         hintName: "login_hint",
-        ...askFor(metadata, options),
+        ...scopesToRequest(metadata, options),
       }, request);
     },
     async checkIssuer(issuer) {
       const metadata = await discover();
-      await client.checkIssuer(metadata, ownName(metadata, issuer));
+      await client.checkIssuer(metadata, metadataIssuer(metadata, issuer));
     },
     async redeem(response) {
       const metadata = await discover();
       const { tokens, idToken } = await client.redeem(metadata, {
         ...response,
-        issuer: ownName(metadata, response.issuer),
+        issuer: metadataIssuer(metadata, response.issuer),
       });
       const identity = await afterCode(() =>
         identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
@@ -189,7 +190,7 @@ function isSame(a: string, b: string): boolean {
   return a === b;
 }
 
-function askFor(
+function scopesToRequest(
   metadata: Metadata,
   { scopes, prompt, claims, named }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "prompt"> {

@@ -72,7 +72,7 @@ export interface Provider {
    * reasons too.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
-  /** Sends a request for no one's sake, to find out if the provider answers. */
+  /** Sends a request only to find out if the provider answers. */
   look?(): Promise<unknown>;
   /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
@@ -138,8 +138,8 @@ export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Gives the error with which a provider's answer is refused, undefined for one
- * that is taken. While the provider cannot be asked, none is refused: an answer
+ * Gives the error by which a check refuses an error response; undefined if it
+ * accepts it. While the provider cannot be reached none is refused: a response
  * without a code opens nothing.
  */
 export async function refusalOf(

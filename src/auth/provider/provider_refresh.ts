@@ -56,12 +56,12 @@ export function providerRefresh({
     return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
   }
 
-  function isGood(tokens: UpstreamTokens, rejected?: string): boolean {
+  function isUsable(tokens: UpstreamTokens, rejected?: string): boolean {
     return tokens.accessToken !== rejected &&
       isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
   }
 
-  /** Gives valid tokens: the ones found, or refreshed ones. */
+  /** Gives usable tokens: those found, or refreshed ones. */
   async function valid(
     provider: Provider,
     found: FoundTokens,
@@ -69,7 +69,7 @@ export function providerRefresh({
   ): Promise<UpstreamTokens> {
     const { grantId } = found;
     const current = parseTokens(found);
-    if (isGood(current, rejected)) return current;
+    if (isUsable(current, rejected)) return current;
     let refresh = refreshing.get(grantId);
     if (!refresh) {
       refresh = refreshOnce(provider, found, { rejected, ...how })
@@ -87,13 +87,13 @@ export function providerRefresh({
     const { grantId, dataKey } = found;
     for (;;) {
       const current = parseTokens(found);
-      if (isGood(current, rejected)) return current;
+      if (isUsable(current, rejected)) return current;
       if (current.refreshToken === undefined) {
         // There is no refresh token: the access token is used until it expires.
         if (current.accessToken !== rejected && isAlive(current)) {
           return current;
         }
-        throw await close(grantId);
+        throw await endGrant(grantId);
       }
       const leased = await upstreamTokens.lease(found);
       if (leased) {
@@ -113,7 +113,7 @@ export function providerRefresh({
         });
       }
       const again = await upstreamTokens.find(grantId, dataKey);
-      if (!again) throw died();
+      if (!again) throw signInEnded();
       found = again;
     }
   }
@@ -130,7 +130,7 @@ export function providerRefresh({
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === "dead") {
         if (await isReplaced(leased)) return undefined;
-        throw await close(leased.grantId, error);
+        throw await endGrant(leased.grantId, error);
       }
       // Releases the lease if possible, so that no one has to wait for its end.
       await upstreamTokens.release(leased).catch(() => {});
@@ -201,15 +201,15 @@ export function providerRefresh({
     return found !== undefined && found.tokens !== tokens;
   }
 
-  async function close(
+  async function endGrant(
     grantId: string,
     cause?: unknown,
   ): Promise<ChallengeError> {
     await grants.end(grantId);
-    return died(cause);
+    return signInEnded(cause);
   }
 
-  return { valid, isAlive, isGood, close };
+  return { valid, isAlive, isUsable, endGrant };
 }
 
 export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
@@ -217,7 +217,7 @@ export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
 }
 
 /** Makes the refusal of a grant whose tokens are dead. */
-export function died(cause?: unknown): ChallengeError {
+export function signInEnded(cause?: unknown): ChallengeError {
   return new ChallengeError(
     "The sign-in at the provider has ended",
     "invalid_token",

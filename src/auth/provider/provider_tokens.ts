@@ -16,7 +16,11 @@ import type {
   UpstreamRecord,
 } from "../../store/upstream_tokens.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
-import { died, parseTokens, providerRefresh } from "./provider_refresh.ts";
+import {
+  parseTokens,
+  providerRefresh,
+  signInEnded,
+} from "./provider_refresh.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
@@ -34,8 +38,8 @@ export type ProviderTokens = ReturnType<typeof providerTokens>;
 type Commit<T> = (also?: Write) => Promise<T | undefined>;
 
 /**
- * Makes the use of grants' tokens, each at its own provider. The tokens of a
- * provider that is not listed are not opened: they are as good as dead.
+ * Opens grants' tokens at their providers. Those of a provider that is no
+ * longer listed count as dead.
  */
 export function providerTokens(
   { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
@@ -43,7 +47,7 @@ export function providerTokens(
   },
 ) {
   const { upstreamTokens } = options;
-  const { valid, isAlive, isGood, close } = providerRefresh(options);
+  const { valid, isAlive, isUsable, endGrant } = providerRefresh(options);
 
   async function find(
     { grant, dataKey, sealed }: GrantKey,
@@ -55,13 +59,13 @@ export function providerTokens(
   function providerOf({ grant }: GrantKey): Provider {
     const found = providers.of(grant);
     if (found) return found.provider;
-    throw died();
+    throw signInEnded();
   }
 
   async function findLive(key: GrantKey): Promise<FoundTokens> {
     const found = await find(key);
     if (found) return found;
-    throw died();
+    throw signInEnded();
   }
 
   /** Gives tokens in place of a refused one, unless it is still valid. */
@@ -72,7 +76,7 @@ export function providerTokens(
   ): Promise<UpstreamTokens | undefined> {
     const found = await findLive(key);
     const current = parseTokens(found);
-    if (isGood(current, rejected)) return current;
+    if (isUsable(current, rejected)) return current;
     // Undefined: it does not tell.
     const isAlive = await askProvider(
       provider,
@@ -84,7 +88,7 @@ export function providerTokens(
     }
     // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
-    throw await close(key.grant.id);
+    throw await endGrant(key.grant.id);
   }
 
   return {
@@ -107,11 +111,11 @@ export function providerTokens(
         provider,
         fresh,
         identity,
-        (cause) => close(id, cause),
+        (cause) => endGrant(id, cause),
       );
     },
 
-    // Only its use fails without a provider.
+    // Throws only when it is used, even if there is no provider.
     upstream: (key: GrantKey): Upstream => ({
       async token() {
         return (await valid(providerOf(key), await findLive(key))).accessToken;

@@ -7,7 +7,7 @@
 import { detached, telemetry } from "../../telemetry/current.ts";
 import { type Provider, UpstreamError } from "./provider.ts";
 
-/** The pause between two looks: strangers may cause them. */
+/** The least time between two looks, which strangers may cause. */
 const LOOK_MILLISECONDS = 60_000;
 
 /**
@@ -24,7 +24,7 @@ export function watchProvider(
   { key, onFault }: {
     /** Its name, if it is one of several. */
     key?: string;
-    /** Called with the reason why a look failed, once until it is well. */
+    /** Called with the reason when looks begin to fail. */
     onFault?(error: unknown): void;
   } = {},
 ) {
@@ -73,7 +73,7 @@ export function watchProvider(
     revokesOne: watched.revokesOne,
     authorizationUrl: (request) =>
       noted("authorization_url", () => watched.authorizationUrl(request)),
-    // Most need no request for it, which would prove nothing.
+    // Most check it without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
     redeem: (response) => noted("redeem", () => watched.redeem(response)),
     refresh: (token) => noted("refresh", () => watched.refresh(token)),

@@ -59,8 +59,8 @@ export function signInProviders(
     };
   }
 
-  /** Makes a provider that vouches for no address of another. */
-  function honest(id: string, provider: Provider): Provider {
+  /** Makes a provider that cannot vouch for addresses of another. */
+  function withOwnAddresses(id: string, provider: Provider): Provider {
     if (ownerOf.size === 0) return provider;
     return {
       ...provider,
@@ -82,7 +82,7 @@ export function signInProviders(
     id: it.id,
     key: it.key,
     redirectUri: callbackAt(baseUrl, it.key),
-    provider: honest(it.id, make(it)),
+    provider: withOwnAddresses(it.id, make(it)),
   }));
   return {
     all,

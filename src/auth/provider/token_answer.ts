@@ -1,7 +1,7 @@
 /**
- * The answers of token endpoints. They are not read by oauth4webapi, because real
- * providers keep to the standard less than it wants: GitHub refuses with status
- * 200 and answers with forms, others send null for what they do not give.
+ * The answers of token endpoints. They are not read by oauth4webapi, because
+ * real providers are less strict than it: GitHub refuses with status 200 and
+ * answers with forms, others send null.
  *
  * @see RFC 6749 §5
  * @module
@@ -55,8 +55,8 @@ export async function refusalIn(
 }
 
 /**
- * Parses a successful token answer. Providers leave `token_type` out, send
- * `expires_in` as a string (forms must), and null for what they do not give.
+ * Parses a successful token answer. Providers leave `token_type` out, and send
+ * `expires_in` as a string.
  *
  * @see RFC 6749 §5.1
  */

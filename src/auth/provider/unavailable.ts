@@ -45,7 +45,7 @@ export async function identifyAgain(
   return await askProvider(provider, async () => {
     const identity = await provider.identify?.(tokens);
     if (identity === undefined || identity.subject === subject) return identity;
-    throw misbehaved("It named someone else");
+    throw misbehaved("The provider named another person than before");
   }, died);
 }
 

@@ -95,11 +95,11 @@ async function readBody(
 }
 
 /**
- * Sends a request for any answer at all: a refusal is one, too.
+ * Checks that an address answers, if only with a refusal.
  *
  * @throws {UpstreamError} `unavailable` when no answer comes
  */
-export async function knock(
+export async function checkAnswers(
   fetchUpstream: UpstreamFetch,
   url: string,
 ): Promise<void> {

@@ -39,9 +39,10 @@ export function parseConfiguredClients(
   const clients = parseArray(text).map((entry, index) =>
     parseClient(entry, index + 1, secretOf)
   );
-  const ids = new Set(clients.map(({ clientId }) => clientId));
-  if (ids.size < clients.length) throw new Error("a client_id is used twice");
-  return clients;
+  const ids = clients.map(({ clientId }) => clientId);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice === undefined) return clients;
+  throw new Error(`client ${twice}: its client_id is used twice`);
 }
 
 function parseArray(text: string): unknown[] {

@@ -45,7 +45,7 @@ export function assertionGrant(
     /** True if the client has authenticated. */
     isProven: boolean,
   ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
-    // A client that may.
+    // The client, which must have authenticated.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
       throw new OAuthError(

@@ -24,7 +24,7 @@ import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
-import type { Passing } from "../../http/client_address.ts";
+import type { AppEnv } from "../../http/client_address.ts";
 import { rateLimit } from "../../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
@@ -38,7 +38,7 @@ import { HttpError } from "../../errors.ts";
 
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export interface AuthorizationServer {
-  app: Hono<Passing>;
+  app: Hono<AppEnv>;
   /** Makes the provider's API in the name of the person behind a grant. */
   upstream: ProviderTokens["upstream"];
   /** Ends background work, after the last request. */
@@ -81,7 +81,7 @@ export function authorizationServer(
   const finishSignIn = providerCallbackEndpoint(returning);
   const recorded = attemptRecorder(services);
 
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
   const metadata = authorizationServerMetadata(options);
   for (const path of serverMetadataPaths(baseUrl)) {
     app.get(path, (c) => c.json(metadata));
@@ -89,7 +89,7 @@ export function authorizationServer(
   app.post("/register", recorded, registerEndpoint(limit("register", 2)));
   app.get("/authorize", recorded, authorizeEndpoint(authorizing));
   app.post("/authorize", recorded, consentEndpoint(authorizing));
-  const comeBack = async (c: Context) => {
+  const providerCallback = async (c: Context) => {
     await returning.checkRate(c);
     if (!account.isReturning(c)) return await finishSignIn(c);
     const response = await account.finish(c);
@@ -97,8 +97,8 @@ export function authorizationServer(
     return response;
   };
   // The only provider is at the first; each of several has its own.
-  app.get(CALLBACK_PATH, recorded, comeBack);
-  app.get(`${CALLBACK_PATH}/:provider`, recorded, comeBack);
+  app.get(CALLBACK_PATH, recorded, providerCallback);
+  app.get(`${CALLBACK_PATH}/:provider`, recorded, providerCallback);
   app.post("/token", recorded, tokenEndpoint({ ...issuing, verifyAssertion }));
   app.post("/revoke", revokeEndpoint(issuing));
   app.route("/", account.app);
@@ -113,7 +113,7 @@ export function authorizationServer(
   };
 }
 
-/** The parts of the authorization server, if there is one. */
+/** The options of a server's sign-in, whatever its strategy. */
 export interface SignInOptions
   extends Omit<AuthorizationServerOptions, "config"> {
   auth: AuthConfig;
@@ -121,14 +121,14 @@ export interface SignInOptions
 
 export interface SignIn extends Partial<AuthorizationServer> {
   /** The routes; without an authorization server they say that there is none. */
-  app: Hono<Passing>;
+  app: Hono<AppEnv>;
 }
 
 export function signIn({ auth, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
   const server = oauth && authorizationServer({ ...options, config: oauth });
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
   app.route("/", server?.app ?? closedServer(auth, baseUrl));
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
   const metadata = server || jwt
@@ -156,8 +156,8 @@ export const STEPS: readonly string[] = [
 ];
 
 /** Makes the routes of a server that is no authorization server. */
-function closedServer(auth: AuthConfig, baseUrl: string): Hono<Passing> {
-  const app = new Hono<Passing>();
+function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
   // Clients take a missing document for "no sign-in", and a 5xx for an outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);

@@ -84,7 +84,7 @@ export function authorizeEndpoint(
       throw refusedByBlock();
     }
 
-    // The address of its answers.
+    // The redirect URI.
     const redirectUri = parseRedirectUri(parameters, client);
     // Its ID, or its document, may be older than the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
@@ -93,9 +93,8 @@ export function authorizeEndpoint(
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
 
-    // The request. Before the person has approved the address, an error is
-    // shown here: otherwise any stranger could make this endpoint send browsers
-    // anywhere.
+    // The request. An error is shown here unless this browser approved the
+    // redirect URI before: this must be no open redirector (RFC 9700 §4.11.2).
     let request: AuthorizationRequest;
     try {
       request = parseAuthorizationRequest(parameters, {
@@ -116,17 +115,20 @@ export function authorizeEndpoint(
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });
     const { state, open } = connection ?? { state: {}, open: [] };
-    const had = unionOfScopes(
+    const heldBefore = unionOfScopes(
       approved?.scopes ?? [],
       scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
     );
-    const away = unionOfScopes(approved?.withheld ?? [], state.withheld ?? []);
+    const takenAway = unionOfScopes(
+      approved?.withheld ?? [],
+      state.withheld ?? [],
+    );
     const named = parseScope(parameters.get("scope"));
     const scopes = unionOfScopes(
       request.scopes,
-      had.filter((scope) => known.supported.includes(scope)),
-    ).filter((scope) => named.includes(scope) || !away.includes(scope));
-    const withheld = scopes.filter((scope) => away.includes(scope));
+      heldBefore.filter((scope) => known.supported.includes(scope)),
+    ).filter((scope) => named.includes(scope) || !takenAway.includes(scope));
+    const withheld = scopes.filter((scope) => takenAway.includes(scope));
 
     // A client that the operator trusts goes on without consent.
     const pending = {

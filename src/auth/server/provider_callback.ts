@@ -51,7 +51,7 @@ export function providerCallbackEndpoint(
     return redirect(c, authorizationResponseUrl(request, response, baseUrl));
   }
 
-  /** Ends the request, and tells its client why, or who is blocked. */
+  /** Ends the request, and tells its client why; a block is told the person. */
   async function refuse(
     c: Context,
     found: FoundRequest,
@@ -72,7 +72,7 @@ export function providerCallbackEndpoint(
     return answer(c, found, { error: { code, description } });
   }
 
-  /** Reads the provider's refusal, which may be another's (RFC 9207 §2.4). */
+  /** Reads an error response, and checks whose it is (RFC 9207 §2.4). */
   async function refusalIn(
     parameters: Parameters,
     { provider }: SignInProvider,
@@ -130,8 +130,8 @@ export function providerCallbackEndpoint(
     if (phase === "consent") {
       throw invalidRequest("This sign-in was not approved", "not approved");
     }
-    // Its answer is no other provider's business. Each has its own address, so
-    // one that was chosen before, or that lies, is not taken for another.
+    // Only the provider that the browser was sent to may answer. Each has its
+    // own redirect URI, against mix-up (RFC 9700 §4.4.2.2).
     const from = providers.at(c.req.param("provider"));
     const isSentThere = from?.id === sentTo ||
       // A request from before 0.3 names none: there was only one.

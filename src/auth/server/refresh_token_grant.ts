@@ -32,8 +32,8 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The refreshes of a connection, in each process. */
-const OF_CONNECTION: Rate = { burst: 600, perSecond: 1 };
+/** The rate of refreshes of one grant, in each process. */
+const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
 
 /**
  * Makes the refresh: for a client that has authenticated, with a token whose
@@ -41,7 +41,7 @@ const OF_CONNECTION: Rate = { burst: 600, perSecond: 1 };
  *
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
  * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
- * answer, 429 when the connection asks without end
+ * answer, 429 when the client refreshes without end
  */
 export function refreshTokenGrant(
   services:
@@ -60,7 +60,7 @@ export function refreshTokenGrant(
   const { baseUrl, refreshTokens, grants, providerTokens } = services;
   const { confirmation, mayHold, lifetimes, clock } = services;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
-  const connections = new Buckets(OF_CONNECTION);
+  const refreshes = new Buckets(PER_GRANT);
 
   return async function refresh(
     { refreshToken, scopes }: GrantRequest<"refresh_token">,
@@ -70,7 +70,7 @@ export function refreshTokenGrant(
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 
-      // The operator's word, before anything is answered again.
+      // A block, before anything is answered again.
       if (presented?.isBlocked && isOf(client, presented.grant.value)) {
         throw refusedByBlock("invalid_grant");
       }
@@ -142,7 +142,7 @@ export function refreshTokenGrant(
       // The operator's rules of today.
       const held = mayHold(confirmed, requested);
       if (!held) throw ended();
-      refuseFor(connections.take(grant.id, clock()));
+      refuseFor(refreshes.take(grant.id, clock()));
 
       // The provider's tokens before ours: if it does not answer, the client
       // still holds a refresh token that works.

@@ -27,8 +27,8 @@ import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 import type { LimitedServices } from "../services.ts";
 
-/** The tokens of a client without a page, in each process: all are records. */
-const OF_PROGRAM: Rate = { burst: 300, perSecond: 5 };
+/** The rate of tokens without a page of one client, in each process. */
+const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
 export function tokenEndpoint(
   services: LimitedServices & {
@@ -43,7 +43,7 @@ export function tokenEndpoint(
   const issueToMachine = clientCredentialsGrant(services);
   const redeemAssertion = verifyAssertion &&
     assertionGrant({ ...services, verifyAssertion });
-  const programs = new Buckets(OF_PROGRAM);
+  const withoutPage = new Buckets(PER_CLIENT);
 
   /** Begins to read the presented code or token together with its client. */
   function readAhead(parameters: Parameters) {
@@ -81,11 +81,11 @@ export function tokenEndpoint(
       case "refresh_token":
         return await refresh(request, client, ahead.refreshToken);
       case "client_credentials":
-        refuseFor(programs.take(client.clientId, clock()));
+        refuseFor(withoutPage.take(client.clientId, clock()));
         return await issueToMachine(request, client);
       case JWT_BEARER_GRANT_TYPE: {
         // Anyone may name a client that proves nothing.
-        if (isProven) refuseFor(programs.take(client.clientId, clock()));
+        if (isProven) refuseFor(withoutPage.take(client.clientId, clock()));
         const { tokens, grant } = await redeemAssertion!(
           request,
           client,

@@ -1,7 +1,7 @@
 /**
- * Both documents that clients read before anything else, and their well-known
- * addresses. Clients look for them at the root and below the path of the
- * resource, so both places answer. Undefined members are left out in JSON.
+ * The metadata of the authorization server and of the protected resource.
+ * Clients look for both at the root and below the path of the resource, so both
+ * places answer. Undefined members are left out in JSON.
  *
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
@@ -48,7 +48,7 @@ export function authorizationServerMetadata(
       ...config.clients.some(isMachine) ? [MACHINE_GRANT_TYPE] : [],
       ...hasAssertions ? [JWT_BEARER_GRANT_TYPE] : [],
     ],
-    // The trusted providers are not named: they are no one else's business.
+    // The trusted issuers are not published.
     ...hasAssertions &&
       { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
     code_challenge_methods_supported: ["S256"],

@@ -94,7 +94,7 @@ for (const user of NOBODY) {
     await assertRefused(
       custom(fake).redeem(SIGN_IN),
       "misbehaved",
-      /who it was/,
+      /must name the person/,
     );
   });
 }

@@ -200,7 +200,11 @@ Deno.test("github's user without a number is no one", async () => {
   await using fake = serveGitHub({
     [USER]: () => Response.json({ login: "octocat", sub: "1" }),
   });
-  await assertRefused(gitHub(fake).redeem(SIGN_IN), "misbehaved", /who it was/);
+  await assertRefused(
+    gitHub(fake).redeem(SIGN_IN),
+    "misbehaved",
+    /must name the person/,
+  );
 });
 
 Deno.test("github's answers come from github's issuer", async () => {
@@ -279,7 +283,7 @@ Deno.test("github's Enterprise instance is asked in place of the public one", as
   );
 });
 
-Deno.test("github's address is not taken away while it answers no more for now", async () => {
+Deno.test("github's address is not taken away while it limits our rate", async () => {
   const limits: HeadersInit[] = [
     { "retry-after": "60" },
     { "x-ratelimit-remaining": "0" },
@@ -291,7 +295,7 @@ Deno.test("github's address is not taken away while it answers no more for now",
     await assertRefused(
       gitHub(fake).identify!({ accessToken: "a", tokenType: "bearer" }),
       "unavailable",
-      /answers no more/,
+      /limits our rate/,
     );
   }
 });

@@ -12,7 +12,7 @@ import type { AttemptStore } from "../../../src/store/attempts.ts";
 const BASE_URL = "https://tools.example.com";
 const BACK = "https://app.example.com/cb";
 
-interface Passing {
+interface AppEnv {
   Variables: { client?: string; refusal?: string };
 }
 
@@ -29,7 +29,7 @@ async function recorded(
       note: (attempt: unknown) => notes.push(attempt),
     } as unknown as AttemptStore,
   });
-  const app = new Hono<Passing>();
+  const app = new Hono<AppEnv>();
   app.use(async (c, next) => {
     c.set("client", client);
     await next();

@@ -409,7 +409,7 @@ test.inMemory("durable work keeps no long text that its tool never looks at", as
     arguments: { n: 1, note: "a".repeat(3_000_000) },
   }, { capabilities });
   assert.equal(response.status, 413);
-  assert.match(await response.text(), /begins with at most 262144 char/);
+  assert.match(await response.text(), /must have at most 262144 char/);
   const kept = await Array.fromAsync(kv.list({ prefix: ["text"] }));
   assert.deepEqual(kept, []);
 });
