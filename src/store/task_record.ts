@@ -37,6 +37,8 @@ export interface TaskRecord extends Expiring {
   scopes?: readonly string[];
   status: TaskStatus;
   statusMessage?: string;
+  /** The end of its sleep, in epoch seconds, while no process works on it. */
+  sleepsUntil?: number;
   /** Epoch milliseconds: they are printed as timestamps. */
   createdMilliseconds: number;
   updatedMilliseconds: number;
@@ -101,8 +103,9 @@ export async function readTask(
   taskId: string,
   record: TaskRecord,
 ): Promise<Task> {
-  const { binding: _, questions, outcome, durable, scopes = [], ...own } =
+  const { binding: _, questions, outcome, durable, scopes = [], ...rest } =
     record;
+  const { sleepsUntil = 0, ...own } = rest;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
   const open = await Promise.all(
@@ -113,6 +116,7 @@ export async function readTask(
     taskId,
     scopes,
     ...durable && { isDurable: true },
+    ...sleepsUntil > database.now() && { sleepsUntil },
     ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
     ...outcome && { outcome: await read(outcome) },
   };

@@ -21,8 +21,9 @@ import {
   type RunBeginning,
   type RunRecord,
 } from "./run_record.ts";
-import { isTerminal, type TaskRecord } from "./task_record.ts";
+import { isTerminal, nextUpdate, type TaskRecord } from "./task_record.ts";
 import { readText } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
 /** A run that was taken, or the reason for which it was not. */
@@ -68,6 +69,19 @@ export function taskRunStore(
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
+  /** Tells its client until when a task sleeps, or that it woke. */
+  function setSleep(
+    transaction: Transaction,
+    task: Entry<TaskRecord>,
+    sleepsUntil?: number,
+  ): void {
+    const { key, value } = task;
+    if (!value || value.sleepsUntil === sleepsUntil) return;
+    const updatedMilliseconds = nextUpdate(database, value);
+    transaction.check(task)
+      .set<TaskRecord>(key, { ...value, sleepsUntil, updatedMilliseconds });
+  }
+
   return {
     /** Reads what a run began with. */
     async beginningOf({ run }: Hold): Promise<RunBeginning> {
@@ -107,6 +121,7 @@ export function taskRunStore(
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
         setLease(transaction, taskId, now);
         setWake(transaction, { taskId, dueSeconds, expiresAt });
+        setSleep(transaction, task);
       });
       return version === undefined
         ? { because: "lost" }
@@ -132,14 +147,16 @@ export function taskRunStore(
      *
      * @param dueSeconds undefined: it waits for answers alone
      * @param questions the open questions that it waits for
-     * @param missingSince see {@linkcode RunRecord}
+     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord}
      * @returns `answered`: one of them has its answer, so that the run goes on
      */
     async park(
       hold: Hold,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
-      missingSince?: number,
+      { missingSince, sleepsUntil }:
+        & Pick<RunRecord, "missingSince">
+        & Pick<TaskRecord, "sleepsUntil"> = {},
     ): Promise<"parked" | "answered" | "lost"> {
       const { taskId, term, run, expiresAt } = hold;
       for (;;) {
@@ -161,6 +178,7 @@ export function taskRunStore(
           if (dueSeconds !== undefined) {
             setWake(transaction, { taskId, dueSeconds, expiresAt });
           }
+          setSleep(transaction, task, sleepsUntil);
         });
         if (isParked) return "parked";
       }

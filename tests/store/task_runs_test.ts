@@ -125,6 +125,22 @@ test.inMemory("take() leaves a run alone whose lease is renewed, and its wake go
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
 });
 
+test.onDatabases("a parked run tells its client of its sleep, until it is taken", async ({ kv }) => {
+  const tasks = taskStore(new Database(kv));
+  const hold = await beginOn(kv);
+  const { updatedMilliseconds: begun } = (await tasks.find("t", BINDING))!;
+  const sleepsUntil = hold.expiresAt - 1;
+  await runsOn(kv).park(hold, 0, [], { sleepsUntil });
+  const asleep = (await tasks.find("t", BINDING))!;
+  assert.equal(asleep.sleepsUntil, sleepsUntil);
+  assert(asleep.updatedMilliseconds > begun);
+  const [wake] = await wakesOf(kv);
+  holdOf(await runsOn(kv).take(wake, none));
+  const awake = (await tasks.find("t", BINDING))!;
+  assert.equal(awake.sleepsUntil, undefined);
+  assert(awake.updatedMilliseconds > asleep.updatedMilliseconds);
+});
+
 test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) => {
   const hold = await beginOn(kv);
   await runsOn(kv).park(hold, 0, []);

@@ -27,7 +27,7 @@ test.onDatabases("workAhead() lists each piece of work once, the most overdue fi
     (await tasks.createDurable(taskId, RUN, BEGINNING, "ada")).hold;
   const now = database.now();
   await runs.park(await begin("later"), now + 500, []);
-  await runs.park(await begin("sooner"), now + 300, [], now);
+  await runs.park(await begin("sooner"), now + 300, [], { missingSince: now });
   await begin("ended");
   await tasks.end("ended", { status: "cancelled" });
   await runs.park(await begin("asking"), undefined, []);

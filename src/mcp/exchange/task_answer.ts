@@ -69,7 +69,8 @@ export function resultOfTask(
 
 /** Tells how far a task is, in a sentence or more. */
 export function stateOf(task: Task): string {
-  const { status, statusMessage, inputRequests } = task;
+  const { status, inputRequests } = task;
+  const statusMessage = messageOf(task);
   if (isTerminal(status)) return `The task is ${status}.`;
   const asked = Object.values(inputRequests ?? {}).map(({ params }) =>
     questionOf(params)
@@ -82,6 +83,17 @@ export function stateOf(task: Task): string {
   return statusMessage.includes("\n")
     ? `The tool still runs:\n${statusMessage}\n`
     : `The tool still runs: ${statusMessage}.`;
+}
+
+/** Gives the words of a task's tool, after the end of its sleep. */
+function messageOf(
+  { status, statusMessage, sleepsUntil }: Task,
+): string | undefined {
+  if (sleepsUntil === undefined || status !== "working") return statusMessage;
+  const end = new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
+  const sleep = `Sleeps until ${end}`;
+  // An address of a page stays last.
+  return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
 }
 
 /** Gives the words of a question, and the page to open if it has one. */
@@ -135,7 +147,8 @@ function pollSeconds({ updatedMilliseconds }: Task, now: number): number {
 
 /** Prints a task. @param now epoch milliseconds */
 export function printTask(task: Task, now: number): JsonObject {
-  const { taskId, status, statusMessage, inputRequests, outcome } = task;
+  const { taskId, status, inputRequests, outcome } = task;
+  const statusMessage = messageOf(task);
   return {
     taskId,
     status,

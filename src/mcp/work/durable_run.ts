@@ -83,7 +83,7 @@ export class DurableRun implements Durable {
           until: end,
         });
       }
-      await this.rest.waitUntil(end, enough);
+      await this.rest.waitUntil(end, { enough, isSleep: !enough });
     });
   }
 

@@ -221,7 +221,7 @@ export class DurableRunner {
     const { run: { tool, missingSince = now } } = hold;
     if (now - missingSince < MISSED_SECONDS) {
       const { runs } = this.#stores;
-      await runs.park(hold, now + MISSING_SECONDS, [], missingSince);
+      await runs.park(hold, now + MISSING_SECONDS, [], { missingSince });
       return;
     }
     const message = `The tool ${tool} is not there any more`;

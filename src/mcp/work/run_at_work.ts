@@ -75,10 +75,10 @@ export class RunAtWork {
       signal,
       now: () => database.now(),
       save: (step) => this.#save(step),
-      park: async (dueSeconds, questions) => {
+      park: async (dueSeconds, questions, sleepsUntil) => {
         // The next run does not repeat it.
         await this.#own.status.write();
-        return await runs.park(hold, dueSeconds, questions);
+        return await runs.park(hold, dueSeconds, questions, { sleepsUntil });
       },
       isAllowed: () => task.isAllowed(),
       cut: (reason) => this.#own.authored.cut(reason),

@@ -26,6 +26,7 @@ export interface RestSurroundings {
   park(
     dueSeconds: number | undefined,
     questions: readonly string[],
+    sleepsUntil: number | undefined,
   ): Promise<"parked" | "answered" | "lost">;
   /** Ends the author's code with a reason, in the middle. */
   cut(reason: unknown): Promise<never>;
@@ -36,6 +37,12 @@ interface Waiting {
   /** Epoch seconds; undefined: until an answer is there. */
   until?: number;
   question?: string;
+  /** True for a sleep of the author's, of which the client is told. */
+  isSleep?: boolean;
+}
+
+function firstOf(times: readonly number[]): number | undefined {
+  return times.length > 0 ? Math.min(...times) : undefined;
 }
 
 export class RunRest {
@@ -94,12 +101,16 @@ export class RunRest {
     return await new Promise(() => {});
   }
 
-  /** @param enough ends the wait before its time */
-  async waitUntil(until: number, enough?: AbortSignal): Promise<void> {
+  /** @param how `enough` ends the wait before its time */
+  async waitUntil(
+    until: number,
+    { enough, isSleep }: { enough?: AbortSignal } & Pick<Waiting, "isSleep"> =
+      {},
+  ): Promise<void> {
     const { signal, now } = this.around;
     if (until <= now() || enough?.aborted) return;
     const ends = enough ? [signal, enough] : [signal];
-    await this.wait({ until }, async () => {
+    await this.wait({ until, isSleep }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         await pause(
           Math.min(left * 1000, TIMER_MILLISECONDS),
@@ -147,11 +158,15 @@ export class RunRest {
   #leave(): void {
     const { park, now, cut } = this.around;
     if (this.isOver || this.#active > 0) return;
-    const waiting = this.isReleased ? [{ until: now() }] : [...this.#waiting];
+    const waiting: Waiting[] = this.isReleased
+      ? [{ until: now() }]
+      : [...this.#waiting];
     const questions = waiting.flatMap(({ question }) => question ?? []);
-    const untils = waiting.flatMap(({ until }) => until ?? []);
-    const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
-    park(dueSeconds, questions).then(
+    const untilOf = ({ until }: Waiting) => until ?? [];
+    const dueSeconds = firstOf(waiting.flatMap(untilOf));
+    const sleeps = waiting.filter(({ isSleep }) => isSleep);
+    const sleepsUntil = firstOf(sleeps.flatMap(untilOf));
+    park(dueSeconds, questions, sleepsUntil).then(
       (parked) => {
         if (parked !== "answered") return void cut(new Left());
         // Or its question was not there yet: the run leaves a while later.

@@ -166,6 +166,37 @@ for (const isNoticed of [false, true]) {
   });
 }
 
+Deno.test("work that sleeps tells its client until when, and no more once it has woken", async () => {
+  using time = new MovedTime();
+  const { promise: held, resolve: release } = Promise.withResolvers<string>();
+  const nap = tool({
+    name: "nap",
+    task: durable,
+    async run(_input, { progress, sleep }) {
+      await progress(1, 2, "brewed");
+      await sleep("cool", 3600);
+      return await held;
+    },
+  });
+  await withPair({ tools: [nap] }, async ({ first, second }) => {
+    const before = Math.floor(Date.now() / 1000);
+    const taskId = await beginTask(first, "nap");
+    const message = async () =>
+      (await readTask(second, taskId)).statusMessage as string;
+    await until(async () => (await message()).startsWith("Sleeps"));
+    const [, end] = /^Sleeps until (\S+Z): 1 of 2: brewed$/.exec(
+      await message(),
+    )!;
+    const seconds = Date.parse(end) / 1000 - before;
+    assert(seconds >= 3600 && seconds < 3660, end);
+    time.tick(3660);
+    await until(async () => await message() === "1 of 2: brewed");
+    release("cold");
+    const { result } = await reached(second, taskId, "completed");
+    assert.equal(result.content[0].text, "cold");
+  });
+});
+
 Deno.test("durable work that has failed does no further step, and stops the one at work", async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const done: string[] = [];
@@ -258,9 +289,11 @@ Deno.test("durable work that waits is in no process, tells its last word, and it
   await until(() => server.app.running === 0);
   const task = await readTask(server, taskId);
   assert.equal(task.status, "working");
-  assert.equal(task.statusMessage, "2 of 3: goes to sleep");
+  assert.match(task.statusMessage, /^Sleeps until \S+: 2 of 3: goes to sleep$/);
   await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
-  assert.equal((await readTask(server, taskId)).status, "cancelled");
+  const cancelled = await readTask(server, taskId);
+  assert.equal(cancelled.status, "cancelled");
+  assert.equal(cancelled.statusMessage, "2 of 3: goes to sleep");
   assert.deepEqual(events, []);
 });
 

@@ -413,10 +413,11 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
     return "woken";
   };
   await assert.rejects(task.run(code), Left);
-  assert.deepEqual(task.parked, [[task.now + 3600, []]]);
+  const end = task.now + 3600;
+  assert.deepEqual(task.parked, [[end, [], end]]);
   task.now += 1800;
   await assert.rejects(task.run(code), Left);
-  assert.deepEqual(task.parked[1], [task.now + 1800, []]);
+  assert.deepEqual(task.parked[1], [end, [], end]);
   task.now += 1800;
   assert.equal(await task.run(code), "woken");
 });
@@ -465,7 +466,7 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
       await keep(answer);
     });
   await assert.rejects(task.run(code), Left);
-  assert.deepEqual(task.parked, [[undefined, ["who"]]]);
+  assert.deepEqual(task.parked, [[undefined, ["who"], undefined]]);
   given.push('{"action":"accept"}');
   assert.deepEqual(await task.run(code), { action: "accept" });
   assert.deepEqual(await task.run(code), { action: "accept" });
@@ -493,7 +494,7 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
     Left,
   );
   assert.deepEqual(task.states, ["step:a begun", "step:a kept"]);
-  assert.deepEqual(task.parked, [[task.now, []]]);
+  assert.deepEqual(task.parked, [[task.now, [], undefined]]);
 });
 
 Deno.test("isReplay is true until every step of earlier runs was asked for", async () => {
