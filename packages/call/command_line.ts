@@ -111,7 +111,9 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   }
   const takesWords = verb === "call" || verb === "prompt" || verb === "help";
   if (!takesWords && words.length > 0) {
-    throw usageFailure(`Not understood: ${words.join(" ")}`);
+    throw usageFailure(
+      `Got "${words.join(" ")}", wants nothing more with --${verb}`,
+    );
   }
   return {
     ...values,

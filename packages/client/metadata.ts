@@ -97,7 +97,9 @@ export class Metadata {
       );
     const [issuer] = Metadata.list(authorization_servers);
     if (typeof resource !== "string" || issuer === undefined) {
-      throw new Error(`${url} does not say where to sign in`);
+      throw new Error(
+        `${url} does not say where to sign in: its metadata must name resource and authorization_servers`,
+      );
     }
     // A token for another resource would be of use to that one.
     const [asked, named] = [new URL(url), this.checkAddress(resource)];

@@ -104,7 +104,7 @@ export class SignIn extends Metadata {
     fetch?: typeof globalThis.fetch,
   ): Promise<Tokens> {
     if (response.get("state") !== request.state) {
-      throw new Error("The browser came back with another state");
+      throw new Error("The browser came back with another state than was sent");
     }
     const issuer = response.get("iss");
     if (issuer === null ? request.returnsIssuer : issuer !== request.issuer) {

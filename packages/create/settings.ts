@@ -88,7 +88,7 @@ function wrap(words: string, prefix = ""): string {
 
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "empty one is unset; several values are separated by commas. Every mistake " +
-  "is told at the start, all at once, with its fix. This page is written by " +
+  "is reported at the start, all at once, with its fix. This page is written by " +
   "`deno task settings`, as is `.env.example`.";
 
 /** Prints a page that explains every setting, in Markdown. */
@@ -139,7 +139,7 @@ export function namesIn(example: string): string[] {
     .map(([, name]) => name);
 }
 
-/** Prefixes of nothing but our own, so that a misspelt name can be told. */
+/** The prefixes of our own names alone: a misspelt one can be found. */
 const PATTERNS = ["OAUTH_*", "CIMD_*", "JWT_*"];
 
 /** Computes the variables that a project may read from now on. */
@@ -225,6 +225,6 @@ async function readServer(): Promise<ServerOptions> {
   });
   if (typeof server?.name === "string") return server;
   throw new CreateError(
-    "server.ts must export what the server is by default, as main.ts serves it.",
+    "server.ts must export the options of the server as its default.",
   );
 }

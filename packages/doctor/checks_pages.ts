@@ -67,9 +67,10 @@ async function checkCard(site: Site): Promise<string> {
     throw new Fault(`${target} answers ${status}`, fix, "warning");
   }
   const card = parseObject(target, text, fix);
-  if (!headers.get("content-type")?.startsWith("application/mcp-server-card")) {
+  const type = headers.get("content-type") ?? "missing";
+  if (!type.startsWith("application/mcp-server-card")) {
     throw new Fault(
-      "its Content-Type is another",
+      `its Content-Type is ${type}`,
       "Send application/mcp-server-card+json.",
       "warning",
     );

@@ -41,7 +41,7 @@ for (
     [[], /Name a tool/],
     [["--prompt"], /Name a prompt/],
     [["--list", "--logout"], /Choose one of --list, --logout/],
-    [["--list", "greet"], /Not understood: greet/],
+    [["--list", "greet"], /Got "greet", wants nothing more with --list/],
     [["a", "--jsn"], /There is no --jsn\. Did you mean --json\?/],
     [["a", "--json=1"], /There is no --json/],
     [["a", "--url"], /--url needs a value/],
