@@ -25,7 +25,7 @@ import {
   processSettings,
   warnOfCollecting,
 } from "./process/environment.ts";
-import { announce, warn } from "./process/announcement.ts";
+import { announce, warnOfSettings } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
 import { stopOnSignal } from "./process/signals.ts";
@@ -65,8 +65,8 @@ export async function wake(): Promise<void> {
 const LOOK_MILLISECONDS = 1000;
 
 /**
- * False under --watch: there the process would wait for a change instead of
- * exiting, and a signal must end it by itself.
+ * True if calls may finish before the process ends. Not under --watch, where
+ * Deno waits for a change instead of exiting: a signal has to end it.
  */
 function drains(): boolean {
   return !Deno.args.includes("--no-drain");
@@ -109,7 +109,7 @@ export async function serve<
     checkPropagators(plan.config);
     warnOfCollecting(plan.config, environment, log.logger("main"));
     await start(plan, options);
-    surviveStrays(plan.log.logger("main"));
+    logStrayErrors(plan.log.logger("main"));
   } catch (error) {
     await log?.flush();
     const isMistake = error instanceof ConfigError ||
@@ -150,7 +150,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
       deployed: config.deployed,
     });
   }
-  warn(config, log);
+  warnOfSettings(config, log);
   const hasViews = plan.catalogue.views.size > 0;
   announce(config, {
     log,
@@ -158,16 +158,16 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     isDevelopment,
     showsViews: showsViews && hasViews,
   });
-  if (config.auth.oauth && !config.deployed) lookAround(server, origin);
+  if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }
 
 /** Asks for `/ready` once, which warns if no one can sign in. */
-function lookAround(server: Server, origin: string): void {
+function askReadiness(server: Server, origin: string): void {
   const looking = setTimeout(async () => {
     try {
       await server.fetch(new Request(`${origin}/ready`));
     } catch {
-      // Told in the log, as for any other who asks.
+      // The log has the reason.
     }
   }, LOOK_MILLISECONDS);
   Deno.unrefTimer(looking);
@@ -214,7 +214,7 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Answers every request with an error: nothing else shows the failure. */
+/** Answers every request with an error, which is all that a deployment shows. */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };
   const headers = { "access-control-allow-origin": "*" };
@@ -226,8 +226,8 @@ function serveMisconfigured({ message }: Error): void {
     .error("Misconfigured", { details: message });
 }
 
-/** Logs stray errors: what a tool left behind must not end the server. */
-function surviveStrays(log: Logger): void {
+/** Logs errors that nothing catches: those of a tool must not end the server. */
+function logStrayErrors(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("Unhandled rejection", { error: event.reason });

@@ -6,7 +6,7 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
-import { unknownTask } from "../../src/mcp/exchange/task_answer.ts";
+import { unknownTaskResult } from "../../src/mcp/exchange/task_answer.ts";
 import {
   parseNotYet,
   TASK_CANCEL,
@@ -193,5 +193,6 @@ function taskNamedIn(answer: JsonObject): string | undefined {
 }
 
 function isUnknown({ content }: JsonObject): boolean {
-  return JSON.stringify(content) === JSON.stringify(unknownTask().content);
+  return JSON.stringify(content) ===
+    JSON.stringify(unknownTaskResult().content);
 }

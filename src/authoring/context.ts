@@ -152,8 +152,8 @@ export interface Context<
   sleep(id: string, until: number | Date): Promise<void>;
   /**
    * Waits in durable work for a word from outside, which a route of the server's
-   * own brings by `answer(token, data)`: gives the data as JSON has it, or
-   * undefined when the time is over. What it is, is for the author to check.
+   * own brings by `answer(token, data)`: gives the data as JSON has it, not
+   * checked by any schema, or undefined when the time is over.
    *
    * @param id names the wait within the task: the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`

@@ -30,9 +30,9 @@ export interface DurableTask {
 export interface StepContext {
   /**
    * A text that is the same whenever the step is repeated: give it to the other
-   * service as its idempotency key. A step that has read it is repeated when
-   * its process has died, as soon as that it was read is stored; with `retries`
-   * it is repeated from its beginning on.
+   * service as its idempotency key. A step that reads it is repeated when its
+   * process has died after the read was stored; one with `retries` is repeated
+   * whenever its process has died.
    */
   readonly once: string;
   /** The number of this try, from 1 on. */
@@ -78,13 +78,19 @@ export function checkDurable(
   { durable, keep = 1, version = 1 }: DurableTask,
 ): void {
   if (durable !== true) {
-    throw new Error("task must be optional, required or durable");
+    throw new Error(
+      'task must be optional, required or durable: "optional", "required" or { durable: true }',
+    );
   }
   if (!(keep >= 1 && keep <= LONGEST_KEEP_SECONDS)) {
-    throw new Error(`task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds`);
+    throw new Error(
+      `task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds, not ${keep}`,
+    );
   }
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new Error("task.version must be a whole number from 1 on");
+    throw new Error(
+      `task.version must be a whole number from 1 on, not ${version}`,
+    );
   }
 }
 

@@ -115,7 +115,7 @@ export interface ToolDefinition<
   >;
   /**
    * Runs in the request, before a task begins: the place for questions whose
-   * answers the task needs. `run` is given what it returns, which must be JSON.
+   * answers the task needs. It returns JSON, which `run` is given.
    */
   prepare?(
     input: z.output<SchemaOf<I>>,
@@ -227,7 +227,10 @@ export interface ToolLimit {
 export function checkLimit(
   { callsPerMinute = 1, callsAtOnce = 1 }: ToolLimit,
 ): void {
-  const isCount = (count: number) => Number.isSafeInteger(count) && count > 0;
-  if ([callsPerMinute, callsAtOnce].every(isCount)) return;
-  throw new Error("limit must have whole numbers above 0");
+  for (const [name, count] of Object.entries({ callsPerMinute, callsAtOnce })) {
+    if (Number.isSafeInteger(count) && count > 0) continue;
+    throw new Error(
+      `limit.${name} must be a whole number above 0, not ${count}`,
+    );
+  }
 }

@@ -171,7 +171,7 @@ export class Log {
   }
 }
 
-/** A cause is told once in this time. */
+/** The time in which a cause is logged once. */
 const SAME_CAUSE_MILLISECONDS = 1000;
 /** The most causes that are remembered; beyond it all are logged again. */
 const MOST_CAUSES = 100;

@@ -82,7 +82,7 @@ function writeBytes(): WriteBytes | undefined {
 const STANDARD_OUTPUT = 1;
 const AGAIN_MILLISECONDS = 50;
 
-/** Not by `process.stdout`, whose error event would end the application. */
+/** Writes past `process.stdout`, whose error event would end the application. */
 function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
     files.write(STANDARD_OUTPUT, bytes, (error, count) => {

@@ -14,7 +14,7 @@ import {
 } from "../pages/client_guides.ts";
 
 /** Warns of settings that work but are probably not wanted. */
-export function warn(
+export function warnOfSettings(
   { host, baseUrl, kvPath, auth, deployed, unread }: Config,
   log: Logger,
 ): void {

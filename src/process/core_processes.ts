@@ -36,9 +36,8 @@ interface CoresOptions {
   killMilliseconds?: number;
 }
 
-/** The end of one process, or of the attempt to start it. */
+/** The end of one process, or of the attempt to start it, for the log. */
 interface Ended {
-  /** The log message and its properties. */
   message: string;
   properties: Properties;
   code: number;
@@ -156,7 +155,7 @@ export class Cores {
     try {
       child = new Deno.Command(program, {
         args: [...args, `${WITH_PARENT}=${Deno.pid}`],
-        env: { REUSE_PORT: "true", ...collecting() },
+        env: { REUSE_PORT: "true", ...telemetryVariables() },
         stdin: "null",
         stdout: "piped",
         stderr: "piped",
@@ -207,7 +206,7 @@ export class Cores {
  * of two processes must differ in something, and docs/telemetry.md has the
  * reasons for the rest.
  */
-function collecting(): Record<string, string> {
+function telemetryVariables(): Record<string, string> {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
   const own = `service.instance.id=${crypto.randomUUID()}`;
   return {

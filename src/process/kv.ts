@@ -25,12 +25,12 @@ const SQLITE = "SQLite format 3\0";
  */
 export function checkDatabase(
   { kvPath, deployed }: Config,
-  origin: Omit<Origin, "pid" | "ppid">,
+  facts: Omit<ProcessFacts, "pid" | "ppid">,
 ): void {
   // Without Deno KV nothing is kept anyway, and a warning says so.
   const isKept = typeof Deno.openKv === "function";
   if (kvPath !== undefined || deployed || !isKept) return;
-  if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
+  if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...facts })) return;
   throw new StartError({
     variable: "KV_PATH",
     wants:
@@ -189,10 +189,10 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
 }
 
 /** The id of the first process of a container. */
-const FIRST = 1;
+const FIRST_PID = 1;
 
 /** The facts about how a process was started. */
-export interface Origin {
+export interface ProcessFacts {
   pid: number;
   ppid: number;
   /** `SYSTEMD_EXEC_PID`, which descendants of systemd's process inherit. */
@@ -204,17 +204,17 @@ export interface Origin {
 }
 
 /**
- * True if systemd started it, directly or through `deno task`, or if it is a
- * container's main process. `INVOCATION_ID` proves nothing: a desktop's
- * terminals inherit it from their service. Nor do the marks of a container:
- * people develop in containers too. Nor does a parent with the number 1, which
- * adopts all background processes; only in Deno's images it is the parent of a
- * service.
+ * True if systemd started the process, directly or through `deno task`, or if it
+ * is a container's main process. Not looked at: `INVOCATION_ID`, which terminals
+ * of a desktop inherit; the marks of a container, in which people develop too;
+ * and, outside of Deno's images, a parent with the number 1, which adopts all
+ * background processes.
  */
 export function isService(
-  { pid, ppid, systemdPid, image, terminal }: Origin,
+  { pid, ppid, systemdPid, image, terminal }: ProcessFacts,
 ): boolean {
   if (terminal) return false;
-  if (pid === FIRST || image !== undefined && ppid === FIRST) return true;
+  if (pid === FIRST_PID) return true;
+  if (image !== undefined && ppid === FIRST_PID) return true;
   return [pid, ppid].map(String).includes(systemdPid ?? "");
 }

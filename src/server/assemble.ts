@@ -12,7 +12,7 @@ import { ConfigError } from "../settings/complaint.ts";
 import type { Database } from "../store/database.ts";
 import { AddressedServers } from "./addressed_server.ts";
 import type { Plan } from "./plan.ts";
-import { failed, Router } from "./router.ts";
+import { failureResponse, Router } from "./router.ts";
 import type { Server } from "./server_options.ts";
 import {
   type GivenParts,
@@ -33,13 +33,13 @@ export function assemble(plan: Plan, given: GivenParts): Assembled {
   return new Assembled(parts, servers);
 }
 
-/** A server, with the parts that the test kit has its hand on. */
+/** A server, with the parts that the test kit uses. */
 export class Assembled implements Server {
   readonly #parts: ServerParts;
   readonly #servers: AddressedServers;
   readonly #router: Router;
   readonly #hasDurable: boolean;
-  /** One for all starts: the same failure is told once a second. */
+  /** The log of all starts, in which a repeated failure is told once a second. */
   readonly #log: Logger;
   #closing?: Promise<void>;
 
@@ -60,7 +60,8 @@ export class Assembled implements Server {
     if (lifecycle.hasStarted) return this.#router.answer(request, info);
     return lifecycle.start().then(
       () => this.#router.answer(request, info),
-      (error) => failed(this.#log, error, 503, "temporarily_unavailable"),
+      (error) =>
+        failureResponse(this.#log, error, 503, "temporarily_unavailable"),
     );
   };
 
@@ -86,7 +87,7 @@ export class Assembled implements Server {
     if (isKnown) this.durable.notice();
   }
 
-  /** Looks once for who calls in place of a request, which may be the first. */
+  /** Takes up durable work that is due, and starts the services before it. */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#parts;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
@@ -163,7 +164,7 @@ async function tellOfOldAddress(
 }
 
 /**
- * Checks that the settings leave one place for an app's own provider.
+ * Checks that an app's own provider takes the place of one provider at most.
  *
  * @throws {ConfigError}
  */

@@ -1,7 +1,7 @@
 /**
- * The gate of a server that people sign in to, or whose callers are proved by
- * others' keys. It is loaded with the first call, without the routes and pages
- * of the sign-in, which are ten times as many modules.
+ * The gate of a server that people sign in to, or that takes JWTs of other
+ * issuers. It is loaded with the first call, without the routes and pages of
+ * the sign-in, which are ten times as many modules.
  *
  * @module
  */

@@ -24,8 +24,9 @@ export function errorAnswer(
     const reference = c.get("reference");
     const { status, code, description, headers } = printed(error, c, challenge);
     if (status >= 500) {
-      const isMeant = error instanceof OAuthError || error instanceof HttpError;
-      if (isMeant) logFailure(log, error, { reference });
+      const isRefusal = error instanceof OAuthError ||
+        error instanceof HttpError;
+      if (isRefusal) logFailure(log, error, { reference });
       else log.error("Internal error", { reference, error });
     }
     for (const [name, value] of Object.entries(headers)) c.header(name, value);
@@ -64,7 +65,7 @@ function printed(
   }
   if (error instanceof HttpError) {
     const { status, message: description, headers } = error;
-    return { status, code: wordFor(status), description, headers };
+    return { status, code: oauthCodeOf(status), description, headers };
   }
   return { status: 500, code: "server_error", headers: {} };
 }
@@ -82,7 +83,7 @@ function headersFor(
 }
 
 /** Names a status by a code of RFC 6749 §4.1.2.1, if there is one. */
-function wordFor(status: number): string {
+function oauthCodeOf(status: number): string {
   switch (status) {
     case 404:
       return "not_found";

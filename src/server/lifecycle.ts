@@ -141,7 +141,7 @@ export function provideNeeds(
     if (!own) provided.set(definition, own = lifecycle.provide(definition));
     return Object.assign(context, own);
   }
-  function filled(definition: Resource | Prompt): Resource["complete"] {
+  function completeOf(definition: Resource | Prompt): Resource["complete"] {
     const { complete = {} } = definition;
     const wrapped: Record<string, Complete> = {};
     for (const [name, propose] of Object.entries(complete)) {
@@ -169,7 +169,7 @@ export function provideNeeds(
       needs(resource)
         ? {
           ...resource,
-          complete: filled(resource),
+          complete: completeOf(resource),
           read: (variables, context) =>
             resource.read(variables, fill(resource, context)),
         }
@@ -179,7 +179,7 @@ export function provideNeeds(
       needs(prompt)
         ? {
           ...prompt,
-          complete: filled(prompt),
+          complete: completeOf(prompt),
           get: (args, context) => prompt.get(args, fill(prompt, context)),
         }
         : prompt

@@ -18,7 +18,7 @@ export class Router {
   /** The last valid host name: clients call by one name all day long. */
   #goodHost?: string | null;
 
-  /** @param notice is called for each request, once its address is known */
+  /** @param notice is called with each request, once the home address is known */
   constructor(
     private readonly servers: AddressedServers,
     private readonly log: Logger,
@@ -98,7 +98,7 @@ export class Router {
   /** Answers what is thrown before a request has reached its route. */
   #refuse(error: unknown): Response {
     if (!(error instanceof HttpError) || error.status >= 500) {
-      return failed(this.log, error, 500, "server_error");
+      return failureResponse(this.log, error, 500, "server_error");
     }
     const { status, message, headers } = error;
     return Response.json(
@@ -121,8 +121,8 @@ async function routeInApp(
   return await routes.fetch(new Request(url, request), info);
 }
 
-/** Answers a failure of ours that no route could answer. */
-export function failed(
+/** Logs a failure of ours that no route could answer, and answers it. */
+export function failureResponse(
   log: Logger,
   error: unknown,
   status: 500 | 503,

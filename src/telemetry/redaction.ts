@@ -51,7 +51,7 @@ const URLS =
 
 /** Cuts each URL in a text before its query. */
 export function withoutQueries(text: string): string {
-  // Most have nothing to cut, and the address of a call is looked at each time.
+  // Every call passes here, and most texts have nothing to cut.
   return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
 }
 

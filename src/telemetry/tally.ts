@@ -23,12 +23,12 @@ export class Tally {
   /** The route of the request, where it leads somewhere. */
   route?: string;
 
-  /** The counts of what runs here; undefined in the background. */
+  /** The counts of the active context; undefined in the background. */
   static get current(): Tally | undefined {
     return context.active().getValue(KEY) as Tally | undefined;
   }
 
-  /** Makes a context in which these are counted. */
+  /** Makes a context whose operations are counted here. */
   in(context: Context): Context {
     return new LinkedContext(context, KEY, this);
   }

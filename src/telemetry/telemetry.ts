@@ -109,7 +109,7 @@ export class Telemetry {
     span?.setAttribute("http.route", route);
   }
 
-  /** Reports a request outside `/mcp` that has been answered. */
+  /** Reports an answered step of a sign-in. */
   tellStep(
     { step, grantType, outcome, errorType, startedMilliseconds }: SignInStep,
   ): void {

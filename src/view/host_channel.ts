@@ -88,7 +88,7 @@ export interface PageElement {
   getBoundingClientRect(): { height: number };
 }
 
-/** Listens, as everything in a browser does. */
+/** The part of a browser's `EventTarget` that is used. */
 interface PageTarget {
   // deno-lint-ignore no-explicit-any
   addEventListener(type: string, listener: (event: any) => unknown): void;

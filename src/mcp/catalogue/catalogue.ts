@@ -67,7 +67,7 @@ export interface Catalogue {
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** The views of tools, by the beginning of their addresses. */
+  /** The views of tools, by the prefix of their addresses. */
   views: ReadonlyMap<string, Resource>;
   /** Skills by the address of their `SKILL.md`. */
   skills: ReadonlyMap<string, CompiledSkill>;
@@ -226,7 +226,7 @@ function select(
       [...resources, ...files].map((resource) => [resource.uri, resource]),
     ),
     templates,
-    views: new Map(views.map(({ home, resource }) => [home, resource])),
+    views: new Map(views.map(({ prefix, resource }) => [prefix, resource])),
     skills: new Map(skills.map((skill) => [skill.uri, skill])),
     directories: new Map(
       skills.flatMap(({ directories }) => [...directories]),

@@ -41,7 +41,7 @@ export interface CompiledTool extends ProvidedTool {
   handOverMilliseconds: number;
 }
 
-/** The facts of a server by which its tools are compiled. */
+/** The options of a server that its tools are compiled with. */
 export interface ToolDefaults {
   /** True if callers may be strangers, who sign in for some tools. */
   anonymous: boolean;
@@ -92,7 +92,9 @@ export function compileTool(
 /** @throws {Error} unless it is a time after which a call may be handed over */
 export function checkHandOver(seconds: number): void {
   if (Number.isFinite(seconds) && seconds >= 0) return;
-  throw new Error("handOver must be a number of seconds, or 0 for never");
+  throw new Error(
+    `handOver must be a number of seconds, or 0 for never, not ${seconds}`,
+  );
 }
 
 const ARGUMENTS = {

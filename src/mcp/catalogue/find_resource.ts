@@ -5,7 +5,7 @@
  */
 import type { Resource } from "../../authoring/resource.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { viewHome } from "./view_resource.ts";
+import { viewPrefix } from "./view_resource.ts";
 
 export function findResource(
   catalogue: Pick<Catalogue, "resources" | "templates" | "views" | "whole">,
@@ -18,9 +18,9 @@ export function findResource(
   if (resource && !catalogue.resources.has(uri)) return undefined;
   if (resource) return { resource, variables: {} };
   // A conversation may hold the address of another version of a view.
-  const home = viewHome(uri);
-  const view = views.get(home);
-  if (view && !catalogue.views.has(home)) return undefined;
+  const prefix = viewPrefix(uri);
+  const view = views.get(prefix);
+  if (view && !catalogue.views.has(prefix)) return undefined;
   if (view) return { resource: view, variables: { uri } };
   for (const compiled of templates) {
     const variables = compiled.template.match(uri);

@@ -25,11 +25,11 @@ export const VIEW_TYPE = "text/html;profile=mcp-app";
  */
 const TTL_SECONDS = 3600;
 
-/** A view, and the part of its address that all its versions share. */
+/** A view, ready to be served. */
 export interface CompiledView {
   resource: Resource;
-  /** The beginning of its address, which ends with a digest of its content. */
-  home: string;
+  /** The beginning of its address, before the digest of its content. */
+  prefix: string;
   /** The document that clients get. */
   html: string;
   /** The origins it may reach, as the standard names them. */
@@ -43,8 +43,8 @@ export interface ViewPolicy {
   frameDomains?: readonly string[];
 }
 
-/** Gives the beginning of a view's address, which all its versions share. */
-export function viewHome(uri: string): string {
+/** Gives the part of a view's address that all its versions share. */
+export function viewPrefix(uri: string): string {
   return uri.slice(0, uri.lastIndexOf("/") + 1);
 }
 
@@ -66,10 +66,10 @@ export function compileView(
   const csp = policyOf(wishes);
   const _meta = metaOf(wishes, csp);
   const version = fingerprint(html + JSON.stringify(_meta)).slice(0, 16);
-  const home = `ui://${name}/`;
+  const prefix = `ui://${name}/`;
   const resource: Resource = {
     kind: "resource",
-    uri: `${home}${version}.html`,
+    uri: `${prefix}${version}.html`,
     name: `${name}_view`,
     ...(title && { title }),
     ...(description && { description }),
@@ -81,7 +81,7 @@ export function compileView(
       { uri, mimeType: VIEW_TYPE, text: html, _meta },
     ],
   };
-  return { resource, home, html, csp };
+  return { resource, prefix, html, csp };
 }
 
 /** True if models may call the tool; other tools are parts of a view. */

@@ -18,7 +18,7 @@ import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
-import { handedOver, hasTasks, printTask } from "./task_answer.ts";
+import { handOverResult, hasTasks, printTask } from "./task_answer.ts";
 
 /** Answers a request. Whatever it throws or rejects with is its `error`. */
 export type Method<C extends Call = Call> = (
@@ -101,7 +101,7 @@ function endingOf(call: Call, answer: Answer): Ending {
     const { task } = answer;
     const result = hasTasks(call)
       ? { resultType: "task", ...printTask(task, call.engine.clock()) }
-      : handedOver(task, call);
+      : handOverResult(task, call);
     return { outcome: "ok", body: printResult(id, printer.result(result)) };
   }
   const { result, isToolError } = answer;

@@ -26,7 +26,7 @@ import { TASKS_EXTENSION } from "../catalogue/introduction.ts";
 const QUESTION_CHARACTERS = 500;
 
 /** Makes the answer to a call that was handed over. */
-export function handedOver(
+export function handOverResult(
   task: Task,
   { catalogue, params }: Pick<Call, "catalogue" | "params">,
 ): CallToolResult {
@@ -39,12 +39,12 @@ export function handedOver(
     : resultOf(text);
 }
 
-export function stillWorking(task: Task): CallToolResult {
+export function stillWorkingResult(task: Task): CallToolResult {
   return resultOf(printStillWorking(task.taskId, stateOf(task)));
 }
 
 /** Makes the answer about a task that is none of the caller's. */
-export function unknownTask(): CallToolResult {
+export function unknownTaskResult(): CallToolResult {
   return errorResult(UNKNOWN_TASK);
 }
 

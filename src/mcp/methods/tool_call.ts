@@ -28,7 +28,7 @@ import {
   checkKnowsTasks,
   hasTasks,
   resultOfTask,
-  unknownTask,
+  unknownTaskResult,
 } from "../exchange/task_answer.ts";
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";
 import { callTaskTool } from "../work/task_methods.ts";
@@ -162,7 +162,7 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
     // If the server stops, the task may go on elsewhere.
     if (call.hasEnded) await call.engine.tasks.end(taskId, CANCELLED);
   }
-  if (seen === undefined) return print(call, unknownTask());
+  if (seen === undefined) return print(call, unknownTaskResult());
   return isTerminal(seen.status)
     ? print(call, resultOfTask(seen, call))
     : { task: seen };

@@ -14,7 +14,7 @@ import {
   thrownAgain,
 } from "./run_memory.ts";
 import type { RunRest } from "./run_rest.ts";
-import { named, type StepCall, StepOrder } from "./step_order.ts";
+import { type StepCall, StepOrder, titled } from "./step_order.ts";
 import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
 
 export class DurableRun implements Durable {
@@ -112,13 +112,13 @@ export class DurableRun implements Durable {
     });
   }
 
-  /** Checks a run that has given its result. @throws what is wrong with it */
+  /** Ends a run that has its result. @throws as {@linkcode StepOrder.checkEnd} */
   end(): void {
     this.rest.end();
     this.#order.checkEnd();
   }
 
-  /** Leads a step, a sleep or a question from its call to its end. */
+  /** Does a step, a sleep or a question in its order; none after the run's end. */
   #within<T>(
     kind: "step" | "sleep" | "ask",
     name: string,
@@ -163,10 +163,8 @@ export class DurableRun implements Durable {
       : now() + Math.ceil(until);
     if (end < expiresAt) return end;
     throw new RangeError(
-      `${
-        named(`sleep:${id}`)
-      } must be a number of seconds or a Date, and end ` +
-        "within the 90 days of its task",
+      `${titled(`sleep:${id}`)} must be a number of seconds or a Date, and ` +
+        `end within the 90 days of its task, not ${until}`,
     );
   }
 }

@@ -33,7 +33,7 @@ import { EXPELLED } from "./task_state.ts";
 const WAKE_MILLISECONDS = 50_000;
 /** The time until another look at work whose tool is not known here. */
 const MISSING_SECONDS = 30;
-/** The time for which processes of another release may still know the tool. */
+/** The time for which the tool may still be known to another release. */
 const MISSED_SECONDS = 60 * 60;
 /**
  * The time for which a turn that was taken waits for the database: shorter than
@@ -89,8 +89,8 @@ export class DurableRunner {
   }
 
   /**
-   * The end of the waits that are all that happens here: infinite if nothing is
-   * here, undefined while anything is at work.
+   * The time at which the first run here goes on, if all of them only wait:
+   * infinite without runs, undefined while one is at work.
    */
   get restsUntil(): number | undefined {
     const untils = [...this.#here.keys()].map(({ run }) => run.rest.until);
@@ -160,7 +160,7 @@ export class DurableRunner {
     return this.#takeovers.look();
   }
 
-  /** The same for one who calls from time to time, and waits for the work. */
+  /** Takes them as `look` does, and waits for their work, at most 50 seconds. */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.look();
@@ -197,7 +197,7 @@ export class DurableRunner {
     const { runs, steps: stored } = this.#stores;
     const { steps, beginning, resumed } = await persist(
       async () => {
-        // The one before may have kept some until it lost its turn.
+        // Read now: the process before kept steps until it lost its turn.
         const steps = await stored.list(hold.taskId);
         const beginning = await runs.beginningOf(hold);
         const resumed = await this.resume(hold, beginning);
@@ -215,7 +215,7 @@ export class DurableRunner {
     return { done: this.#begin(hold, steps, { work, request }, beginning) };
   }
 
-  /** Leaves work to those who know its tool, as long as there may be any. */
+  /** Leaves a run to processes that may know its tool, for an hour; then ends it. */
   async #miss(hold: Hold): Promise<void> {
     const now = this.database.now();
     const { run: { tool, missingSince = now } } = hold;

@@ -71,7 +71,7 @@ async function handOver(
   result: Promise<CallToolResult>,
 ): Promise<void> {
   const { engine: { taskRunner, running }, context } = call;
-  await taskRunner.adopt({
+  await taskRunner.handOver({
     request: call,
     result,
     get statusMessage() {

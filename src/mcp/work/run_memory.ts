@@ -48,7 +48,7 @@ export class RunMemory {
     return { id, place: number, version, isAlone, state: "begun", startedAt };
   }
 
-  /** Looks before something is done: is it still wanted here? */
+  /** Lets work go on only in this process, and only if its caller still may. */
   async goOn(): Promise<void> {
     const { rest, around: { isAllowed, signal, cut } } = this;
     if (rest.isReleased) return await rest.never();

@@ -61,7 +61,7 @@ export class StepOrder {
   /**
    * Notes that a step is asked for.
    *
-   * @throws {TypeError} when its ID is none, or was there before
+   * @throws {TypeError} when its ID is no text, or was there before
    * @throws {RangeError} when it is one more than a task may have
    */
   call(
@@ -74,7 +74,7 @@ export class StepOrder {
     const before = this.#calls.get(id);
     if (before) {
       throw new TypeError(
-        `${named(id)} is there twice${placeOf(before.where)} and${
+        `${titled(id)} is there twice${placeOf(before.where)} and${
           placeOf(where)
         }: give a loop's steps a counter`,
       );
@@ -131,8 +131,8 @@ export class StepOrder {
   }
 
   /**
-   * Checks that a run that has given its result has asked for everything, and
-   * has waited for it. A sleep or a question may be left: that is a time limit.
+   * Checks that a run with a result has called every earlier step, and awaited
+   * all of them. A sleep or a question may be left open, as a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */
@@ -140,7 +140,7 @@ export class StepOrder {
     const open = [...this.#open].find(({ id }) => id.startsWith("step:"));
     if (open) {
       throw new TypeError(
-        `${named(open.id)} was not awaited${placeOf(open.where)}`,
+        `${titled(open.id)} was not awaited${placeOf(open.where)}`,
       );
     }
     const missing = this.#missing;

@@ -117,8 +117,8 @@ export class StepTries {
     try {
       text = printKept(named(call.id), value);
       memory.checkRoom(call, text);
-    } catch (fault) {
-      return await this.#fail({ ...step, error: printThrown(fault) }, fault);
+    } catch (error) {
+      return await this.#fail({ ...step, error: printThrown(error) }, error);
     }
     await memory.save({ ...step, state: "kept", endedAt: now(), text });
     this.#hasKept = true;

@@ -16,9 +16,9 @@ const RUNS_PER_ROUND = 32;
 /** The most runs that are taken over as long as they are at work. */
 const MOST_TAKEN = 200;
 /**
- * The most of them that are one caller's: this many, and no more than half of
- * the places that are free, so that a few people who work together leave some
- * to others. Of many people's, twice as many.
+ * The most runs of one caller, and never more than half of the free places, so
+ * that a few people who work together leave some to others; twice as many for
+ * a caller that may be many people.
  */
 export const TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;

@@ -14,8 +14,8 @@ import {
   checkKnowsTasks,
   printTask,
   resultOfTask,
-  stillWorking,
-  unknownTask,
+  stillWorkingResult,
+  unknownTaskResult,
 } from "../exchange/task_answer.ts";
 import { argumentsOf, invalidParams, quoted, shown } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
@@ -125,7 +125,7 @@ async function resultOfTaskTool(
     return errorResult("taskId must be a string: the ID of a task.");
   }
   const task = await useTask(call, taskId);
-  if (!task) return unknownTask();
+  if (!task) return unknownTaskResult();
   return await (name === TASK_CANCEL ? cancel : tellStatus)(call, task);
 }
 
@@ -134,10 +134,10 @@ async function tellStatus(call: Call, task: Task): Promise<CallToolResult> {
     untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
     relay: new TaskRelay(call, PATIENCE_MILLISECONDS),
   });
-  if (seen === undefined) return unknownTask();
+  if (seen === undefined) return unknownTaskResult();
   return isTerminal(seen.status)
     ? resultOfTask(seen, call)
-    : stillWorking(seen);
+    : stillWorkingResult(seen);
 }
 
 async function cancel(

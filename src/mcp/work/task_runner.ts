@@ -80,12 +80,12 @@ export class TaskRunner {
   }
 
   /**
-   * Lets a running call become a task, which is stored before the call is
-   * answered, and deleted again where that is not possible any more.
+   * Hands a running call over: its task is stored before the call is answered,
+   * and deleted again if the call has ended meanwhile.
    *
    * @throws as {@linkcode start}; the call then goes on as it was
    */
-  async adopt(begun: Begun, tool: WorkingTool): Promise<void> {
+  async handOver(begun: Begun, tool: WorkingTool): Promise<void> {
     const { request } = begun;
     await this.#begin(request, tool, async (atWork, task, list) => {
       const { signal, taskId } = atWork;
@@ -126,7 +126,7 @@ export class TaskRunner {
         work(atWork, task, list).catch((error) =>
           log.error("A task could not be ended", { reference: taskId, error })
         ),
-      // Told to who asked for it.
+      // The caller of this method gets the error.
       () => {},
     ).finally(() => {
       this.#running.delete(atWork);
@@ -137,7 +137,7 @@ export class TaskRunner {
     return (await created).task;
   }
 
-  /** Refuses new tasks from now on. */
+  /** Refuses new tasks from now on, and stops those that wait for a person. */
   refuse(): void {
     this.#room.isClosed = true;
     for (const atWork of this.#asking) atWork.fire(STOPPING);

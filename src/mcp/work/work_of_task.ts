@@ -108,7 +108,7 @@ export class WorkOfTask implements Work {
         log.warning(message, { reference: requestId })
       );
     this.status = new StatusMessage(
-      // Only words: the work goes on without them.
+      // A status that cannot be written does not stop the work.
       (message) => tidy(() => tasks.setMessage(requestId, message)),
       clock,
     );
@@ -195,7 +195,7 @@ export class WorkOfTask implements Work {
     }
   }
 
-  /** A key never stands for two questions of one task. */
+  /** Makes a key that no other question of the task has. */
   #unusedKey(name: string): string {
     let key = name;
     while (this.#keys.has(key)) key = `${name}-${++this.#count}`;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
-  handedOver,
+  handOverResult,
   knowsTasks,
   printTask,
   resultOfTask,
   stateOf,
-  stillWorking,
-  unknownTask,
+  stillWorkingResult,
+  unknownTaskResult,
 } from "../../../src/mcp/exchange/task_answer.ts";
 import { parseNotYet } from "../../../src/mcp/wire/not_yet.ts";
 import { resultOf } from "../../../src/mcp/wire/tool_result.ts";
@@ -48,13 +48,13 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
   assert(stateOf(asked({ message: "x".repeat(9000) })).length < 1000);
 });
 
-Deno.test("handedOver() is an error only where clients want structured content", () => {
+Deno.test("handOverResult() is an error only where clients want structured content", () => {
   for (const output of [undefined, {}]) {
     const call = {
       catalogue: { tools: new Map([["led", { output }]]) },
       params: { name: "led" },
     } as unknown as Call;
-    const { isError, content } = handedOver(TASK, call);
+    const { isError, content } = handOverResult(TASK, call);
     assert.equal(isError, output && true);
     const { text } = content[0] as { text: string };
     assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
@@ -65,10 +65,12 @@ Deno.test("handedOver() is an error only where clients want structured content",
 });
 
 Deno.test("parseNotYet() knows no other answer than that of a task that goes on", () => {
-  const { content } = stillWorking({ ...TASK, statusMessage: "3 of 9" });
+  const { content } = stillWorkingResult({ ...TASK, statusMessage: "3 of 9" });
   const state = "The tool still runs: 3 of 9.";
   assert.deepEqual(parseNotYet({ content }), { taskId: "t", state });
-  for (const others of [[], unknownTask().content, resultOf("t").content]) {
+  for (
+    const others of [[], unknownTaskResult().content, resultOf("t").content]
+  ) {
     assert.equal(parseNotYet({ content: others }), undefined);
   }
 });

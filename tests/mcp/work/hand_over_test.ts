@@ -18,7 +18,7 @@ class Running extends LastingTool {
   /** The tries of a hand-over. */
   readonly tried: Begun[] = [];
   readonly logged: string[] = [];
-  adopt = (_begun: Begun): Promise<void> => Promise.resolve();
+  handOver = (_begun: Begun): Promise<void> => Promise.resolve();
   readonly state = { hasEnded: false, isStopped: false };
   readonly call: LastingCall;
 
@@ -34,9 +34,9 @@ class Running extends LastingTool {
       engine: {
         log: { info: log("info"), warning: log("warning") },
         taskRunner: {
-          adopt: (begun: Begun) => {
+          handOver: (begun: Begun) => {
             this.tried.push(begun);
-            return this.adopt(begun);
+            return this.handOver(begun);
           },
         },
       },
@@ -68,7 +68,7 @@ for (const why of ["hasEnded", "isStopped"] as const) {
     assert.equal(await running.at(45), 0);
     running.state[why] = false;
     let wasTaken: boolean | undefined;
-    running.adopt = (begun) => {
+    running.handOver = (begun) => {
       running.state[why] = true;
       const [task, work] = [{}, {}] as Parameters<Begun["take"]>;
       wasTaken = begun.take(task, work);
@@ -101,7 +101,7 @@ Deno.test("a call is handed over once its person has answered, and no sooner", a
 Deno.test("a hand-over that the database kept is tried again after a while, one at a time", async () => {
   const running = new Running();
   const { promise, reject } = Promise.withResolvers<void>();
-  running.adopt = () => promise;
+  running.handOver = () => promise;
   assert.equal(await running.at(45), 1);
   assert.equal(await running.at(46), 1);
   reject(new StorageError());
@@ -119,7 +119,7 @@ for (
 ) {
   Deno.test(`a call that is not handed over for ${error.name} goes on, and is not tried again`, async () => {
     const running = new Running();
-    running.adopt = () => Promise.reject(error);
+    running.handOver = () => Promise.reject(error);
     await running.at(45);
     assert.equal(await running.at(1000), 1);
     assert.deepEqual(running.logged, [level]);

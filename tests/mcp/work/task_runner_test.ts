@@ -195,7 +195,7 @@ function begunOf(
   return { request, result, statusMessage: "3 of 9", take };
 }
 
-test.inMemory("adopt() makes a task of what runs, with its progress, its answers and its end", async ({ kv }) => {
+test.inMemory("handOver() makes a task of what runs, with its progress, its answers and its end", async ({ kv }) => {
   const { database, tasks, runner } = runnerOn(kv);
   const { promise: result, resolve } = Promise.withResolvers<
     { content: [] }
@@ -207,7 +207,7 @@ test.inMemory("adopt() makes a task of what runs, with its progress, its answers
     context = new CallContext(work);
     return true;
   });
-  await runner.adopt(begun, { ...TOOL, scopes: ["mail"] });
+  await runner.handOver(begun, { ...TOOL, scopes: ["mail"] });
   const { taskId } = taken!;
   assert.equal(taken?.statusMessage, "3 of 9");
   const find = async () => (await tasks.find(taskId, BINDING))!;
@@ -222,30 +222,30 @@ test.inMemory("adopt() makes a task of what runs, with its progress, its answers
   await database.idle();
 });
 
-test.inMemory("adopt() keeps no task of a call that ended meanwhile, or that the server stops", async ({ kv }) => {
+test.inMemory("handOver() keeps no task of a call that ended meanwhile, or that the server stops", async ({ kv }) => {
   const { database, tasks, runner } = runnerOn(kv);
   let seen: string | undefined;
   const refused = begunOf(never(), (task) => {
     seen = task.taskId;
     return false;
   });
-  await runner.adopt(refused, TOOL);
+  await runner.handOver(refused, TOOL);
   await until(() => runner.size === 0);
   assert.equal(await tasks.find(seen!, BINDING), undefined);
   assert.equal(await tasks.hasMany(BINDING, 1), false);
 
   let wasTaken = false;
   const late = begunOf(never(), () => wasTaken = true);
-  const adopting = runner.adopt(late, TOOL);
+  const adopting = runner.handOver(late, TOOL);
   await runner.stop();
   await adopting;
   assert.equal(wasTaken, false);
   assert.equal(await tasks.hasMany(BINDING, 1), false);
-  await assert.rejects(runner.adopt(late, TOOL), HttpError);
+  await assert.rejects(runner.handOver(late, TOOL), HttpError);
   await database.idle();
 });
 
-test.inMemory("adopt() stops what runs when its task is cancelled anywhere", async ({ kv }) => {
+test.inMemory("handOver() stops what runs when its task is cancelled anywhere", async ({ kv }) => {
   const { database, tasks, runner } = runnerOn(kv);
   const stopped: string[] = [];
   let taskId: string | undefined;
@@ -253,7 +253,7 @@ test.inMemory("adopt() stops what runs when its task is cancelled anywhere", asy
     taskId = task.taskId;
     return true;
   }, stopped);
-  await runner.adopt(begun, TOOL);
+  await runner.handOver(begun, TOOL);
   await tasks.end(taskId!, { status: "cancelled" });
   await until(() => runner.size === 0);
   assert.deepEqual(stopped, ["The task has ended"]);
