@@ -5,6 +5,7 @@
  * @module
  * @see RFC 7516 §3.1, RFC 7518 §4.5 and §5.3
  */
+import { base64url, fromBase64url } from "./crypto.ts";
 
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
@@ -48,7 +49,5 @@ export async function unseal(
 
 /** True if the unused bits at the end of base64url are zero (RFC 4648 §3.5). */
 function isCanonical(part: string): boolean {
-  const bytes = Uint8Array.fromBase64(part, { alphabet: "base64url" });
-  const text = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-  return text === part;
+  return base64url(fromBase64url(part)) === part;
 }
