@@ -14,7 +14,7 @@ const FRESH_MILLISECONDS = 1000;
 interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
-  /** Tells the states of the providers, with their names if there are several. */
+  /** Tells the states of the providers, by name if there are several. */
   providers(): readonly { key?: string; is: string }[];
   /** True if the process is about to end. */
   isStopping(): boolean;

@@ -170,7 +170,7 @@ export function tryAgain(
     };
 }
 
-/** The parts of the account, by the addresses of their forms; else the first. */
+/** The parts of the account, by the paths of their forms. */
 const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/tokens": "/account/tokens",
   "/account/export": "/account/data",

@@ -18,6 +18,7 @@ export interface Complaint {
 
 /** All complaints about an environment. */
 export class ConfigError extends Error {
+  /** The name of the class. */
   override name = "ConfigError";
   /** Tells every complaint, one to a line. */
   constructor(readonly complaints: readonly Complaint[]) {

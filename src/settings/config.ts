@@ -35,7 +35,7 @@ export interface Config {
   kvPath?: string;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
-  /** The level of the log, and whether audit events go past it; see `LogOptions`. */
+  /** The level of the log, and true if audit events are logged at any level. */
   log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
   title: string;

@@ -175,7 +175,7 @@ export class Settings {
       : `Use ${name}=${example}, for example`;
   }
 
-  /** Lists slips, and names that are misspelt or were changed, a sentence each. */
+  /** Lists doubts, and names that are misspelt or old, a sentence each. */
   notes(): string[] {
     const misspelt = (this.options.known ?? []).flatMap((setting) => {
       const { name, formerly } = setting;

@@ -48,7 +48,7 @@ export const VARIABLES: readonly string[] = [
   ...PLATFORM,
 ];
 
-/** True if the table, or the platform, has a variable that an author declares. */
+/** True if the table, or the platform, has a variable. */
 export function isGiven(variable: string): boolean {
   return VARIABLES.includes(variable) || variable.startsWith("DENO_");
 }
@@ -92,7 +92,7 @@ function detailOf({ issues }: z.ZodError, secret?: string): string {
     .join("; ");
 }
 
-/** True if a message holds four characters of a secret, or all of a shorter one. */
+/** True if a message has four characters of a secret, or a shorter one. */
 function repeats(message: string, secret: string): boolean {
   const length = Math.min(4, secret.length);
   for (let at = 0; at + length <= secret.length; at++) {

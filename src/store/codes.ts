@@ -40,7 +40,7 @@ interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
-  /** The tokens that it was exchanged for, sealed with a key derived from it. */
+  /** The tokens that it was exchanged for, sealed with a key from it. */
   sealed?: string;
 }
 

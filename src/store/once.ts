@@ -32,7 +32,7 @@ function onceStore<T extends Expiring>(
     return (transaction) => transaction.create(keyOf(thing), { expiresAt });
   }
 
-  /** Marks it as used if its use does not count; undefined if it does. */
+  /** Marks a thing as used if its use did not count; undefined if it did. */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // A use that has expired is refused too, until it is collected.
     const entry = await database.get<Expiring>(keyOf(thing));
@@ -43,7 +43,7 @@ function onceStore<T extends Expiring>(
       transaction.check(entry).set(entry.key, { expiresAt });
   }
 
-  /** Marks it as used in a commit of its own; undefined if it was used before. */
+  /** Marks a thing as used in its own commit; undefined: it was used before. */
   function use(thing: T): Promise<Use | undefined> {
     const { expiresAt } = thing;
     const key = keyOf(thing);

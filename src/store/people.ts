@@ -141,9 +141,7 @@ export function peopleStore(
   }
 
   return {
-    /**
-     * Lists people by name, or those whom a search finds by how words begin.
-     */
+    /** Lists people by name, or those whom a search finds. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
       const old = await gathering.gather();
       const { search, after } = query;

@@ -22,9 +22,7 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 export const LOOK_SECONDS = 20;
 /** The most characters of a beginning that a run's record holds itself. */
 const INLINE_CHARACTERS = 4000;
-/**
- * The most characters of a beginning: clients may send more than tools read.
- */
+/** The most characters of a beginning, as clients may send anything. */
 export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */

@@ -36,7 +36,7 @@ export interface Waiting {
   grantId?: string;
   /** The task that waits. */
   taskId?: string;
-  /** The task that a page is of, for its person: the wait does not end with it. */
+  /** The task that a page belongs to; the wait does not end with it. */
   pageTask?: string;
 }
 

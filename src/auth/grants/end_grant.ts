@@ -93,7 +93,7 @@ export async function endSubject(
   return count;
 }
 
-/** Ends what people have allowed a client, by its short ID; gives the number. */
+/** Ends the open grants of a client, by its short ID; gives their number. */
 export async function endClient(
   shortId: string,
   { grants, endGrants }: {

@@ -28,7 +28,7 @@ type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {
   calls: NotedCall[];
 };
 
-/** Prints what is copied as JSON, with times that people can read (ISO 8601). */
+/** Prints a copy as JSON, with times in ISO 8601. */
 function printCopied(value: unknown): string {
   return JSON.stringify(
     value,

@@ -112,7 +112,7 @@ export function isGoogleAddress(
     typeof hd === "string" && hd.toLowerCase() === domain;
 }
 
-/** Finds the rule for addresses of an issuer, which may be Google by another setting. */
+/** Finds the address rule of an issuer: that of `oidc` may be Google's too. */
 export function addressRuleOf(
   issuer: string,
 ): typeof isGoogleAddress | undefined {

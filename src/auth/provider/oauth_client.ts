@@ -25,7 +25,7 @@ import {
 } from "./token_answer.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
-/** A provider whose ways of client authentication are in order of preference. */
+/** A provider, with its ways of client authentication in our order. */
 export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 
 /** Error codes of providers that want another client authentication. */

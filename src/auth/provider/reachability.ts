@@ -86,7 +86,7 @@ export function watchProvider(
   };
   return {
     provider,
-    /** Tells the present state, and has a look in the background unless it is ok. */
+    /** Gives the state, and has a look in the background unless it is ok. */
     reachability(): Reachability {
       if (reachability !== "ok" && watched.look) detached(look);
       return reachability;

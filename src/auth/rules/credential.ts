@@ -166,7 +166,7 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/** True if a refresh token was made with the grant's key; a grant may have none. */
+/** True if a refresh token was made with a grant's key, if it has one. */
 export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);

@@ -48,7 +48,7 @@ export async function unwrapDataKey(
   return fromBase64url(await unseal(key, wrapped, grantId));
 }
 
-/** The tokens that a provider gave for a person, as grants and sessions keep them. */
+/** A provider's tokens for a person, as grants and sessions keep them. */
 export interface UpstreamTokens {
   /** Opens the provider's API. */
   accessToken: string;

@@ -37,8 +37,8 @@ export function personListing(person: Person): string {
 
 /**
  * Everything by whose beginning a person is found, folded: their subject with
- * and without its issuer and its scheme, their name and its words, their short name, their
- * e-mail address and its domain.
+ * and without its issuer and its scheme, their name and its words, their short
+ * name, their e-mail address and its domain.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;

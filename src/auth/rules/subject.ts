@@ -12,8 +12,9 @@ export const MACHINE_ID = "client";
 
 /**
  * Makes the prefix that keeps an issuer's subjects apart from another's: the
- * issuer, without a slash at its end, which the metadata's address has in either
- * case. An organization follows behind `?`, which no issuer has (RFC 8414 §2).
+ * issuer without a slash at its end, which does not change the address of its
+ * metadata. An organization follows behind `?`, which no issuer has (RFC 8414
+ * §2).
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   const { origin, pathname } = new URL(issuer);

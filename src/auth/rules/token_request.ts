@@ -15,9 +15,7 @@ type TokenRequest =
     grantType: "authorization_code";
     code: string;
     codeVerifier: string;
-    /**
-     * Compared with that of the code if it is sent; PKCE protects otherwise.
-     */
+    /** Compared with that of the code if it is sent; else PKCE protects. */
     redirectUri?: string;
   }
   | {
