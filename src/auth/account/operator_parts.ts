@@ -183,9 +183,7 @@ async function registeredClients(
   { clients }: LimitedServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
-  const ids = new Set(
-    shown.flatMap(({ kind, clientId }) => kind === undefined ? clientId : []),
-  );
+  const ids = new Set(shown.map(({ clientId }) => clientId));
   const found = await Promise.all([...ids].map(clients.findRegistered));
   return found.filter((client) => client !== undefined)
     .sort((a, b) => b.issuedAt - a.issuedAt);

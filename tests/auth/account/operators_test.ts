@@ -86,13 +86,15 @@ Deno.test("an operator ends everything of a person, and no one else does", async
     as: "eve",
     email: "eve@example.com",
   });
-  await victim.makeToken({ name: "backup", days: "30" });
+  for (const name of ["backup", "calendar"]) {
+    await victim.makeToken({ name, days: "30" });
+  }
   const operator = await AccountVisitor.signIn(server, ROOT);
   await operator.look("/people?person=eve");
-  assert.match(operator.words, /The newest 20 of 31/);
+  assert.match(operator.words, /The newest 20 of 32/);
   const after = await operator.press("/account/end");
   assert.match(after.text, /Ended/);
-  assert.equal(new URL(after.url).searchParams.get("ended"), "31");
+  assert.equal(new URL(after.url).searchParams.get("ended"), "32");
   assert.deepEqual(
     await grantStore(new Database(server.kv)).listOpen("github:eve"),
     [],
@@ -138,6 +140,33 @@ Deno.test("an operator sees machines apart from people, and ends their tokens", 
   await operator.look("/people");
   const odd = await operator.press("/account/end", { subject: "%zz" });
   assert.equal(odd.status, 400);
+});
+
+Deno.test("an operator is told where a person or a machine has more than were counted", async () => {
+  await using server = await startOAuthServer({ environment, tools });
+  await connect(server, "ada");
+  const database = new Database(server.kv);
+  const [one] = await grantStore(database).listOfSubject("github:ada");
+  const { listedAs: _, ...grant } = one;
+  for (let n = 0; n < 120; n++) {
+    await database.commit((transaction) => {
+      setGrant(transaction, {
+        ...grant,
+        id: `person-${n}`,
+        clientId: `app-${n}`,
+      });
+      setGrant(transaction, {
+        ...grant,
+        id: `machine-${n}`,
+        kind: "client",
+        clientId: "ci",
+        subject: "client:ci",
+      });
+    });
+  }
+  const operator = await AccountVisitor.signIn(server, ROOT);
+  assert.match(await peopleSeen(operator), /The newest 20 of \d+ or more/);
+  assert.match(await operator.look("/clients"), /client:ci \d+ or more/);
 });
 
 Deno.test("an operator sees the characters that others would hide", async () => {
