@@ -7,6 +7,7 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import { readParameters } from "../http/body.ts";
 import { isCsrf, readCookie } from "../http/browser.ts";
+import { checkSameSite } from "./doors/origin.ts";
 import { isAllowed, isBlocked } from "./rules/allowed_users.ts";
 import type { ListEntry } from "./rules/list_entry.ts";
 import type { SignInProviders } from "./provider/sign_in_providers.ts";
@@ -45,10 +46,15 @@ export function signedInPeople(
     return { id, session };
   }
 
-  /** Finds the sender of a form by its CSRF token. @throws {HttpError} 403 */
+  /**
+   * Finds the sender of a form of our own pages by its CSRF token.
+   *
+   * @throws {HttpError} 403
+   */
   async function findForm(
     c: Context,
   ): Promise<SignedIn & { form: Parameters }> {
+    checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c.req.raw);
     const found = await find(c);
     if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {

@@ -129,9 +129,9 @@ export function originCheck(
 }
 
 /**
- * Refuses a form that a page of another site sends, for forms that carry no
- * proof of the page they come from. Our own pages send `Origin: null`, because
- * their addresses are no one else's business.
+ * Refuses a form that a page of another site sends. Our own pages send `Origin:
+ * null`, because their addresses are no one else's business. A browser that
+ * sends `Sec-Fetch-Site` knows best, also behind a proxy with another address.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
