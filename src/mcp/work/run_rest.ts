@@ -64,10 +64,14 @@ export class RunRest {
    * else does, and before a wait for which the run leaves its process.
    */
   get until(): number | undefined {
-    if (this.#active > 0 || this.#waiting.size === 0) return undefined;
+    if (this.#active > 0 || this.#isLong) return undefined;
     const until = this.#nextUntil;
-    const now = this.around.now();
-    return until > now && until <= now + SHORT_SECONDS ? until : undefined;
+    return until > this.around.now() ? until : undefined;
+  }
+
+  /** True if nothing that it waits for comes soon. */
+  get #isLong(): boolean {
+    return this.#nextUntil > this.around.now() + SHORT_SECONDS;
   }
 
   /** The first end of a wait; infinite if answers are all that it waits for. */
@@ -80,7 +84,6 @@ export class RunRest {
   recheck(): void {
     this.#rechecked.abort();
     this.#rechecked = new AbortController();
-    this.#lookWhetherQuiet();
   }
 
   /** Notes that the run has ended. */
@@ -92,7 +95,7 @@ export class RunRest {
   /** Leaves the process as soon as nothing is at work. */
   release(): void {
     this.isReleased = true;
-    if (this.#active === 0 && this.#waiting.size > 0) this.#leave();
+    if (this.#waiting.size > 0) this.#lookWhetherQuiet();
   }
 
   /** Waits for the process to be left. */
@@ -108,16 +111,14 @@ export class RunRest {
       {},
   ): Promise<void> {
     const { signal, now } = this.around;
-    if (until <= now() || enough?.aborted) return;
-    const ends = enough ? [signal, enough] : [signal];
     await this.wait({ until, isSleep }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
+        if (enough?.aborted) return;
         await pause(
           Math.min(left * 1000, TIMER_MILLISECONDS),
-          AbortSignal.any([...ends, this.#rechecked.signal]),
+          AbortSignal.any([signal, enough ?? signal, this.#rechecked.signal]),
         );
         if (signal.aborted) return await new Promise(() => {});
-        if (enough?.aborted) return;
       }
     });
   }
@@ -130,12 +131,14 @@ export class RunRest {
       await work();
     } finally {
       this.#waiting.delete(waiting);
+      this.#lookWhetherQuiet();
     }
   }
 
   /** Does what keeps the run in its process. */
   async activity<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
+    clearTimeout(this.#quiet);
     try {
       return await work();
     } finally {
@@ -149,15 +152,12 @@ export class RunRest {
     clearTimeout(this.#quiet);
     if (this.isOver || this.#active > 0) return;
     if (this.isReleased) return this.#leave();
-    const soon = this.around.now() + SHORT_SECONDS;
-    const isQuiet = this.#waiting.size > 0 && this.#nextUntil > soon;
-    if (!isQuiet) return;
+    if (this.#waiting.size === 0 || !this.#isLong) return;
     this.#quiet = setTimeout(() => this.#leave(), QUIET_MILLISECONDS);
   }
 
   #leave(): void {
-    const { park, now, cut } = this.around;
-    if (this.isOver || this.#active > 0) return;
+    const { park, now, cut, signal } = this.around;
     const waiting: Waiting[] = this.isReleased
       ? [{ until: now() }]
       : [...this.#waiting];
@@ -173,13 +173,9 @@ export class RunRest {
         this.#lookWhetherQuiet();
       },
       // The database is away: the run goes on, and leaves later.
-      () => {
-        if (this.isOver) return;
-        clearTimeout(this.#quiet);
-        this.#quiet = setTimeout(
-          () => this.#lookWhetherQuiet(),
-          QUIET_MILLISECONDS,
-        );
+      async () => {
+        await pause(QUIET_MILLISECONDS, signal);
+        this.#lookWhetherQuiet();
       },
     );
   }

@@ -9,7 +9,27 @@ import {
   MOST_STEPS,
 } from "../../../src/mcp/work/step_order.ts";
 import type { Step } from "../../../src/store/steps.ts";
+import { HastyTimers } from "../../kit/timers.ts";
 import { settled, until } from "../../kit/wait.ts";
+
+/** So long a run that only waits stays in its process. */
+const QUIET_MILLISECONDS = 200;
+
+/** The longest timer there is. */
+const LONGEST_TIMER_MILLISECONDS = 2 ** 31 - 1;
+
+/** Gives timers that begin from now on another length. */
+function timersOf(length: (milliseconds: number) => number): Disposable {
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout =
+    ((act: () => void, milliseconds: number) =>
+      setTimeout(act, length(milliseconds))) as typeof setTimeout;
+  return {
+    [Symbol.dispose]() {
+      globalThis.setTimeout = setTimeout;
+    },
+  };
+}
 
 /** A task whose runs keep their steps in memory. */
 class Task {
@@ -440,18 +460,96 @@ Deno.test("sleep() refuses what is no time, or later than its task", async () =>
   }
 });
 
-Deno.test("a run stays in its process while one of its steps is at work", async () => {
+for (const first of ["sleep", "step"]) {
+  Deno.test(`a run stays in its process while a step is at work, with a ${first} before the other`, async () => {
+    using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
+    const task = new Task();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const run = task.run((run) => {
+      const step = () =>
+        run.step("b", () => {
+          begun.resolve();
+          return promise;
+        });
+      if (first === "step") {
+        return Promise.all([
+          step(),
+          begun.promise.then(() => run.sleep("a", 3600)),
+        ]);
+      }
+      return Promise.all([run.sleep("a", 3600), step()]);
+    });
+    await until(() => task.steps.has("sleep:a") && task.steps.has("step:b"));
+    for (let n = 0; n < 5; n++) await settled();
+    assert.deepEqual(task.parked, []);
+    resolve();
+    await assert.rejects(run, Left);
+    assert.equal(task.parked.length, 1);
+  });
+}
+
+Deno.test("a run stays in its process while its code is between two steps", async () => {
+  using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
   const task = new Task();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const run = task.run((run) =>
-    Promise.all([run.sleep("a", 3600), run.step("b", () => promise)])
-  );
-  await until(() => task.steps.has("step:b"));
-  for (let n = 0; n < 5; n++) await settled();
+  const result = await task.run(async (run) => {
+    await run.step("a", () => 1);
+    for (let n = 0; n < 5; n++) await settled();
+    return "end";
+  });
+  assert.deepEqual([result, task.parked], ["end", []]);
+});
+
+Deno.test("a run leaves its process when the shorter of two sleeps is over", async () => {
+  const task = new Task();
+  const begun = Promise.withResolvers<DurableRun>();
+  const ending = task.run((run) => {
+    begun.resolve(run);
+    return Promise.all([run.sleep("long", 3600), run.sleep("short", 3)]);
+  });
+  const { rest } = await begun.promise;
+  await until(() => rest.until !== undefined);
+  task.now += 3;
+  rest.recheck();
+  await assert.rejects(ending, Left);
+  const { now } = task;
+  assert.deepEqual(task.parked, [[now + 3597, [], now + 3597]]);
+});
+
+Deno.test("a run that has ended is not left to others for a sleep that it began", async () => {
+  using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
+  const task = new Task();
+  const result = await task.run(async (run) => {
+    void run.sleep("limit", 3600);
+    // All that follows at once happens, and no timer fires.
+    for (let n = 0; n < 100; n++) await Promise.resolve();
+    assert(task.steps.has("sleep:limit"));
+    run.rest.end();
+    for (let n = 0; n < 5; n++) await settled();
+    return "end";
+  });
+  assert.deepEqual([result, task.parked], ["end", []]);
+});
+
+Deno.test("sleep() of weeks beside a step asks for no timer that is too long", async () => {
+  const lengths: number[] = [];
+  using _timers = timersOf((milliseconds) => {
+    lengths.push(milliseconds);
+    return milliseconds;
+  });
+  await new Task().run(async (run) => {
+    void run.sleep("weeks", 30 * 24 * 3600);
+    await run.step("a", settled);
+  });
+  // A longer one fires at once.
+  const isFine = (length: number) => length <= LONGEST_TIMER_MILLISECONDS;
+  assert(lengths.length > 0 && lengths.every(isFine), `${lengths}`);
+});
+
+Deno.test("sleep() whose end is known to have come early does not wait", async () => {
+  const task = new Task();
+  await task.run((run) => run.sleep("a", 3600, AbortSignal.abort()));
   assert.deepEqual(task.parked, []);
-  resolve();
-  await assert.rejects(run, Left);
-  assert.equal(task.parked.length, 1);
 });
 
 Deno.test("question() leaves the process, asks again by the same key, and keeps the answer", async () => {
@@ -497,6 +595,33 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
   assert.deepEqual(task.parked, [[task.now, [], undefined]]);
 });
 
+Deno.test("release() leaves a short sleep at once", async () => {
+  const task = new Task();
+  const run = task.run(async (run) => {
+    const sleeping = run.sleep("nap", 3);
+    await until(() => run.rest.until !== undefined);
+    run.rest.release();
+    await sleeping;
+  });
+  await assert.rejects(run, Left);
+  assert.deepEqual(task.parked, [[task.now, [], undefined]]);
+});
+
+Deno.test("release() lets code between two steps go on, up to the next", async () => {
+  const task = new Task();
+  let isOn = false;
+  await assert.rejects(
+    task.run(async (run) => {
+      run.rest.release();
+      await settled();
+      isOn = true;
+      await run.step("a", () => assert.fail());
+    }),
+    Left,
+  );
+  assert(isOn);
+});
+
 Deno.test("isReplay is true until every step of earlier runs was asked for", async () => {
   const task = new Task();
   await task.run((run) => abc(run, "a", "b"));
@@ -533,16 +658,20 @@ Deno.test("release() pauses before it leaves again while the database is away", 
 });
 
 Deno.test("rest.until is the end of a short wait, while nothing else happens", async () => {
+  // Only a clock that is moved on ends the sleep.
+  using _timers = timersOf((milliseconds) =>
+    milliseconds === 3000 ? LONGEST_TIMER_MILLISECONDS : milliseconds
+  );
   const task = new Task();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<DurableRun>();
   const ending = task.run(async (run) => {
     begun.resolve(run);
-    await run.step("a", () => held);
-    await run.sleep("nap", 3);
+    await Promise.all([run.sleep("nap", 3), run.step("a", () => held)]);
     return "end";
   });
   const run = await begun.promise;
+  await until(() => task.steps.has("sleep:nap"));
   await settled();
   assert.equal(run.rest.until, undefined);
   release();
