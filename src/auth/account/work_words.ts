@@ -40,8 +40,9 @@ export function stateInWords(
       return { state: "waiting" };
   }
   if (isAsking) return { state: "waiting" };
-  const { isParked, dueSeconds } = run ?? {};
-  return isParked && dueSeconds !== undefined && dueSeconds > now
+  // Work that is at work has none.
+  const { dueSeconds = now } = run ?? {};
+  return dueSeconds > now
     ? { state: "sleeping", until: dueSeconds }
     : { state: "running" };
 }

@@ -72,17 +72,32 @@ Deno.test("stepsInWords() says of a task that is over what it left", () => {
     stepOf("step:a", { state: "begun" }),
     stepOf("step:b", { state: "waiting", attempts: 2, until: NOW + 60 }),
     stepOf("sleep:c", { until: NOW + 60 }),
+    stepOf("sleep:d", { until: NOW }),
+    stepOf("sleep:wait e: time", { until: NOW + 60 }),
   ];
   const told = (status: "working" | "cancelled") =>
     stepsInWords(steps, { status }, NOW).map(({ state }) => state);
-  assert.deepEqual(told("working"), ["running", "tried", "sleeping"]);
-  assert.deepEqual(told("cancelled"), ["uncertain", "failed", "left"]);
+  assert.deepEqual(told("working"), [
+    "running",
+    "tried",
+    "sleeping",
+    "slept",
+    "awaiting",
+  ]);
+  assert.deepEqual(told("cancelled"), [
+    "uncertain",
+    "failed",
+    "left",
+    "slept",
+    "left",
+  ]);
 });
 
 Deno.test("resultInWords() takes whatever a tool gave for text", () => {
   const told = (outcome: Record<string, unknown>) =>
     resultInWords({ status: "completed", outcome } as never)?.text;
   assert.equal(told({ content: "no list" }), "");
+  assert.equal(told({ content: [], structuredContent: 7 }), "7");
   assert.equal(told({ content: [null, { type: "text", text: 7 }] }), "[]\n\n");
   const failed = { status: "failed", outcome: { message: "No" } } as const;
   assert.equal(resultInWords(failed)?.text, "No");
