@@ -478,7 +478,8 @@ for (const first of ["sleep", "step"]) {
           begun.promise.then(() => run.sleep("a", 3600)),
         ]);
       }
-      return Promise.all([run.sleep("a", 3600), step()]);
+      const sleeps = ["a", "c"].map((id) => run.sleep(id, 3600));
+      return Promise.all([...sleeps, step()]);
     });
     await until(() => task.steps.has("sleep:a") && task.steps.has("step:b"));
     for (let n = 0; n < 5; n++) await settled();
