@@ -179,6 +179,8 @@ for (const generation of ["2025", "2026"] as const) {
     assert.deepEqual([isError, content[0].text], [undefined, "said accept"]);
     // No catch and no finally ran before.
     assert.deepEqual(ran, ["accept"]);
+    visitor.page = await visitor.browser.open(link);
+    assert.match(visitor.words, /Your answer has arrived/);
     assert.notEqual(linkOf(await resultOf(call("pay"))), link);
   });
 
@@ -466,6 +468,22 @@ test.inMemory("a client that signed in elsewhere is verified by no ID of there",
     assert.match(visitor.words, /Unverified/, clientId);
     assert.doesNotMatch(visitor.page.text, /badge good/, clientId);
   }
+});
+
+Deno.test("the page calls a client that registered itself unverified, and a token of the person not", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const visitor = await open(server, linkOf(await resultOf(call("pay"))));
+  assert.match(visitor.words, /Unverified/);
+  const made = await visitor.makeToken({ name: "Nightly", days: "30" });
+  const [token] = /tsp_\w{58}/.exec(made.text)!;
+  const asked = await server.call("tools/call", { name: "pay" }, {
+    headers: { authorization: `Bearer ${token}` },
+    capabilities: FORMS,
+  });
+  visitor.page = await visitor.browser.open(linkOf(await resultOf(asked)));
+  assert.match(visitor.words, /Nightly/);
+  assert.doesNotMatch(visitor.words, /Unverified/);
 });
 
 Deno.test("a stranger who opens a link sees a sign-in and nothing else, and comes back to the page", async () => {
