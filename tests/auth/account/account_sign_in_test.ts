@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { accountSignIn } from "../../../src/auth/account/account_sign_in.ts";
+import { fingerprint } from "../../../src/crypto/crypto.ts";
 import { HttpError } from "../../../src/errors.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
@@ -133,8 +134,10 @@ Deno.test("signing in to the account page checks the state, with both cookies th
 Deno.test("signing in to the account page needs both cookies, whatever the state says", async () => {
   await using server = await startOAuthServer();
   const { state, cookies, come } = await returning(server);
+  // The one of a browser without any, which a stranger can make too.
+  const mark = fingerprint("undefined undefined github").slice(0, 16);
   for (const sent of [[], ...cookies.map((cookie) => [cookie])]) {
-    for (const said of [state, "account.undefined"]) {
+    for (const said of [state, `account.undefined.${mark}`]) {
       assert.equal((await come({ state: said }, sent)).status, 400);
     }
   }
@@ -272,4 +275,12 @@ Deno.test("POST /account/sign-in is for no page of another site, whose form woul
       {},
     ] as HeadersOf[]
   ) assert.deepEqual(await send(headers), [303, true]);
+});
+
+Deno.test("signing in to the account page tells whom the operator blocked, and makes them no session", async () => {
+  const environment = { OAUTH_BLOCKED: "github:42" };
+  await using server = await startOAuthServer({ environment });
+  const { browser, page } = await AccountVisitor.signIn(server);
+  assert.equal(page.status, 403);
+  assert.equal(browser.cookies.has("account"), false);
 });
