@@ -181,8 +181,8 @@ Deno.test("work that sleeps tells its client until when, and no more once it has
   await withPair({ tools: [nap] }, async ({ first, second }) => {
     const before = Math.floor(Date.now() / 1000);
     const taskId = await beginTask(first, "nap");
-    const message = async () =>
-      (await readTask(second, taskId)).statusMessage as string;
+    const message = async (): Promise<string> =>
+      (await readTask(second, taskId)).statusMessage ?? "";
     await until(async () => (await message()).startsWith("Sleeps"));
     const [, end] = /^Sleeps until (\S+Z): 1 of 2: brewed$/.exec(
       await message(),
