@@ -35,6 +35,12 @@ const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
   server_error: "unavailable",
 };
 
+/**
+ * The characters of an access token. Bearer tokens have fewer (RFC 6750 §2.1),
+ * but providers use others too, and all of these may be in a header.
+ */
+const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
+
 /** Finds the refusal in an answer of any status: GitHub's have status 200. */
 export async function refusalIn(
   response: Response,
@@ -67,6 +73,9 @@ export function parseTokenAnswer(
   const { access_token, token_type = "Bearer", expires_in } = answer;
   if (typeof access_token !== "string" || access_token === "") {
     throw misbehaved(`${host} granted no access token`);
+  }
+  if (!ACCESS_TOKEN.test(access_token)) {
+    throw misbehaved(`${host} granted an access token that no header may hold`);
   }
   // A client must not use a token of a type it does not know (§7.1).
   if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {

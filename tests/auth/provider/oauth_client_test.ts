@@ -88,6 +88,9 @@ Deno.test("refresh() refuses what cannot be used", async () => {
     {},
     { ...TOKENS, access_token: "" },
     { ...TOKENS, access_token: 1 },
+    { ...TOKENS, access_token: "upstream-access\r\nX: y" },
+    { ...TOKENS, access_token: "upstream-access\n" },
+    { ...TOKENS, access_token: "upstream-access €" },
     { ...TOKENS, token_type: "mac" },
     { ...TOKENS, token_type: null },
   ];
