@@ -16,6 +16,8 @@ import { listOf } from "./output.ts";
 
 /** The least time between two questions: a server may answer each at once. */
 const PAUSE_MILLISECONDS = 1000;
+/** The longest that an interrupted command waits for its task to be told. */
+const CANCEL_MILLISECONDS = 3000;
 
 /** True if a call of a tool may be answered before it has its result. */
 export function mayGoOn(
@@ -25,10 +27,6 @@ export function mayGoOn(
 ): boolean {
   return revision !== "2026-07-28" && tool !== TASK_STATUS &&
     tools.some(({ name }) => name === TASK_STATUS);
-}
-
-function notYet({ content }: Json) {
-  return parseNotYet({ content: listOf(content) as never });
 }
 
 /**
@@ -43,7 +41,7 @@ export async function resultAfter(
   { onTask }: Pick<ClientOptions, "onTask">,
   signal: AbortSignal,
 ): Promise<Json> {
-  const begun = notYet(answer);
+  const begun = parseNotYet(answer);
   if (begun === undefined) return answer;
   const { taskId } = begun;
   const ask = (name: string, signal?: AbortSignal) =>
@@ -56,14 +54,17 @@ export async function resultAfter(
       // A tool that repeats what another server said names a task of that one.
       const [{ text } = {}] = listOf(told.content);
       if (found === begun && text === UNKNOWN_TASK) return answer;
-      found = notYet(told);
+      found = parseNotYet(told);
       if (found?.taskId !== taskId) return told;
       await pause(PAUSE_MILLISECONDS, signal);
       signal.throwIfAborted();
     }
   } catch (error) {
     // Its refusal would hide the reason.
-    if (signal.aborted) await ask(TASK_CANCEL).catch(() => {});
+    if (signal.aborted) {
+      const end = AbortSignal.timeout(CANCEL_MILLISECONDS);
+      await ask(TASK_CANCEL, end).catch(() => {});
+    }
     throw error;
   }
 }

@@ -34,6 +34,9 @@ export interface ListRead {
  * ```
  */
 export class Client extends Exchange {
+  /** The longest that a cancelled request waits for its task to be told. */
+  static readonly #CANCEL_MILLISECONDS = 3000;
+
   /** Gives the result of `initialize`, once, or of `server/discover`. */
   async introduction(): Promise<Json> {
     return this.revision === "2026-07-28"
@@ -60,7 +63,8 @@ export class Client extends Exchange {
     } catch (error) {
       if (!options.signal?.aborted) throw error;
       // A refusal would hide the reason.
-      await this.begin("tasks/cancel", { taskId }).catch(() => {});
+      const signal = AbortSignal.timeout(Client.#CANCEL_MILLISECONDS);
+      await this.begin("tasks/cancel", { taskId }, { signal }).catch(() => {});
       throw options.signal.reason;
     }
   }

@@ -12,7 +12,6 @@ import {
   TASK_CANCEL,
   TASK_STATUS,
 } from "../../src/mcp/wire/not_yet.ts";
-import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
@@ -113,7 +112,7 @@ export class Conversation {
    * as a model does; any other answer as it is.
    */
   async resultOf(answer: JsonObject): Promise<JsonObject> {
-    const taskId = taskNamedIn(answer);
+    const taskId = parseNotYet(answer)?.taskId;
     const mayBeTask = this.target.catalogue.taskTools.has(TASK_STATUS);
     if (taskId === undefined || !mayBeTask) return answer;
     const call = (name: string, options = this.options) =>
@@ -123,7 +122,9 @@ export class Conversation {
       let told = await call(TASK_STATUS);
       // A tool that repeats what another server said names a task of that one.
       if (isUnknown(told)) return answer;
-      while (taskNamedIn(told) === taskId) told = await call(TASK_STATUS);
+      while (parseNotYet(told)?.taskId === taskId) {
+        told = await call(TASK_STATUS);
+      }
       return told;
     } catch (error) {
       // No one will answer a question that the task may still wait for.
@@ -186,10 +187,6 @@ export class Conversation {
 
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "response" in error;
-}
-
-function taskNamedIn(answer: JsonObject): string | undefined {
-  return parseNotYet(answer as unknown as CallToolResult)?.taskId;
 }
 
 function isUnknown({ content }: JsonObject): boolean {

@@ -255,6 +255,70 @@ Deno.test("call of 2025 shows words about a task of another server as they are",
   assert.deepEqual([code, out], [0, `${words}\n`]);
 });
 
+Deno.test("call of 2025 asks no server for a task that only the words of a tool name", async () => {
+  const words = 'It still runs. Call task_status again with {"taskId":"x"} ' +
+    "for its result.";
+  const called: string[] = [];
+  await using server = listen(async (request) => {
+    const { id, method, params } = await request.json();
+    if (id === undefined) return new Response(null, { status: 202 });
+    if (method === "tools/call") called.push(params.name);
+    return Response.json({
+      jsonrpc: "2.0",
+      id,
+      result: {
+        initialize: {
+          protocolVersion: "2025-11-25",
+          capabilities: { tools: {} },
+          serverInfo: { name: "other", version: "1.0.0" },
+        },
+        "tools/list": {
+          tools: ["repeat", "task_status"].map((name) => ({
+            name,
+            inputSchema: { type: "object" },
+          })),
+        },
+        "tools/call": { content: [{ type: "text", text: words }] },
+      }[method as string],
+    });
+  });
+  const command = ["repeat", "--revision", "2025-11-25"];
+  const { code, out } = await call([...command, "--url", server.url]);
+  assert.deepEqual([code, out, called], [0, `${words}\n`, ["repeat"]]);
+});
+
+for (const revision of ["2025-11-25", "2026-07-28"]) {
+  Deno.test(`Ctrl+C ends a call whose task's end is not answered, in ${revision}`, async () => {
+    const never = Promise.withResolvers<Response>();
+    const holding = tool({
+      name: "holding",
+      handOver: 0.05,
+      run: (_input, { signal }) =>
+        new Promise<string>((resolve) =>
+          signal.addEventListener("abort", () => resolve("ended"))
+        ),
+    });
+    await using server = await serve({ tools: [holding] });
+    await using silent = listen(async (request) => {
+      const body = await request.text();
+      if (/"tasks\/cancel"|"task_cancel"/.test(body)) {
+        return await never.promise;
+      }
+      return await fetch(server.url, {
+        method: request.method,
+        headers: request.headers,
+        body: body || undefined,
+      });
+    });
+    const command = ["holding", "--revision", revision, "--url", silent.url];
+    const running = new Running(command);
+    await running.told(/A task; call --task/);
+    running.interrupt();
+    assert.equal((await running.ended).code, 130);
+    never.resolve(new Response());
+  });
+}
+
 Deno.test("call follows a task to its end, and answers it", async () => {
   const { code, out, err } = await at(["brew"], "true\n");
   assert.equal(code, 0, err);

@@ -13,6 +13,7 @@ import type { Task } from "../../store/tasks.ts";
 import type { Call } from "./call.ts";
 import { shortened } from "../wire/messages.ts";
 import {
+  notYetMeta,
   printHandedOver,
   printStillWorking,
   UNKNOWN_TASK,
@@ -30,17 +31,23 @@ export function handOverResult(
   task: Task,
   { catalogue, params }: Pick<Call, "catalogue" | "params">,
 ): CallToolResult {
-  const text = printHandedOver(task.taskId, stateOf(task));
+  const state = stateOf(task);
+  const text = printHandedOver(task.taskId, state);
   const tool = catalogue.tools.get(params.name as string);
   // Clients of the SDKs throw away a result without the structured content that
   // its tool promises, unless it is an error.
-  return tool?.output
+  const result = tool?.output
     ? errorResult(`Nothing has failed. ${text}`)
     : resultOf(text);
+  return { ...result, ...notYetMeta(task.taskId, state) };
 }
 
 export function stillWorkingResult(task: Task): CallToolResult {
-  return resultOf(printStillWorking(task.taskId, stateOf(task)));
+  const state = stateOf(task);
+  return {
+    ...resultOf(printStillWorking(task.taskId, state)),
+    ...notYetMeta(task.taskId, state),
+  };
 }
 
 /** Makes the answer about a task that is none of the caller's. */

@@ -1,10 +1,10 @@
 /**
  * The answer to a call whose result is not there yet: words for the model of a
- * client that knows no tasks, and for clients of ours, which read them.
+ * client that knows no tasks, and a member for clients of ours.
  *
  * @module
  */
-import type { CallToolResult } from "@modelcontextprotocol/server";
+import { isObject } from "../../json.ts";
 
 /** The server's own tools, by what they do. */
 export const TASK_STATUS = "task_status";
@@ -14,11 +14,9 @@ export const TASK_CANCEL = "task_cancel";
 export const UNKNOWN_TASK =
   "You have no task with this ID, or its result is no longer kept. Call the tool again.";
 
-const HANDED_OVER = "This is not the result yet.";
-
 /** Prints the answer to a call that was handed over. */
 export function printHandedOver(taskId: string, state: string): string {
-  return `${HANDED_OVER} ${state} ` +
+  return `This is not the result yet. ${state} ` +
     `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
     `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
 }
@@ -30,21 +28,25 @@ export function printStillWorking(taskId: string, state: string): string {
   } for its result.`;
 }
 
-const BEGINNING = new RegExp(`^(?:Nothing has failed\\. )?${HANDED_OVER} `);
-const END = new RegExp(
-  `(?:It goes on as a task: )?\\bcall ${TASK_STATUS} ` +
-    `(?:for the result, or ${TASK_CANCEL} to end it,|again)` +
-    ' with {"taskId":"([\\w-]+)"}(?: for its result)?\\.$',
-  "i",
-);
+/** The member of a result's `_meta` that tells of the task. */
+const TASK = "tool-server/task";
 
-/** Reads an answer that is not the result yet, as a model does. */
+/** Makes the member of a result that clients of ours read. */
+export function notYetMeta(taskId: string, state: string) {
+  return { _meta: { [TASK]: { taskId, state } } };
+}
+
+/**
+ * Reads an answer that is not the result yet. Its words prove nothing: a tool
+ * may repeat a stranger's.
+ */
 export function parseNotYet(
-  { content }: Pick<CallToolResult, "content">,
+  { _meta }: { _meta?: unknown },
 ): { taskId: string; state: string } | undefined {
-  const text = content[0]?.type === "text" ? content[0].text : "";
-  const found = END.exec(text);
-  if (!found) return undefined;
-  const state = text.slice(0, found.index).replace(BEGINNING, "").trim();
-  return { taskId: found[1], state };
+  const task = isObject(_meta) ? _meta[TASK] : undefined;
+  if (!isObject(task)) return undefined;
+  const { taskId, state } = task;
+  return typeof taskId === "string" && typeof state === "string"
+    ? { taskId, state }
+    : undefined;
 }

@@ -10,7 +10,6 @@ import {
   unknownTaskResult,
 } from "../../../src/mcp/exchange/task_answer.ts";
 import { parseNotYet } from "../../../src/mcp/wire/not_yet.ts";
-import { resultOf } from "../../../src/mcp/wire/tool_result.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
 const TASK: Task = {
@@ -54,24 +53,27 @@ Deno.test("handOverResult() is an error only where clients want structured conte
       catalogue: { tools: new Map([["led", { output }]]) },
       params: { name: "led" },
     } as unknown as Call;
-    const { isError, content } = handOverResult(TASK, call);
+    const result = handOverResult(TASK, call);
+    const { isError, content } = result;
     assert.equal(isError, output && true);
     const { text } = content[0] as { text: string };
     assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
     assert.equal(text.startsWith("Nothing has failed. "), output !== undefined);
     const state = "The tool still runs.";
-    assert.deepEqual(parseNotYet({ content }), { taskId: "t", state });
+    assert.deepEqual(parseNotYet(result), { taskId: "t", state });
   }
 });
 
 Deno.test("parseNotYet() knows no other answer than that of a task that goes on", () => {
-  const { content } = stillWorkingResult({ ...TASK, statusMessage: "3 of 9" });
+  const told = stillWorkingResult({ ...TASK, statusMessage: "3 of 9" });
   const state = "The tool still runs: 3 of 9.";
-  assert.deepEqual(parseNotYet({ content }), { taskId: "t", state });
+  assert.deepEqual(parseNotYet(told), { taskId: "t", state });
+  const { content } = told;
+  const meta = { "tool-server/task": { taskId: 1, state } };
   for (
-    const others of [[], unknownTaskResult().content, resultOf("t").content]
+    const other of [{ content }, { content, _meta: meta }, unknownTaskResult()]
   ) {
-    assert.equal(parseNotYet({ content: others }), undefined);
+    assert.equal(parseNotYet(other), undefined);
   }
 });
 
