@@ -81,7 +81,11 @@ export function parseTokenAnswer(
   if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {
     throw misbehaved(`${host} granted a token that is not a bearer token`);
   }
-  const seconds = Math.floor(Number(expires_in ?? NaN));
+  const lifetime = expires_in ?? NaN;
+  if (typeof lifetime !== "number" && typeof lifetime !== "string") {
+    throw misbehaved(`${host} granted a token whose expires_in is no number`);
+  }
+  const seconds = Math.floor(Number(lifetime));
   const now = Math.floor(Date.now() / 1000);
   return {
     tokens: {

@@ -83,6 +83,11 @@ for (const [expires_in, seconds] of DEFAULT_LIFETIMES) {
   });
 }
 
+/** Makes an array within arrays, too deep to be read as text. */
+function nested(levels: number): unknown {
+  return JSON.parse("[".repeat(levels) + "]".repeat(levels));
+}
+
 Deno.test("refresh() refuses what cannot be used", async () => {
   const answers = [
     {},
@@ -91,6 +96,9 @@ Deno.test("refresh() refuses what cannot be used", async () => {
     { ...TOKENS, access_token: "upstream-access\r\nX: y" },
     { ...TOKENS, access_token: "upstream-access\n" },
     { ...TOKENS, access_token: "upstream-access €" },
+    { ...TOKENS, expires_in: true },
+    { ...TOKENS, expires_in: { valueOf: 1, toString: 1 } },
+    { ...TOKENS, expires_in: nested(300_000) },
     { ...TOKENS, token_type: "mac" },
     { ...TOKENS, token_type: null },
   ];
