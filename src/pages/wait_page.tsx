@@ -33,12 +33,15 @@ interface WaitProps extends PageProps {
 /** The most characters of a message that a page shows. */
 const MESSAGE_CHARACTERS = 2000;
 
+/** Controls, and characters that turn text around (Unicode UAX #9). */
+const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
+
 /** A message of an author, which may repeat what strangers wrote. */
 export function shownMessage(
   message: string,
   most = MESSAGE_CHARACTERS,
 ): string {
-  const plain = message.toWellFormed();
+  const plain = message.toWellFormed().replaceAll(UNSEEN, "");
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 

@@ -25,6 +25,8 @@ const capabilities = {
 };
 const OPERATOR = { as: "root", email: "root@example.com" };
 const HOSTILE = `"><script>alert(1)</script>`;
+/** An override of the direction of text, and two beginnings of commands to a terminal. */
+const UNSEEN = "\u202e\u001b\u009b";
 
 const never = () => new Promise<never>(() => {});
 
@@ -58,7 +60,7 @@ const tools = [
       if (way === "sleep") await sleep("until morning", 3600);
       if (way === "ask") {
         await ask({
-          message: `Send it? ${HOSTILE}`,
+          message: `Send it? ${HOSTILE} ${UNSEEN}`,
           schema: z.object({}),
           key: "sure",
         });
@@ -298,6 +300,9 @@ Deno.test("a task that asks says where to answer: in its client, or on the page 
   await visitor.look(at(asking));
   assert.match(visitor.words, /Send it\? .* Answer it in the app that asked/);
   assert.doesNotMatch(visitor.page.text, /<script>alert/);
+  for (const character of UNSEEN) {
+    assert(!visitor.page.text.includes(character));
+  }
   const page = await ada.begin("steps", { way: "page" });
   await untilSays(
     visitor,
