@@ -16,12 +16,13 @@ export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }
 
-/** Waits, or ends early when the signal fires. */
+/** Waits, or ends early when the signal fires or has fired. */
 export function pause(
   milliseconds: number,
   signal?: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
     const timer = setTimeout(done, milliseconds);
     signal?.addEventListener("abort", done, { once: true });
     function done() {
