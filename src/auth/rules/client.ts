@@ -143,7 +143,7 @@ export function parseClientMetadata(
         "redirect_uris must be an array of 1 to 20 URIs",
       );
     }
-    const wanted = WANTED[String(member)] ?? "as RFC 7591 §2 describes it";
+    const wanted = WANTED[String(member)] ?? "as in section 2 of RFC 7591";
     refuse(`${String(member)} must be ${wanted}`);
   }
   const metadata = parsed.data;

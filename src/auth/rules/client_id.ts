@@ -42,7 +42,8 @@ export function parseDocumentUrl(text: string): URL {
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
   // No IP address: a certificate vouches for the host, and people read it.
-  if (!plain || /[\d\].]$/.test(url.hostname)) {
+  // A URL parser takes quotes in it, too.
+  if (!plain || !/^[\w.-]*[a-z_-]$/.test(url.hostname)) {
     throw new TypeError(
       "It must be a plain https URL with a host name and a path",
     );

@@ -5,7 +5,6 @@
  * @module
  */
 import { OAuthError, type Situation } from "../../errors.ts";
-import { seenText } from "../../log/log_line.ts";
 
 /** Makes the `invalid_request` of a request that is malformed or too late. */
 export function invalidRequest(
@@ -19,6 +18,19 @@ export function invalidRequest(
 export function invalidGrant(description: string, cause?: unknown): OAuthError {
   return new OAuthError("invalid_grant", description, { cause });
 }
+
+/**
+ * The names that a refusal may repeat. Others are a stranger's text, which may
+ * have characters that no `error_description` may have (RFC 6749 §5.2).
+ */
+const NAMES: ReadonlySet<string> = new Set(
+  (
+    "assertion client_assertion client_assertion_type client_id " +
+    "client_secret code code_challenge code_challenge_method code_verifier " +
+    "error grant_type iss login_hint prompt redirect_uri refresh_token " +
+    "request response_mode response_type scope state token token_type_hint"
+  ).split(" "),
+);
 
 /** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
 export class Parameters {
@@ -40,7 +52,11 @@ export class Parameters {
       if (list) {
         list.push(value);
       } else if (this.#values.has(name)) {
-        throw invalidRequest(`Parameter given twice: ${seenText(name)}`);
+        throw invalidRequest(
+          NAMES.has(name)
+            ? `Parameter given twice: ${name}`
+            : "A parameter is given twice",
+        );
       } else {
         this.#values.set(name, value);
       }

@@ -77,7 +77,14 @@ for (const [what, changes, code] of REFUSED) {
 Deno.test("Parameters refuses one that is given twice, except resource", () => {
   assert.throws(() => new Parameters([["state", "1"], ["state", "2"]]), {
     code: "invalid_request",
+    description: "Parameter given twice: state",
   });
+  for (const name of ["a", "S3CR3T level=ERROR", 'a"\\é', "__proto__"]) {
+    assert.throws(() => new Parameters([[name, "1"], [name, "2"]]), {
+      code: "invalid_request",
+      description: "A parameter is given twice",
+    });
+  }
   assert.deepEqual(
     new Parameters([["resource", "a"], ["resource", "b"]]).resources,
     ["a", "b"],

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { isKnownClient } from "../../../src/auth/rules/client_id.ts";
+import {
+  isDocumentUrl,
+  isKnownClient,
+} from "../../../src/auth/rules/client_id.ts";
 
 const DOCUMENT = "https://app.example.com/client.json";
 
@@ -32,4 +35,12 @@ Deno.test("isKnownClient() knows documents where and while the operator wants th
   assert(isKnown(DOCUMENT, { allowedDomains: ["app.example.com"] }));
   assert(!isKnown(DOCUMENT, { allowedDomains: ["example.com"] }));
   assert(!isKnown(DOCUMENT, { enabled: false }));
+});
+
+Deno.test("isDocumentUrl() wants a host name that a refusal may repeat", () => {
+  assert(isDocumentUrl(DOCUMENT));
+  assert(isDocumentUrl("https://a_b.xn--bcher-kva.example/x"));
+  for (const host of ['a"b.example', "a`b.example", "192.0.2.1", "[::1]"]) {
+    assert(!isDocumentUrl(`https://${host}/x`), host);
+  }
 });

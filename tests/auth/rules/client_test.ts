@@ -131,6 +131,12 @@ for (const member of ["client_uri", "logo_uri", "software_id"]) {
   });
 }
 
+Deno.test("parseClientMetadata() refuses in the characters of error_description", () => {
+  assert.throws(() => parseClientMetadata({ ...REDIRECTS, client_uri: 1 }), {
+    description: "client_uri must be as in section 2 of RFC 7591",
+  });
+});
+
 for (const member of ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]) {
   Deno.test(`parseClientMetadata() refuses a key with its private member ${member}`, () => {
     assert.throws(
