@@ -57,13 +57,13 @@ export const PROVIDER = settingsOf({
   OAUTH_CLIENT_ID: {
     words: "Your application at the provider. Its callback address there is " +
       "`BASE_URL/oauth/provider-callback`.",
-    shape: text("our application's client ID at the provider"),
+    shape: text("your application's client ID at the provider"),
     default: "",
     fix: REGISTER,
   },
   OAUTH_CLIENT_SECRET: {
     words: "The secret of that application.",
-    shape: text("our application's client secret at the provider"),
+    shape: text("your application's client secret at the provider"),
     default: "",
     fix: REGISTER,
     secret: true,

@@ -154,7 +154,7 @@ Deno.test("a complaint of a missing setting names the misspelt one", () => {
       assert.deepEqual(error.complaints, [{
         variable: "OAUTH_CLIENT_ID",
         got: undefined,
-        wants: "our application's client ID at the provider",
+        wants: "your application's client ID at the provider",
         fix: "OAUTH_CLIENTID is not read: rename it",
       }]);
       return true;
