@@ -12,6 +12,7 @@ import {
   matching,
   oneOf,
   refuseText,
+  ShapeError,
   text,
   TRUE_OR_FALSE,
   wholeNumber,
@@ -26,7 +27,10 @@ function parseBaseUrl(text: string): string {
     !url.hash && !url.username && !url.password;
   const isGood = isPlain &&
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
-  return isGood ? url.origin + url.pathname.replace(/\/$/, "") : refuseText();
+  if (!isGood) return refuseText();
+  const base = url.origin + url.pathname.replace(/\/$/, "");
+  if (base.endsWith("/mcp")) throw new ShapeError("without /mcp at its end");
+  return base;
 }
 
 function parseOrigin(text: string): string {

@@ -135,6 +135,7 @@ const REFUSED: Environment[] = [
   { BASE_URL: "https://tools.example.com/?a" },
   { BASE_URL: "https://tools.example.com/#a" },
   { BASE_URL: "ftp://localhost" },
+  { BASE_URL: "https://tools.example.com/a/mcp/" },
   { ALLOWED_ORIGINS: "app.example.com" },
   { ALLOWED_ORIGINS: "https://a.example/" },
   { ALLOWED_ORIGINS: "https://a.example,x" },
@@ -159,6 +160,13 @@ for (const environment of REFUSED) {
     );
   });
 }
+
+Deno.test("parseConfig() says that BASE_URL is without /mcp", () => {
+  const { message } = configError({ BASE_URL: "https://a.example/mcp" });
+  assert.match(message, /got "https:\/\/a.example\/mcp", wants .* \(without /);
+  const { baseUrl } = parseConfig({ BASE_URL: "https://a.example/mcp/a" });
+  assert.equal(baseUrl, "https://a.example/mcp/a");
+});
 
 for (
   const [variable, address, shown] of [
