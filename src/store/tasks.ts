@@ -1,6 +1,6 @@
 /**
  * Tasks: long work as records that any process can read, answer and cancel.
- * One process works on a task and says so with a lease; when the lease leases,
+ * One process works on a task and says so with a lease; when the lease lapses,
  * whoever looks at the task declares it failed.
  *
  * @module
