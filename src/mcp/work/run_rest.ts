@@ -37,12 +37,8 @@ interface Waiting {
   /** Epoch seconds; undefined: until an answer is there. */
   until?: number;
   question?: string;
-  /** True for a sleep of the author's, of which the client is told. */
+  /** True for a sleep of the author's: its client is told if it is all. */
   isSleep?: boolean;
-}
-
-function firstOf(times: readonly number[]): number | undefined {
-  return times.length > 0 ? Math.min(...times) : undefined;
 }
 
 export class RunRest {
@@ -162,10 +158,11 @@ export class RunRest {
       ? [{ until: now() }]
       : [...this.#waiting];
     const questions = waiting.flatMap(({ question }) => question ?? []);
-    const untilOf = ({ until }: Waiting) => until ?? [];
-    const dueSeconds = firstOf(waiting.flatMap(untilOf));
-    const sleeps = waiting.filter(({ isSleep }) => isSleep);
-    const sleepsUntil = firstOf(sleeps.flatMap(untilOf));
+    const untils = waiting.flatMap(({ until }) => until ?? []);
+    const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
+    // Beside anything else a sleep may have been given up, or end early.
+    const isAsleep = waiting.every(({ isSleep }) => isSleep);
+    const sleepsUntil = isAsleep ? dueSeconds : undefined;
     park(dueSeconds, questions, sleepsUntil).then(
       (parked) => {
         if (parked !== "answered") return void cut(new Left());

@@ -442,6 +442,28 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
   assert.equal(await task.run(code), "woken");
 });
 
+for (const other of ["wait", "question"] as const) {
+  Deno.test(`sleep() beside a ${other} is not told, in no run`, async () => {
+    const task = new Task();
+    const { now } = task;
+    const limit = now + 900;
+    const code = (run: DurableRun) =>
+      Promise.race([
+        run.sleep("day", new Date((now + 86400) * 1000)),
+        other === "wait"
+          ? run.sleep("limit", limit - now, new AbortController().signal)
+          : run.question("who", () => new Promise(() => {})),
+      ]);
+    const parked = other === "wait"
+      ? [limit, [], undefined]
+      : [now + 86400, ["who"], undefined];
+    for (let runs = 0; runs < 2; runs++) {
+      await assert.rejects(task.run(code), Left);
+    }
+    assert.deepEqual(task.parked, [parked, parked]);
+  });
+}
+
 Deno.test("sleep() until a time that is over does not wait", async () => {
   const task = new Task();
   await task.run(async (run) => {

@@ -403,6 +403,48 @@ test.inMemory("the end of a wait leaves the message of another that still waits"
   assert.equal(task.statusMessage, undefined);
 });
 
+test.inMemory("the status tells of a sleep once no wait is open beside it", async ({ kv }) => {
+  const tokens = new Map<string, string>();
+  const hasty = tool({
+    name: "hasty",
+    task: { durable: true },
+    async run(_input, { wait, sleep }) {
+      const waited = (id: string) =>
+        wait(id, {
+          message: `waits for ${id}`,
+          open: (token) => void tokens.set(id, token),
+          seconds: 7200,
+        });
+      const day = sleep("day", 24 * 3600);
+      await Promise.race([day, waited("w0")]);
+      await waited("w1");
+      await day;
+      return "over";
+    },
+  });
+  const options = { ...paying([]), tools: [hasty] };
+  const first = await startServer({ ...options, kv });
+  await using second = await startServer({ ...options, kv });
+  const { taskId } = await resultOf(
+    first.call("tools/call", { name: "hasty" }, { capabilities }),
+  );
+  await until(() => tokens.has("w0"));
+  await until(() => first.app.running === 0);
+  const message = async () => (await taskOf(second, taskId)).statusMessage;
+  assert.equal(await message(), "waits for w0");
+  await first[Symbol.asyncDispose]();
+  const answer = async (id: string) => {
+    const path = `/paid/${tokens.get(id)}`;
+    await second.fetch(path, { method: "POST", body: "1" });
+  };
+  await answer("w0");
+  await until(() => tokens.has("w1"));
+  await until(() => second.app.running === 0);
+  assert.equal(await message(), "waits for w1");
+  await answer("w1");
+  await until(async () => /^Sleeps until \S+Z$/.test(await message()));
+});
+
 test.inMemory("a webhook that comes at once finds the task at work", async ({ kv }) => {
   const tokens: string[] = [];
   await using server = await startServer({ ...paying(tokens), kv });
