@@ -185,8 +185,10 @@ export function readPermissions(
   const aboutScopes = scopes.length > 0
     ? `There are these scopes: ${scopes.join(" ")}, and * for all`
     : "Nothing here needs a scope: leave it unset";
-  for (const { got, fix = aboutScopes } of complaints) {
-    settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, fix });
+  const { shape } = PEOPLE.OAUTH_PERMISSIONS;
+  for (const { got, why, fix = aboutScopes } of complaints) {
+    const wants = `${shape.wants}; ${why}`;
+    settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, wants, fix });
   }
   doubtMemberships(settings, rules, known);
   return rules;

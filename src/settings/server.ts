@@ -12,7 +12,6 @@ import {
   matching,
   oneOf,
   refuseText,
-  ShapeError,
   text,
   TRUE_OR_FALSE,
   wholeNumber,
@@ -29,7 +28,7 @@ function parseBaseUrl(text: string): string {
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
   if (!isGood) return refuseText();
   const base = url.origin + url.pathname.replace(/\/$/, "");
-  if (base.endsWith("/mcp")) throw new ShapeError("without /mcp at its end");
+  if (base.endsWith("/mcp")) return refuseText("without /mcp at its end");
   return base;
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Complaint } from "./complaint.ts";
+import { isNear, lettersOf } from "./letters.ts";
 import { ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
@@ -211,19 +212,4 @@ function misspellings(
     const letters = lettersOf(name);
     return strangers.find((it) => isNear(it.letters, letters))?.name;
   };
-}
-
-function lettersOf(name: string): string {
-  return name.replaceAll("_", "").toUpperCase();
-}
-
-function isNear(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  const [restA, restB] = [a.slice(at), b.slice(at)];
-  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] &&
-      restA[1] === restB[0];
 }

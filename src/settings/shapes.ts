@@ -4,6 +4,7 @@
  * @module
  */
 import { isLoopback } from "../net/url.ts";
+import { isNear, lettersOf } from "./letters.ts";
 
 /** A shape in words, and the parser of such texts, which throws. */
 export interface TextShape<T> {
@@ -15,8 +16,8 @@ export interface TextShape<T> {
 export class ShapeError extends Error {}
 
 /** Refuses a text. @throws {ShapeError} */
-export function refuseText(): never {
-  throw new ShapeError();
+export function refuseText(detail?: string): never {
+  throw new ShapeError(detail);
 }
 
 export function text(wants: string): TextShape<string> {
@@ -31,7 +32,13 @@ export function matching(wants: string, pattern: RegExp): TextShape<string> {
 export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   return {
     wants: `one of ${words.join(", ")}`,
-    parse: (text) => words.find((word) => word === text) ?? refuseText(),
+    parse: (text) => {
+      const found = words.find((word) => word === text);
+      if (found !== undefined) return found;
+      const letters = lettersOf(text);
+      const meant = words.find((word) => isNear(letters, lettersOf(word)));
+      return meant ? refuseText(`is ${meant} meant?`) : refuseText();
+    },
   };
 }
 

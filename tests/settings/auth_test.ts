@@ -125,8 +125,13 @@ Deno.test("OAUTH_PERMISSIONS is complained of entry by entry", () => {
         scopes: ["mail"],
       }),
     ({ message }) => {
-      assert.match(message, /OAUTH_PERMISSIONS: got "b: is not who=scopes"/);
-      assert.match(message, /"2: nothing needs the scope mial"/);
+      const wants = "wants entries who=scope scope, separated by semicolons";
+      assert(message.includes(
+        `OAUTH_PERMISSIONS: got "b", ${wants}; this is not who=scopes. Fix: `,
+      ));
+      assert(message.includes(
+        `got "2=mial", ${wants}; nothing needs the scope mial. Fix: `,
+      ));
       assert.match(message, /There are these scopes: mail, and \* for all/);
       return true;
     },

@@ -161,6 +161,28 @@ for (const environment of REFUSED) {
   });
 }
 
+Deno.test("parseConfig() names the word that is meant by a misspelt one", () => {
+  for (
+    const [setting, misspelt, meant] of [
+      ["OAUTH_PROVIDER", "githb", "github"],
+      ["OAUTH_PROVIDER", "GitHub", "github"],
+      ["AUTH_STRATEGY", "bearer,apikey", "api_key"],
+      ["LOG_LEVEL", "inof", "info"],
+    ]
+  ) {
+    const { message } = configError({
+      AUTH_STRATEGY: "oauth",
+      [setting]: misspelt,
+    });
+    assert.match(
+      message,
+      new RegExp(`${setting}: .*\\(is ${meant} meant\\?\\)`),
+    );
+  }
+  const { message } = configError({ LOG_LEVEL: "loud" });
+  assert.doesNotMatch(message, /meant/);
+});
+
 Deno.test("parseConfig() says that BASE_URL is without /mcp", () => {
   const { message } = configError({ BASE_URL: "https://a.example/mcp" });
   assert.match(message, /got "https:\/\/a.example\/mcp", wants .* \(without /);

@@ -21,7 +21,10 @@ export interface PermissionRule {
 }
 
 interface RuleComplaint {
+  /** The entry, or its part before the scopes. */
   got: string;
+  /** The fault of it. */
+  why: string;
   /** The way to fix it, if it is not about scopes. */
   fix?: string;
 }
@@ -52,13 +55,16 @@ export function parsePermissions(
     const equals = entry.lastIndexOf("=");
     const name = entry.slice(0, Math.max(equals, 0)).trim();
     if (name === "") {
-      complaints.push({ got: `${entry.trim()}: is not who=scopes` });
+      complaints.push({ got: entry.trim(), why: "this is not who=scopes" });
       continue;
     }
     const scopes = entry.slice(equals + 1).split(/[\s,]+/).filter(Boolean);
     for (const scope of scopes) {
       if (scope !== EVERY_SCOPE && !supported.includes(scope)) {
-        complaints.push({ got: `${name}: nothing needs the scope ${scope}` });
+        complaints.push({
+          got: entry.trim(),
+          why: `nothing needs the scope ${scope}`,
+        });
       }
     }
     try {
@@ -70,7 +76,11 @@ export function parsePermissions(
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
       const { why, fix } = error;
-      complaints.push({ got: `${name}: matches no one, because ${why}`, fix });
+      complaints.push({
+        got: name,
+        why: `this matches no one, because ${why}`,
+        fix,
+      });
     }
   }
   return { rules, complaints };

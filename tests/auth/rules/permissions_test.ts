@@ -95,10 +95,10 @@ Deno.test("parsePermissions() tells everything that is wrong", () => {
     SUPPORTED,
     known(),
   );
-  assert.deepEqual(complaints.map(({ got }) => got), [
-    "mail:read: is not who=scopes",
-    "=files: is not who=scopes",
-    "a: nothing needs the scope mail:write",
+  assert.deepEqual(complaints.map(({ got, why }) => [got, why]), [
+    ["mail:read", "this is not who=scopes"],
+    ["=files", "this is not who=scopes"],
+    ["a=mail:write files", "nothing needs the scope mail:write"],
   ]);
 });
 
