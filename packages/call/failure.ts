@@ -10,7 +10,10 @@ export const Exit = {
   tool: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The server cannot be reached, refuses, or answers nonsense. */
+  /**
+   * The server cannot be reached, refuses, or answers nonsense, or a task has
+   * failed or was cancelled.
+   */
   server: 3,
   /** The caller is not signed in, or may not do this. */
   access: 4,

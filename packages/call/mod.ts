@@ -24,8 +24,9 @@ function explain(error: unknown, { terminal, signal }: Surroundings) {
     return error.exitCode;
   }
   const { message, response, code, taskId } = error as Partial<ServerError>;
+  // Exceptions of other kinds have codes too, such as that of a cancelled task.
   terminal.tell(
-    code === undefined
+    response === undefined || code === undefined
       ? `${message}`
       : taskId === undefined
       ? `The server refuses (${code}): ${message}`

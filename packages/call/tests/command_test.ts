@@ -402,6 +402,18 @@ Deno.test("--task tells that a task failed, not that the server refuses", async 
   assert.equal(err, "The task failed (-32603): Its process has stopped\n");
 });
 
+Deno.test("--task tells that a task was cancelled, as no refusal", async () => {
+  await using server = await serve({ tools });
+  const at = ["--url", server.url];
+  const begun = new Running(["hold-task", ...at]);
+  const [, id] = await begun.told(/--task (\S+)/);
+  begun.interrupt();
+  await begun.ended;
+  const ended = await call(["--task", id, ...at]);
+  const err = "The task was cancelled\n";
+  assert.deepEqual(ended, { code: 3, out: "", err });
+});
+
 Deno.test("--task refuses an unknown ID, other words, and a server of 2025", async () => {
   const nothing = await at(["--task", "nothing"]);
   assert.equal(nothing.code, 3);
