@@ -56,7 +56,9 @@ function refusals(
       : `${own}: a server that listens on loopback is reached by that name, ` +
         "or as localhost";
     if (log && isNews(`${what} ${seen}`)) {
-      log.warning(`${what} refused: "${seen}" is not this server's, ${wanted}`);
+      log.warning(`${what} refused: it is not this server's, ${wanted}`, {
+        seen,
+      });
     }
     throw new HttpError(
       403,
