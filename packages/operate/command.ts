@@ -17,6 +17,17 @@ export interface Operator {
   by: string;
 }
 
+/** The person or the client that a block is about. */
+export interface Blockable {
+  name: string;
+  /** True if something is known of the name. */
+  isKnown: boolean;
+  /** The words for a name of which nothing is known. */
+  unknown: string;
+  /** Ends everything of it, and gives the number of connections. */
+  end(): Promise<number>;
+}
+
 export abstract class Command {
   constructor(
     protected readonly line: CommandLine,
@@ -37,27 +48,27 @@ export abstract class Command {
   }
 
   /** Does what people and clients have in common. */
-  protected async change(
-    name: string,
-    end: () => Promise<number>,
-  ): Promise<string> {
+  protected async change(about: Blockable): Promise<string> {
     return this.line.verb === "block"
-      ? await this.#block(name, end)
-      : await this.#unblock(name);
+      ? await this.#block(about)
+      : await this.#unblock(about.name);
   }
 
-  async #block(name: string, end: () => Promise<number>): Promise<string> {
+  async #block(about: Blockable): Promise<string> {
+    const { name } = about;
     const { register: { blocks }, by } = this.operator;
     const { reason } = this.line;
     const made = await blocks.block(name, { by, reason }).catch((error) => {
       if (!(error instanceof RangeError)) throw error;
       throw new RefusalError(`${error.message}: lift some first`);
     });
-    const ended = await end();
+    const ended = await about.end();
     this.audit("Blocked", { name, reason: made.reason, ended });
+    const known = about.isKnown || ended > 0;
     return this.print(
-      { block: made, ended },
-      `${shown(name)} is blocked; ${endedWords(ended)}`,
+      { block: made, ended, known },
+      `${shown(name)} is blocked; ${endedWords(ended)}` +
+        (known ? "" : `. ${about.unknown} yet`),
     );
   }
 
@@ -65,7 +76,8 @@ export abstract class Command {
     const lifted = await this.operator.register.blocks.lift(name);
     if (!lifted) throw new RefusalError(`${shown(name)} is not blocked`);
     this.audit("Block lifted", { name });
-    return this.print({ lifted }, `${shown(name)} may sign in again`);
+    const may = isMachine(name) ? "connect" : "sign in";
+    return this.print({ lifted }, `${shown(name)} may ${may} again`);
   }
 
   /** Lists the blocks of people, or of clients. */
@@ -73,7 +85,7 @@ export abstract class Command {
     const all = await this.operator.register.blocks.list();
     const blocks = all.filter(({ name }) => isMachine(name) === ofClients);
     const rows = blocks.map(({ name, at, by, reason = "" }) => ({
-      name,
+      [ofClients ? "name" : "subject"]: name,
       since: day(at),
       by,
       reason,

@@ -21,6 +21,9 @@ export class UsageError extends Error {}
 /** A command line that is well formed, and cannot be carried out as it is. */
 export class RefusalError extends UsageError {}
 
+/** A command about a name of which nothing is known. */
+export class UnknownNameError extends RefusalError {}
+
 export interface CommandLine {
   /** `people` or `clients`. */
   noun?: string;

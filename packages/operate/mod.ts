@@ -13,7 +13,12 @@ import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
-import { RefusalError, USAGE, UsageError } from "./command_line.ts";
+import {
+  RefusalError,
+  UnknownNameError,
+  USAGE,
+  UsageError,
+} from "./command_line.ts";
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
@@ -58,6 +63,7 @@ if (import.meta.main) {
     if (!isMistake && !(error instanceof StartError)) throw error;
     const needsUsage = isMistake && !(error instanceof RefusalError);
     console.error(needsUsage ? `${error.message}\n\n${USAGE}` : error.message);
-    Deno.exit(isMistake ? 2 : 1);
+    const isUnderstood = error instanceof UnknownNameError;
+    Deno.exit(isMistake && !isUnderstood ? 2 : 1);
   }
 }

@@ -21,6 +21,7 @@ import {
   notUnderstood,
   parseCommandLine,
   RefusalError,
+  UnknownNameError,
   UsageError,
 } from "./command_line.ts";
 
@@ -54,25 +55,37 @@ class PeopleCommand extends Command {
     if (verb === "blocked") return await this.blocked(false);
     if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
+    const isKnown = await register.isKnown(subject);
+    const unknown = `Nothing is known of ${shown(subject)}`;
     switch (verb) {
       case "show":
+        if (!isKnown) throw new UnknownNameError(unknown);
         return await this.#show(subject);
       case "export":
+        if (!isKnown) throw new UnknownNameError(unknown);
         this.audit("Person exported", { subject });
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end": {
         const ended = await register.endPerson(subject);
+        if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         this.audit("Everything of a person ended", { subject, ended });
         return this.print({ subject, ended }, endedWords(ended));
       }
       case "erase": {
+        // Also for who is unknown: they may have signed in meanwhile.
         const ended = await register.erase(subject);
+        if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         // The name itself is what is erased.
         this.audit("Person erased", { ended });
         return this.print({ subject, ended }, `${shown(subject)} is erased`);
       }
       default:
-        return await this.change(subject, () => register.endPerson(subject));
+        return await this.change({
+          name: subject,
+          isKnown,
+          unknown,
+          end: () => register.endPerson(subject),
+        });
     }
   }
 
@@ -139,7 +152,7 @@ class PeopleCommand extends Command {
         `Several people may be called ${shown(named)}: name a subject`,
       );
     }
-    throw new RefusalError(
+    throw new UnknownNameError(
       `No one is called ${shown(named)}: find them with "deno task people ` +
         'list" or "people blocked", or write their subject, as github:583231',
     );
@@ -164,13 +177,15 @@ class ClientsCommand extends Command {
     if (!OF_CLIENT.includes(verb)) throw notUnderstood(verb);
     if (named === "") throw new UsageError("Name a client by its ID");
     const id = shortClientId(named.replace(/^client:/, ""));
+    const name = machineSubject(id);
+    const isKnown = await register.blocks.find(name) !== undefined;
+    const unknown = `No open connection is known of ${shown(id)}`;
+    const end = () => register.endClient(id);
     if (verb !== "end") {
-      return await this.change(
-        machineSubject(id),
-        () => register.endClient(id),
-      );
+      return await this.change({ name, isKnown, unknown, end });
     }
-    const ended = await register.endClient(id);
+    const ended = await end();
+    if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
     this.audit("Everything of a client ended", { clientId: id, ended });
     return this.print({ clientId: id, ended }, endedWords(ended));
   }

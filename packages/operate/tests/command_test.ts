@@ -12,7 +12,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../../../tests/kit/sign_in.ts";
-import { RefusalError, UsageError } from "../command_line.ts";
+import { RefusalError, UnknownNameError, UsageError } from "../command_line.ts";
 import { openRegister } from "../register.ts";
 import { runCommand } from "../run_command.ts";
 
@@ -220,6 +220,67 @@ Deno.test("the command line says how to find someone whom it does not know", asy
         error.message === "Not understood: destroy",
     );
   }
+});
+
+test.onDatabases("a command says that nothing is known of a name, and a block of it is made", async ({ kv, other }) => {
+  const { server } = await startWithTwo(kv);
+  await using _server = server;
+  await using it = operator(other);
+  for (const verb of ["show", "export", "end", "erase"]) {
+    await assert.rejects(
+      it.run(`people ${verb} github:99`),
+      (error) =>
+        error instanceof UnknownNameError &&
+        error.message === "Nothing is known of github:99",
+    );
+  }
+  await assert.rejects(
+    it.run("clients end foo"),
+    (error) =>
+      error instanceof UnknownNameError &&
+      error.message === "No open connection is known of foo",
+  );
+  assert.deepEqual(it.events, []);
+  assert.equal(
+    await it.run("people block github:99"),
+    "github:99 is blocked; 0 connections ended. " +
+      "Nothing is known of github:99 yet",
+  );
+  assert.match(await it.run("people blocked"), /^subject /);
+  // From here on there is a block to tell of.
+  assert.match(await it.run("people show github:99"), /^github:99: blocked/);
+  assert.equal(await it.run("people end github:99"), "0 connections ended");
+  assert.match(
+    await it.run("clients block foo"),
+    /^client:foo is blocked; .*No open connection is known of foo yet$/,
+  );
+  assert.match(await it.run("clients unblock foo"), /may connect again$/);
+  // All of a person that is known may have ended.
+  await it.run("people end github:42");
+  assert.equal(await it.run("people end github:42"), "0 connections ended");
+});
+
+Deno.test("the command line ends with 1 where nothing is known of a name", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/tools.db`;
+  (await Deno.openKv(path)).close();
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--quiet",
+      "--unstable-kv",
+      "--allow-all",
+      new URL("../mod.ts", import.meta.url).href,
+      "people",
+      "erase",
+      "dev:nobody",
+    ],
+    env: { KV_PATH: path },
+  }).output();
+  await Deno.remove(directory, { recursive: true });
+  const said = new TextDecoder().decode(stderr);
+  assert.equal(said, "Nothing is known of dev:nobody\n");
+  assert.equal(code, 1);
 });
 
 Deno.test("the command line wants a database that is there", async () => {

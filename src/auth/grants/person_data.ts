@@ -120,6 +120,18 @@ export function personData(stores: PersonStores) {
   return {
     gather,
 
+    /** True if anything is kept about a person. */
+    async isKnown(subject: string): Promise<boolean> {
+      if (await blocks.find(subject)) return true;
+      for await (const kept of grants.kept(subject)) {
+        if (kept.length > 0) return true;
+      }
+      const bindings = await bindingsOf(subject);
+      const { sessions: count, ...lists } = await restOf(subject, bindings);
+      return count > 0 ||
+        Object.values(lists).some(({ length }) => length > 0);
+    },
+
     /** Prints the same as JSON, as it is read. */
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = await bindingsOf(subject);
