@@ -18,6 +18,9 @@ const TIMEOUT_SECONDS = 5;
 /** More than the 5 KB of the draft, because of key sets in documents. */
 const MAX_DOCUMENT_BYTES = 16 * 1024;
 
+/** The most levels of a document: the database cannot keep thousands. */
+const MAX_LEVELS = 20;
+
 /** Addresses of one name that are tried, one after the other. */
 const MAX_ADDRESSES = 4;
 
@@ -154,11 +157,21 @@ function parseDocument(
   if (!/^application\/(?:json|[\w.!#$&^+-]+\+json)$/.test(type ?? "")) {
     throw new NoDocument(`The answer's type was ${type}`);
   }
+  let document: unknown;
   try {
-    return JSON.parse(text);
+    document = JSON.parse(text);
   } catch (cause) {
     throw new NoDocument("The answer was not JSON", { cause });
   }
+  if (isWithin(document, MAX_LEVELS)) return document;
+  throw new NoDocument(`It is nested more than ${MAX_LEVELS} deep`);
+}
+
+/** True if a value has so many levels of objects and arrays, or fewer. */
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 &&
+    Object.values(value).every((member) => isWithin(member, levels - 1));
 }
 
 function isTemporary(status = 500): boolean {

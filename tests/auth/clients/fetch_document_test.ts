@@ -195,6 +195,14 @@ const ANSWERS: [string, () => Response, RegExp][] = [
   ["another success than 200", () => Response.json({}, { status: 201 }), /201/],
   ["a failing server", () => Response.json({}, { status: 500 }), /500/],
   [
+    "a document that no database could keep",
+    () =>
+      new Response("[".repeat(8000) + "]".repeat(8000), {
+        headers: { "content-type": "application/json" },
+      }),
+    /nested more than 20 deep/,
+  ],
+  [
     "a page",
     () => new Response("<p>", { headers: { "content-type": "text/html" } }),
     /text\/html/,
