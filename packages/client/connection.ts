@@ -182,22 +182,26 @@ export class Connection {
       throw Connection.#unanswered(response, "is no JSON-RPC message");
     }
     // Whoever walks a schema, or prints it, calls themselves for each level.
-    if (Connection.#isTooDeep(message)) {
+    if (Connection.#isTooDeep(text)) {
       const words = `is nested deeper than ${Connection.#MOST_LEVELS} levels`;
       throw Connection.#unanswered(response, words);
     }
     return message;
   }
 
-  static #isTooDeep(message: Message): boolean {
-    let level: unknown[] = [message];
-    for (let number = 1; level.length > 0; number++) {
-      if (number > Connection.#MOST_LEVELS) return true;
-      level = level.flatMap((it) =>
-        Object.values(it as Json).filter((member) =>
-          typeof member === "object" && member !== null
-        )
-      );
+  /** Counts the open brackets outside of strings: a walk costs far more. */
+  static #isTooDeep(json: string): boolean {
+    let open = 0;
+    let isInString = false;
+    for (let index = 0; index < json.length; index++) {
+      const character = json[index];
+      if (isInString) {
+        if (character === "\\") index++;
+        else if (character === '"') isInString = false;
+      } else if (character === '"') isInString = true;
+      else if (character === "[" || character === "{") {
+        if (++open > Connection.#MOST_LEVELS) return true;
+      } else if (character === "]" || character === "}") open--;
     }
     return false;
   }
