@@ -47,7 +47,7 @@ export class Access {
       const refusal = refusalIn(response);
       if (!refusal) return response;
       await response.body?.cancel();
-      if (token !== undefined) throw refused(url, refusal);
+      if (token !== undefined) throw refused(url, refusal, true);
       if (!refusal.isStepUp && used !== undefined && !hasRefreshed) {
         hasRefreshed = true;
         if (await credentials.refresh(used)) continue;
@@ -114,10 +114,17 @@ export function refusalIn(
 }
 
 /** Makes the failure for a caller who may not call. */
-function refused(url: string, { isStepUp, scope }: Refusal): Failure {
+function refused(
+  url: string,
+  { isStepUp, scope }: Refusal,
+  hasToken = false,
+): Failure {
   return new Failure(
     isStepUp
       ? `This needs the scope ${scope}, which was not granted at ${url}`
+      : hasToken
+      ? `${url} does not accept the token that was given: give another, or ` +
+        "none to sign in"
       : `${url} does not accept these credentials: sign in, or give --token`,
     Exit.access,
   );

@@ -116,6 +116,10 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
       `Got "${words.join(" ")}", wants nothing more with --${verb}`,
     );
   }
+  const revision = oneOf("--revision", values.revision, REVISIONS);
+  if (verb === "task" && revision === "2025-11-25") {
+    throw usageFailure(`--revision ${revision} has no tasks for --task`);
+  }
   return {
     ...values,
     verb,
@@ -124,7 +128,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     browser: !values["no-browser"],
     headers: Object.fromEntries(values.header?.map(parseHeader) ?? []),
     clientId: values["client-id"],
-    revision: oneOf("--revision", values.revision, REVISIONS),
+    revision,
     log: oneOf("--log", values.log, LOGGING_LEVELS) ?? "info",
   };
 }
@@ -150,7 +154,9 @@ function oneOf<T extends string>(
   if (value === undefined) return undefined;
   const found = known.find((it) => it === value);
   if (found !== undefined) return found;
-  throw usageFailure(`${name}: got "${value}", wants ${known.join(" or ")}`);
+  throw usageFailure(
+    `${name}: got "${value}", wants one of ${known.join(", ")}`,
+  );
 }
 
 /**

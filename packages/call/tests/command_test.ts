@@ -419,7 +419,8 @@ Deno.test("--task refuses an unknown ID, other words, and a server of 2025", asy
   assert.equal(nothing.code, 3);
   assert.match(nothing.err, /task/i);
   assert.equal((await at(["--task", "a", "b"])).code, 2);
-  const old = await at(["--task", "a", "--revision", "2025-11-25"]);
+  await using server = listen(() => new Response(null, { status: 400 }));
+  const old = await call(["--task", "a", "--url", server.url]);
   assert.equal(old.code, 2);
   assert.match(old.err, /--task wants a server of 2026-07-28/);
 });

@@ -304,7 +304,7 @@ Deno.test("logout forgets the sign-in and revokes it", async () => {
     return old.code !== 0;
   });
   assert.equal(old!.code, 4);
-  assert.match(old!.err, /does not accept these credentials/);
+  assert.match(old!.err, /does not accept the token that was given/);
   assert.match((await home.call("--logout")).err, /Not signed in/);
 });
 

@@ -46,8 +46,12 @@ for (
     [["a", "--json=1"], /There is no --json/],
     [["a", "--url"], /--url needs a value/],
     [["a", "--header", "x"], /--header wants NAME:TEXT/],
-    [["a", "--revision", "2024"], /--revision: got "2024", wants 2025-11-25/],
-    [["a", "--log", "all"], /--log: got "all"/],
+    [["a", "--revision", "2024"], /--revision: got "2024", wants one of 2025-/],
+    [
+      ["--task", "a", "--revision", "2025-11-25"],
+      /^--revision 2025-11-25 has no tasks for --task$/,
+    ],
+    [["a", "--log", "all"], /--log: got "all", wants one of debug, info, noti/],
   ] as [string[], RegExp][]
 ) {
   Deno.test(`parseCommandLine() refuses ${args.join(" ") || "nothing"}`, () => {
