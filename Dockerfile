@@ -15,7 +15,8 @@ COPY --from=build /app/deno.json ./
 COPY --from=build /app/dist dist
 COPY --from=build --chown=65532:65532 /app/data data
 ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_NO_UPDATE_CHECK=1
-# For when OTEL_DENO=true is set: docs/telemetry.md has the reasons.
+# For when OTEL_DENO=true is set: malformed baggage, a collector that hangs or a
+# reader of stdout that stalls would hold up the process.
 ENV OTEL_PROPAGATORS=tracecontext OTEL_EXPORTER_OTLP_TIMEOUT=1000 OTEL_DENO_CONSOLE=ignore
 VOLUME /app/data
 EXPOSE 3000

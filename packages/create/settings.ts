@@ -63,7 +63,8 @@ function printSetting(
   const usual = defaultText(setting);
   const value = usual ?? (secret ? "" : example);
   const comment = [
-    words,
+    // A project has no pages of ours.
+    isGiven(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
     unset,
     secret && "(secret)",
     isRequired && "(required)",

@@ -5,6 +5,7 @@ import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
 import { VARIABLES } from "../../../src/settings/table.ts";
 import { PACKAGE, projectFiles } from "../project.ts";
+import { DOCKERFILE } from "../container_files.ts";
 import {
   envExample,
   grantedVariables,
@@ -111,6 +112,13 @@ Deno.test("settingsPage() explains every variable of people, and what is declare
     page,
     /## Your own settings[^]*\| `KEY` +\| +\| Key \\\| of .* Secret\. Required\. \|/,
   );
+});
+
+Deno.test("the files of a project point to no page that it does not have", () => {
+  const words = "Ours. See docs/ours.md.";
+  const example = envExample(declare({ A: z.string().describe(words) }));
+  assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
+  assert.doesNotMatch(DOCKERFILE, /docs\//);
 });
 
 Deno.test("envExample() wraps what it says at 80 columns", () => {
