@@ -148,6 +148,6 @@ export function convert(
 }
 
 /** Quotes what was typed, cut to a line. */
-function seen(text: string): string {
+export function seen(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

@@ -5,9 +5,9 @@
  * @see MCP 2026-07-28, elicitation
  */
 import type { Json, Question } from "../client/mod.ts";
-import { convert } from "./arguments.ts";
+import { convert, seen } from "./arguments.ts";
 import { Failure, usageFailure } from "./failure.ts";
-import { describe, propertiesOf, requiredOf } from "./schema.ts";
+import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The capabilities that go with these answers. */
@@ -101,9 +101,9 @@ async function askFor(
   const words = [
     `${title ?? name}`,
     description === undefined ? "" : `, ${description}`,
-    ` (${describe(field)}`,
+    ` (${isYesOrNo(field) ? YES_OR_NO : describe(field) + boundsOf(field)}`,
     usual !== undefined
-      ? `, ${JSON.stringify(usual)} if left out`
+      ? `, ${shownUsual(usual, field)} if left out`
       : isRequired
       ? ""
       : ", may be left out",
@@ -120,12 +120,44 @@ async function askFor(
     if (line === "" && usual !== undefined) return { value: usual };
     if (line === "" && !isRequired) return undefined;
     try {
-      return { value: checked(name, convert(name, line, field), field) };
+      return { value: checked(name, read(name, line, field), field) };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       terminal.tell(error.message);
     }
   }
+}
+
+const YES_OR_NO = "yes or no";
+
+function isYesOrNo(field: Json): boolean {
+  return field.type === "boolean" && !choicesOf(field);
+}
+
+function shownUsual(usual: unknown, field: Json): string {
+  if (isYesOrNo(field)) return usual ? "yes" : "no";
+  return JSON.stringify(usual);
+}
+
+/** Prints the bounds of a number: ` from 1 to 5`. */
+function boundsOf({ type, minimum, maximum }: Json): string {
+  if (type !== "integer" && type !== "number") return "";
+  // Schemas of integers often have the bounds of all safe ones.
+  const isBound = (it: unknown) =>
+    typeof it === "number" && Math.abs(it) < Number.MAX_SAFE_INTEGER;
+  if (isBound(minimum) && isBound(maximum)) {
+    return ` from ${minimum} to ${maximum}`;
+  }
+  if (isBound(minimum)) return ` of at least ${minimum}`;
+  return isBound(maximum) ? ` of at most ${maximum}` : "";
+}
+
+/** Reads the answer to one field. @throws {Failure} */
+function read(name: string, line: string, field: Json): unknown {
+  if (!isYesOrNo(field)) return convert(name, line, field);
+  if (/^(y|yes|true)$/i.test(line.trim())) return true;
+  if (/^(n|no|false)$/i.test(line.trim())) return false;
+  throw usageFailure(`${name}: got ${seen(line)}, wants ${YES_OR_NO}`);
 }
 
 /** Checks the bounds that forms may have. @throws {Failure} */

@@ -1,0 +1,64 @@
+/** The questions of a server at a terminal, without one. */
+import assert from "node:assert/strict";
+import { answer } from "../questions.ts";
+
+/** Answers one field with lines, and gives what was asked, told and answered. */
+async function fill(field: Record<string, unknown>, ...lines: string[]) {
+  const shown: string[] = [];
+  const terminal = {
+    ask(words: string) {
+      shown.push(words);
+      return Promise.resolve(lines.shift());
+    },
+    tell: (words: string) => void shown.push(words),
+  };
+  const requestedSchema = {
+    type: "object",
+    properties: { a: field },
+    required: ["a"],
+  };
+  const { content } = await answer(
+    { method: "elicitation/create", params: { requestedSchema } },
+    terminal,
+    new AbortController().signal,
+  );
+  return { a: (content as { a: unknown } | undefined)?.a, shown };
+}
+
+Deno.test("answer() asks for yes or no, and takes them as people write them", async () => {
+  for (const line of ["yes", "Y", "TRUE", "true", " Yes "]) {
+    assert.equal((await fill({ type: "boolean" }, line)).a, true);
+  }
+  for (const line of ["no", "N", "False", "false"]) {
+    assert.equal((await fill({ type: "boolean" }, line)).a, false);
+  }
+  const { a, shown } = await fill(
+    { type: "boolean", title: "sure", default: true },
+    "perhaps",
+    "",
+  );
+  assert.equal(a, true);
+  assert.deepEqual(shown.slice(-3), [
+    "sure (yes or no, yes if left out):",
+    'a: got "perhaps", wants yes or no',
+    "sure (yes or no, yes if left out):",
+  ]);
+  const only = { type: "boolean", const: true };
+  const { shown: asked } = await fill(only, "true");
+  assert.equal(asked.at(-1), "a (true):");
+});
+
+for (
+  const [field, words] of [
+    [{ type: "integer", minimum: 1, maximum: 5 }, "integer from 1 to 5"],
+    [{ type: "number", minimum: 0 }, "number of at least 0"],
+    [{ type: "number", maximum: 0.5 }, "number of at most 0.5"],
+    [{ type: "integer", maximum: Number.MAX_SAFE_INTEGER }, "integer"],
+    [{ type: "string", minimum: 1 }, "string"],
+  ] as [Record<string, unknown>, string][]
+) {
+  Deno.test(`answer() asks for ${JSON.stringify(field)} with its bounds`, async () => {
+    const { shown } = await fill(field);
+    assert.equal(shown.at(-2), `a (${words}):`);
+  });
+}
