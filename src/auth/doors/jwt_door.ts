@@ -68,8 +68,9 @@ export function jwtDoor(
         clockTolerance: leewaySeconds,
         now: now(clock),
       });
-      if (!options.types.includes(mediaType(protectedHeader.typ))) {
-        throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
+      const { typ = "" } = protectedHeader as { typ?: unknown };
+      if (typeof typ !== "string" || !options.types.includes(mediaType(typ))) {
+        throw new errors.JWTInvalid("typ must be one of JWT_TYPE");
       }
       return {
         authenticated: {
@@ -131,7 +132,7 @@ export function jwtDoor(
 }
 
 /** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
-function mediaType(typ = ""): string {
+function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }
 

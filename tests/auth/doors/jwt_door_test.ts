@@ -59,6 +59,7 @@ for (
     ["an extension that no one here knows", { crit: ["x"], x: 1 }],
     ["no algorithm", { alg: undefined }],
     ["a type within another", { typ: "at+application/jwt" }],
+    ["a type that is no text", { typ: [["jwt"]] as unknown as string }],
   ] as const
 ) {
   Deno.test(`jwtDoor() refuses a token whose header has ${what}`, async () => {
