@@ -76,8 +76,7 @@ export function resultOfTask(
 
 /** Tells how far a task is, in a sentence or more. */
 export function stateOf(task: Task): string {
-  const { status, inputRequests } = task;
-  const statusMessage = messageOf(task);
+  const { status, inputRequests, statusMessage } = task;
   if (isTerminal(status)) return `The task is ${status}.`;
   const asked = Object.values(inputRequests ?? {}).map(({ params }) =>
     questionOf(params)
@@ -85,22 +84,29 @@ export function stateOf(task: Task): string {
   if (asked.length > 0) {
     return `The tool waits for an answer${asked.join("")}.`;
   }
-  if (statusMessage === undefined) return "The tool still runs.";
+  const end = endOfSleep(task);
+  const does = end ? `The tool sleeps until ${end}` : "The tool still runs";
+  if (statusMessage === undefined) return `${does}.`;
   // An address stands in a line of its own, without a full stop.
   return statusMessage.includes("\n")
-    ? `The tool still runs:\n${statusMessage}\n`
-    : `The tool still runs: ${statusMessage}.`;
+    ? `${does}:\n${statusMessage}\n`
+    : `${does}: ${statusMessage}.`;
 }
 
 /** Gives the words of a task's tool, after the end of its sleep. */
-function messageOf(
-  { status, statusMessage, sleepsUntil }: Task,
-): string | undefined {
-  if (sleepsUntil === undefined || status !== "working") return statusMessage;
-  const end = new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
+function messageOf(task: Task): string | undefined {
+  const { statusMessage } = task;
+  const end = endOfSleep(task);
+  if (end === undefined) return statusMessage;
   const sleep = `Sleeps until ${end}`;
   // An address of a page stays last.
   return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
+}
+
+/** Prints the time until which a tool sleeps; undefined if it does not. */
+function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
+  if (sleepsUntil === undefined || status !== "working") return undefined;
+  return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
 }
 
 /** Gives the words of a question, and the page to open if it has one. */

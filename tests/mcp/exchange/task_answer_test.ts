@@ -47,6 +47,27 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
   assert(stateOf(asked({ message: "x".repeat(9000) })).length < 1000);
 });
 
+Deno.test("a task that sleeps tells until when, in its status and to a model", () => {
+  const asleep = { ...TASK, sleepsUntil: 60 };
+  const told = (
+    task: Task,
+  ) => [printTask(task, 0).statusMessage, stateOf(task)];
+  const end = "until 1970-01-01T00:01:00Z";
+  assert.deepEqual(told(asleep), [`Sleeps ${end}`, `The tool sleeps ${end}.`]);
+  assert.deepEqual(told({ ...asleep, statusMessage: "0 of 1: at 0" }), [
+    `Sleeps ${end}: 0 of 1: at 0`,
+    `The tool sleeps ${end}: 0 of 1: at 0.`,
+  ]);
+  assert.deepEqual(told({ ...asleep, statusMessage: "Pay\nhttps://x" }), [
+    `Sleeps ${end}: Pay\nhttps://x`,
+    `The tool sleeps ${end}:\nPay\nhttps://x\n`,
+  ]);
+  assert.deepEqual(told({ ...asleep, status: "completed" }), [
+    undefined,
+    "The task is completed.",
+  ]);
+});
+
 Deno.test("handOverResult() is an error only where clients want structured content", () => {
   for (const output of [undefined, {}]) {
     const call = {
