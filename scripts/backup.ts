@@ -5,6 +5,7 @@
  * @module
  */
 import { DatabaseSync } from "node:sqlite";
+import { dirname } from "node:path";
 
 const USAGE = "Usage: deno task backup data/tools.db backups/tools.db";
 
@@ -17,7 +18,7 @@ const USAGE = "Usage: deno task backup data/tools.db backups/tools.db";
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
-  await Deno.stat(path);
+  await Deno.stat(path).catch(explain(`There is no database at ${path}`));
   const taken = () => new Error(`${copy} is there already: use another name`);
   if (await Deno.lstat(copy).then(() => true, () => false)) throw taken();
   const partial = `${copy}.partial`;
@@ -30,13 +31,17 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // A killed backup leaves a journal, which would be taken for this copy's.
   await clean();
   // SQLite may write into an empty file, which was never readable for others.
-  await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
-  {
+  await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 })
+    .catch(explain(`There is no folder ${dirname(copy)}`));
+  try {
     // Opened for reading only, SQLite would leave its files next to it.
     using database = new DatabaseSync(path);
     // Checkpoints of the servers may be in the way for a moment.
     database.exec("PRAGMA busy_timeout = 10000");
     database.prepare("VACUUM INTO ?").run(partial);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`${path} cannot be copied: ${message}`);
   }
   {
     using copied = new DatabaseSync(partial, { readOnly: true });
@@ -55,11 +60,18 @@ export async function backUp(path: string, copy: string): Promise<void> {
   });
 }
 
+/** Makes the function that puts words in place of a missing file's error. */
+function explain(words: string) {
+  return (error: unknown): never => {
+    throw error instanceof Deno.errors.NotFound ? new Error(words) : error;
+  };
+}
+
 if (import.meta.main) {
   const [path, copy] = Deno.args;
   if (copy === undefined) {
     console.error(USAGE);
-    Deno.exit(1);
+    Deno.exit(2);
   }
   try {
     await backUp(path, copy);

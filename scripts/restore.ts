@@ -70,7 +70,7 @@ if (import.meta.main) {
   const [copy, path] = Deno.args;
   if (path === undefined) {
     console.error(USAGE);
-    Deno.exit(1);
+    Deno.exit(2);
   }
   try {
     await restore(copy, path);

@@ -67,15 +67,33 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
   await Deno.writeTextFile(older, "older");
   const before = await fileNames(directory.path);
   for (
-    const [from, to] of [
-      [path, older],
-      [`${directory.path}/nowhere.db`, `${directory.path}/new.db`],
-      [older, `${directory.path}/new.db`],
+    const [from, to, words] of [
+      [path, older, `${older} is there already: use another name`],
+      [
+        `${directory.path}/nowhere.db`,
+        `${directory.path}/new.db`,
+        `There is no database at ${directory.path}/nowhere.db`,
+      ],
+      [
+        older,
+        `${directory.path}/new.db`,
+        `${older} cannot be copied: file is not a database`,
+      ],
+      [
+        path,
+        `${directory.path}/none/new.db`,
+        `There is no folder ${directory.path}/none`,
+      ],
     ]
   ) {
     await using copying = backUp(from, to);
     assert.equal(await copying.end(), 1, copying.output);
-    assert.equal(copying.output.trim().split("\n").length, 1);
+    assert.equal(copying.output.trim(), words);
+  }
+  for (const run of [backUp, restore]) {
+    await using misused = run(path);
+    assert.equal(await misused.end(), 2);
+    assert.match(misused.output, /^Usage: /);
   }
   assert.equal(await Deno.readTextFile(older), "older");
   assert.deepEqual(await fileNames(directory.path), before);
@@ -223,8 +241,11 @@ Deno.test("a restore changes nothing when a server runs, the copy is none, or it
     using _kv = await Deno.openKv(path);
     await refuse(copy, /^\S+tools\.db: database is locked\. Stop every .+$/);
   }
-  await refuse(none, /^file is not a database$/);
-  await refuse(`${directory.path}/nowhere.db`, /^No such file .+$/);
+  await refuse(none, /none\.db cannot be copied: file is not a database$/);
+  await refuse(
+    `${directory.path}/nowhere.db`,
+    /^There is no database at .+nowhere\.db$/,
+  );
   await Deno.writeTextFile(`${path}.replaced`, "older");
   await refuse(copy, /^\S+\.replaced is there from .+ move it away$/);
   assert.equal(await open(path), 2);
