@@ -11,7 +11,7 @@ import { isObject, type JsonObject } from "../../src/json.ts";
 export interface AskedQuestion {
   /**
    * The question's `key`; by default its kind and place, such as
-   * `elicitation-1`. Clients of 2025 are not told keys, and see the default.
+   * `elicitation-1`.
    */
   key: string;
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */

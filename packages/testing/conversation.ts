@@ -53,6 +53,7 @@ export class Conversation {
   readonly script: AnswerScript;
   readonly client: Client;
   readonly #upstream?: TestUpstream;
+  readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
 
@@ -72,6 +73,7 @@ export class Conversation {
         tell: (progress) => this.#advance(progress),
         last: -Infinity,
         begun: () => this.#begun.promise,
+        keys: this.#keys,
       },
     );
     this.client = new Client({
@@ -84,7 +86,11 @@ export class Conversation {
       headers: () => headers,
       fetch: (request) => target.send(request),
       onQuestion: ({ method, params, key }) =>
-        this.script.answer(method, params, key),
+        this.script.answer(
+          method,
+          params,
+          key ?? this.#keys.get(`${params.message}`),
+        ),
       onNotification: (method, params) => this.#notice(method, params),
       // The tool runs again from its beginning, and repeats these messages.
       onRound: () => {

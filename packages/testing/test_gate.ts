@@ -39,6 +39,8 @@ export interface TaskListener {
   last: number;
   /** Resolves when the test has its task in hand. */
   begun(): Promise<void>;
+  /** The keys of questions, by message: clients of 2025 are not told them. */
+  keys: Map<string, string>;
 }
 
 /** A gate that knows only the callers it was told of. */

@@ -150,7 +150,7 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
     const { tool, context } = call;
     const run = () => own ? own(call, next) : next();
-    answerPages(context);
+    helpToAnswer(context, gate);
     if (!tool.task || !isTask(context)) return run();
     const listener = gate.listenerOf(context);
     if (!listener) return run();
@@ -172,14 +172,22 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
   };
 }
 
-/** Lets a test answer for the server's own page, which the kit does not have. */
-function answerPages(context: Context): void {
+/**
+ * Tells a test the keys of questions, and lets it answer for the server's own
+ * page, which the kit does not have.
+ */
+function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;
   Object.defineProperty(context, "ask", {
-    value: (question: Question) =>
-      "until" in question
+    value: (question: Question) => {
+      const { key, message } = question;
+      const keys = gate.listenerOf(context)?.keys;
+      if (key === undefined) keys?.delete(message);
+      else keys?.set(message, key);
+      return "until" in question
         ? ask({ ...question, until: "opened" })
-        : ask(question),
+        : ask(question);
+    },
   });
 }
 

@@ -40,6 +40,39 @@ Deno.test("answers are found by a question's key or message", async () => {
   assert.equal(await talk(answers), "Hi ");
 });
 
+Deno.test("answers are found by the author's key in each revision", () =>
+  eachRevision(async (revision) => {
+    const schema = z.object({ sure: z.boolean() });
+    const tools = ([undefined, "optional"] as const).map((task) =>
+      tool({
+        name: `book-${task}`,
+        task,
+        async run(_input, { ask }) {
+          const answers = [];
+          for (const key of ["sure", "really", undefined]) {
+            answers.push(await ask({ message: "Book it?", key, schema }));
+          }
+          return JSON.stringify(answers.map(({ action }) => action));
+        },
+      })
+    );
+    await using server = await testServer({ tools, revision });
+    for (const { name } of tools) {
+      const { text, questions } = await server.call(name, {}, {
+        answers: {
+          sure: { action: "accept", content: { sure: true } },
+          really: "decline",
+          "Book it?": "cancel",
+        },
+      });
+      assert.equal(text, '["accept","decline","cancel"]');
+      assert.deepEqual(
+        questions.slice(0, 2).map(({ key }) => key),
+        ["sure", "really"],
+      );
+    }
+  }));
+
 Deno.test("answers may be a function of the question", async () => {
   const methods: string[] = [];
   const answers: TestAnswers = ({ method, message }) => {
