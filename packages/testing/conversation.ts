@@ -15,7 +15,7 @@ import {
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
-import type { Crash } from "./test_cluster.ts";
+import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { type ExceptionLog, RefusedError, refusedWords } from "./failures.ts";
 import type {
@@ -35,6 +35,7 @@ export interface Target {
   readonly exceptions: ExceptionLog;
   readonly catalogue: Catalogue;
   readonly crash: Crash;
+  readonly followed: Set<Followed>;
   send(request: Request): Promise<Response>;
 }
 
@@ -136,6 +137,20 @@ export class Conversation {
       // No one will answer a question that the task may still wait for.
       await call(TASK_CANCEL, {}).catch(() => {});
       throw error;
+    }
+  }
+
+  /** Waits for the end of a task, and answers its questions until then. */
+  async follow(
+    taskId: string,
+    { signal }: Pick<RequestOptions, "signal">,
+  ): Promise<JsonObject> {
+    const followed = { taskId };
+    this.target.followed.add(followed);
+    try {
+      return await this.attempt(() => this.client.follow(followed, { signal }));
+    } finally {
+      this.target.followed.delete(followed);
     }
   }
 

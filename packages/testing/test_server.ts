@@ -79,6 +79,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
       exceptions,
       catalogue,
       crash: cluster.crash,
+      followed: cluster.followed,
       async send(request) {
         request.headers.set("host", host);
         return await cluster.send(request);
@@ -118,7 +119,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
   /**
    * Lets time go by without waiting for it: sleeps, pauses between two tries,
    * leases and the ends of waits fall due in their order, as far as the work
-   * gets.
+   * gets. A `result()` under way answers questions first.
    *
    * @throws {Error} when a step is still at work after 5 seconds
    */

@@ -75,9 +75,7 @@ export class TestTask<O = unknown> {
   ): Promise<void> {
     const { request, taskId } = this;
     const timer = setTimeout(() => over.abort(), PATIENCE_MILLISECONDS);
-    const followed = request.attempt(() =>
-      request.client.follow({ taskId }, over)
-    ).then(() => {
+    const followed = request.follow(taskId, over).then(() => {
       throw new Error("it has ended");
     });
     const words = `${request.what} did not get to its step "${name}"`;
@@ -103,11 +101,9 @@ export class TestTask<O = unknown> {
    */
   async result(): Promise<TestResult<O>> {
     const { request, taskId } = this;
-    const { client, options: { signal } } = request;
+    const { options: { signal } } = request;
     try {
-      const result = await request.attempt(() =>
-        client.follow({ taskId }, { signal })
-      );
+      const result = await request.follow(taskId, { signal });
       return new TestResult(result, request);
     } catch (error) {
       // No one will answer a question that the task may still wait for.

@@ -88,6 +88,15 @@ export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
 
+/** True while a question of a task waits for its answer. */
+export async function isAsking(
+  database: Database,
+  taskId: string,
+): Promise<boolean> {
+  const { value } = await database.get<TaskRecord>(taskKey(taskId));
+  return Object.keys(value?.questions ?? {}).length > 0;
+}
+
 /** Cuts a status message that a record has no room for; undefined if empty. */
 export function shortMessage(message: string): string | undefined {
   return message.slice(0, MESSAGE_CHARACTERS).toWellFormed() || undefined;
