@@ -6,13 +6,12 @@
  */
 import { pause } from "../../src/clock.ts";
 import {
+  isUnknownTask,
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
-  UNKNOWN_TASK,
 } from "../../src/mcp/wire/not_yet.ts";
 import type { Client, ClientOptions, Json } from "../client/mod.ts";
-import { listOf } from "./output.ts";
 
 /** The least time between two questions: a server may answer each at once. */
 const PAUSE_MILLISECONDS = 1000;
@@ -52,8 +51,7 @@ export async function resultAfter(
       onTask?.({ taskId, status: "working", statusMessage: state });
       const told = await ask(TASK_STATUS, signal);
       // A tool that repeats what another server said names a task of that one.
-      const [{ text } = {}] = listOf(told.content);
-      if (found === begun && text === UNKNOWN_TASK) return answer;
+      if (found === begun && isUnknownTask(told)) return answer;
       found = parseNotYet(told);
       if (found?.taskId !== taskId) return told;
       await pause(PAUSE_MILLISECONDS, signal);

@@ -181,7 +181,7 @@ export class Connection {
     if (!message) {
       throw Connection.#unanswered(response, "is no JSON-RPC message");
     }
-    // Whoever walks a schema, or prints it, calls themselves for each level.
+    // Code that walks or prints a schema calls itself once for each level.
     if (Connection.#isTooDeep(text)) {
       const words = `is nested deeper than ${Connection.#MOST_LEVELS} levels`;
       throw Connection.#unanswered(response, words);

@@ -6,8 +6,8 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
-import { unknownTaskResult } from "../../src/mcp/exchange/task_answer.ts";
 import {
+  isUnknownTask,
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
@@ -128,7 +128,7 @@ export class Conversation {
     try {
       let told = await call(TASK_STATUS);
       // A tool that repeats what another server said names a task of that one.
-      if (isUnknown(told)) return answer;
+      if (isUnknownTask(told)) return answer;
       while (parseNotYet(told)?.taskId === taskId) {
         told = await call(TASK_STATUS);
       }
@@ -208,9 +208,4 @@ export class Conversation {
 
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "response" in error;
-}
-
-function isUnknown({ content }: JsonObject): boolean {
-  return JSON.stringify(content) ===
-    JSON.stringify(unknownTaskResult().content);
 }

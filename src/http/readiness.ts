@@ -7,7 +7,7 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { AppEnv } from "./client_address.ts";
 
-/** The least time between two probes of the database, whoever asks. */
+/** The least time between two probes of the database, however many ask. */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */

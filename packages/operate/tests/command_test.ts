@@ -260,10 +260,8 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
   assert.equal(await it.run("people end github:42"), "0 connections ended");
 });
 
-Deno.test("the command line ends with 1 where nothing is known of a name", async () => {
-  const directory = await Deno.makeTempDir();
-  const path = `${directory}/tools.db`;
-  (await Deno.openKv(path)).close();
+/** Runs a command as a process; gives its exit code and what it complains of. */
+async function runProcess(path: string, ...command: string[]) {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -271,14 +269,24 @@ Deno.test("the command line ends with 1 where nothing is known of a name", async
       "--unstable-kv",
       "--allow-all",
       new URL("../mod.ts", import.meta.url).href,
-      "people",
-      "erase",
-      "dev:nobody",
+      ...command,
     ],
     env: { KV_PATH: path },
   }).output();
+  return { code, said: new TextDecoder().decode(stderr) };
+}
+
+Deno.test("the command line ends with 1 where nothing is known of a name", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/tools.db`;
+  (await Deno.openKv(path)).close();
+  const { code, said } = await runProcess(
+    path,
+    "people",
+    "erase",
+    "dev:nobody",
+  );
   await Deno.remove(directory, { recursive: true });
-  const said = new TextDecoder().decode(stderr);
   assert.equal(said, "Nothing is known of dev:nobody\n");
   assert.equal(code, 1);
 });
@@ -291,20 +299,8 @@ Deno.test("the command line wants a database that is there", async () => {
       ["/nowhere/tools.db", /There is no database/],
     ] as const
   ) {
-    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "--quiet",
-        "--unstable-kv",
-        "--allow-all",
-        new URL("../mod.ts", import.meta.url).href,
-        "people",
-        "list",
-      ],
-      env: { KV_PATH: path },
-    }).output();
+    const { code, said } = await runProcess(path, "people", "list");
     assert.equal(code, 2);
-    const said = new TextDecoder().decode(stderr);
     assert.match(said, words);
     // The command is well formed: its usage would only hide the words.
     assert.doesNotMatch(said, /deno task clients/);

@@ -137,7 +137,7 @@ export function parseAnswer(
   throw new FormError(issueText(parsed.error, "form"));
 }
 
-/** Stands for the content that some clients leave out where no field is required. */
+/** The content of an answer without one, which some clients send where no field is required. */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);
   const isOptional = !Array.isArray(required) || required.length === 0;

@@ -14,6 +14,12 @@ export const TASK_CANCEL = "task_cancel";
 export const UNKNOWN_TASK =
   "You have no task with this ID, or its result is no longer kept. Call the tool again.";
 
+/** True for a result that says {@linkcode UNKNOWN_TASK}. */
+export function isUnknownTask({ content }: { content?: unknown }): boolean {
+  const first = Array.isArray(content) ? content[0] : undefined;
+  return isObject(first) && first.text === UNKNOWN_TASK;
+}
+
 /** Prints the answer to a call that was handed over. */
 export function printHandedOver(taskId: string, state: string): string {
   return `This is not the result yet. ${state} ` +

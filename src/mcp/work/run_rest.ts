@@ -160,7 +160,7 @@ export class RunRest {
     const questions = waiting.flatMap(({ question }) => question ?? []);
     const untils = waiting.flatMap(({ until }) => until ?? []);
     const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
-    // Beside anything else a sleep may have been given up, or end early.
+    // With anything else open, a sleep may have been given up or may end early.
     const isAsleep = waiting.every(({ isSleep }) => isSleep);
     const sleepsUntil = isAsleep ? dueSeconds : undefined;
     park(dueSeconds, questions, sleepsUntil).then(

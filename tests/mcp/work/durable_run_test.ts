@@ -443,7 +443,7 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
 });
 
 for (const other of ["wait", "question"] as const) {
-  Deno.test(`sleep() beside a ${other} is not told, in no run`, async () => {
+  Deno.test(`no run tells of a sleep() while a ${other} is open`, async () => {
     const task = new Task();
     const { now } = task;
     const limit = now + 900;
@@ -554,7 +554,7 @@ Deno.test("a run that has ended is not left to others for a sleep that it began"
   assert.deepEqual([result, task.parked], ["end", []]);
 });
 
-Deno.test("sleep() of weeks beside a step asks for no timer that is too long", async () => {
+Deno.test("sleep() of weeks asks for no timer that is too long while a step is at work", async () => {
   const lengths: number[] = [];
   using _timers = timersOf((milliseconds) => {
     lengths.push(milliseconds);

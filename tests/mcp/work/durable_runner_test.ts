@@ -28,6 +28,18 @@ const RESUMED = {
   },
 } as unknown as Resumed;
 
+function setUp(kv: Deno.Kv) {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const runner = new DurableRunner(
+    database,
+    tasks,
+    silentLogger,
+    () => Promise.resolve(undefined),
+  );
+  return { database, tasks, runner };
+}
+
 test.inMemory("look() waits for the database between taking a run and its work", async ({ kv }) => {
   const database = new Database(kv);
   const tasks = taskStore(database);
@@ -55,14 +67,7 @@ test.inMemory("look() waits for the database between taking a run and its work",
 
 test.inMemory("stop() leaves work to others though the database is away then", async ({ kv }) => {
   using time = new SteadyTime();
-  const database = new Database(kv);
-  const tasks = taskStore(database);
-  const runner = new DurableRunner(
-    database,
-    tasks,
-    silentLogger,
-    () => Promise.resolve(undefined),
-  );
+  const { database, tasks, runner } = setUp(kv);
   const { taskId } = await runner.start(
     RESUMED.request!,
     { ...RESUMED.work, run: () => new Promise(() => {}) },
@@ -82,14 +87,7 @@ test.inMemory("stop() leaves work to others though the database is away then", a
 
 test.inMemory("work whose permission has ended says so at its next step", async ({ kv }) => {
   using _timers = new Timers();
-  const database = new Database(kv);
-  const tasks = taskStore(database);
-  const runner = new DurableRunner(
-    database,
-    tasks,
-    silentLogger,
-    () => Promise.resolve(undefined),
-  );
+  const { database, tasks, runner } = setUp(kv);
   const isLive = () => Promise.resolve(false);
   const { taskId } = await runner.start(
     { ...RESUMED.request!, authenticated: { caller: ANONYMOUS, isLive } },

@@ -403,7 +403,7 @@ test.inMemory("the end of a wait leaves the message of another that still waits"
   assert.equal(task.statusMessage, undefined);
 });
 
-test.inMemory("the status tells of a sleep once no wait is open beside it", async ({ kv }) => {
+test.inMemory("the status tells of a sleep once no wait is open any more", async ({ kv }) => {
   const tokens = new Map<string, string>();
   const hasty = tool({
     name: "hasty",
