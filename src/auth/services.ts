@@ -45,7 +45,6 @@ import { clientDirectory } from "./clients/client_directory.ts";
 import { grantsEnd } from "./grants/end_grant.ts";
 import { personData } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
-import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
 /** The parts of an authorization server. */
 export interface AuthorizationServerOptions {
@@ -71,12 +70,6 @@ export interface AuthorizationServerOptions {
 }
 
 export type AuthServices = ReturnType<typeof authorizationServices>;
-
-/** The services of an endpoint with a rate limit. */
-export type LimitedServices = AuthServices & {
-  checkRate: CheckRate;
-  waiveRate: WaiveRate;
-};
 
 function openStores(
   { database, log, config: { lifetimes } }: AuthorizationServerOptions,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Context } from "@hono/hono";
+import type { Context, MiddlewareHandler } from "@hono/hono";
 import type { Address } from "../net/address.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log/log.ts";
@@ -23,24 +23,17 @@ const SHARES = 5;
 
 const EVERYONE = "everyone";
 
-/** @throws {HttpError} 429 */
-export type CheckRate = (c: Context) => Promise<void>;
-
-/** Gives back the charge for a request that has authenticated. */
-export type WaiveRate = (c: Context) => void;
-
-interface RateLimit {
-  /** Charges a request. @throws {HttpError} 429 with `Retry-After` */
-  check: CheckRate;
-  waive: WaiveRate;
-}
-
-/** Limits an endpoint to a number of requests per second for each network. */
+/**
+ * Makes the middleware that limits endpoints to a number of requests per second
+ * for each network.
+ *
+ * @throws {HttpError} 429 with `Retry-After`
+ */
 export function rateLimit(
   { database, log }: { database: Database; log: Logger },
   endpoint: string,
   perSecond: number,
-): RateLimit {
+): MiddlewareHandler {
   const networks = new SharedBuckets({ database, log }, endpoint, {
     burst: BURST,
     perSecond,
@@ -50,7 +43,6 @@ export function rateLimit(
     burst: SHARES * BURST,
     perSecond: SHARES * perSecond,
   });
-  const undoing = new WeakMap<Request, () => void>();
 
   async function take(
     network: string | undefined,
@@ -74,18 +66,18 @@ export function rateLimit(
     };
   }
 
-  return {
-    async check(c) {
-      const address: Address | undefined = c.get("address");
-      const time = database.clock();
-      const undo = await take(address && networkName(address), time);
-      undoing.set(c.req.raw, undo);
-    },
-    waive(c) {
-      undoing.get(c.req.raw)?.();
-      undoing.delete(c.req.raw);
-    },
+  return async (c, next) => {
+    const address: Address | undefined = c.get("address");
+    const network = address && networkName(address);
+    c.set("undoCharge", await take(network, database.clock()));
+    await next();
   };
+}
+
+/** Gives back the charge for a request that has authenticated. */
+export function waiveRate(c: Context): void {
+  c.get("undoCharge")?.();
+  c.set("undoCharge", undefined);
 }
 
 /** Refuses a request that has to wait. @throws {HttpError} 429 */

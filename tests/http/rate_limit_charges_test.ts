@@ -3,7 +3,7 @@ import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
 import { type Address, parseAddress } from "../../src/net/address.ts";
 import type { HttpError } from "../../src/errors.ts";
-import { rateLimit } from "../../src/http/rate_limit.ts";
+import { rateLimit, waiveRate } from "../../src/http/rate_limit.ts";
 import { silentLogger } from "../kit/log.ts";
 import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -26,12 +26,12 @@ async function startLimited() {
   const parts = { database: new Database(kv), log: silentLogger };
   const processes = [0, 1].map(() => rateLimit(parts, "token", 1));
   const app = new Hono<{ Variables: { address?: Address } }>();
-  app.get("/:waived/:address/:process", async (c) => {
-    const { waived, address, process } = c.req.param();
-    const { check, waive } = processes[Number(process)];
+  app.get("/:waived/:address/:process", async (c, next) => {
+    const { address, process } = c.req.param();
     c.set("address", parseAddress(address));
-    await check(c);
-    for (let n = 0; n < Number(waived); n++) waive(c);
+    return await processes[Number(process)](c, next);
+  }, (c) => {
+    for (let n = 0; n < Number(c.req.param("waived")); n++) waiveRate(c);
     return c.text("");
   });
   app.onError((error, c) => c.text("", (error as HttpError).status as 429));
@@ -52,7 +52,7 @@ async function takeShared({ send }: Limited): Promise<void> {
   }
 }
 
-Deno.test("waive() charges nothing for a request that has proved whose it is", async () => {
+Deno.test("waiveRate() charges nothing for a request that has proved whose it is", async () => {
   using _time = new FakeTime();
   using limited = await startLimited();
   const [bad, good] = [0, 1].map((n) => limited.send(n, "192.0.2.1"));
@@ -64,7 +64,7 @@ Deno.test("waive() charges nothing for a request that has proved whose it is", a
   assert.equal(await refused(1, good), 1);
 });
 
-Deno.test("waive() leaves a network what it has for itself", async () => {
+Deno.test("waiveRate() leaves a network what it has for itself", async () => {
   using _time = new FakeTime();
   using limited = await startLimited();
   await refused(100, limited.send(1, "192.0.2.1"));
@@ -72,7 +72,7 @@ Deno.test("waive() leaves a network what it has for itself", async () => {
   assert.equal(await refused(21, limited.send(0, "192.0.2.1")), 1);
 });
 
-Deno.test("waive() gives back once what a request took", async () => {
+Deno.test("waiveRate() gives back once what a request took", async () => {
   using _time = new FakeTime();
   using limited = await startLimited();
   const [bad, , twice] = [0, 1, 2].map((n) => limited.send(n, "192.0.2.1"));

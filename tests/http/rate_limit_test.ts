@@ -55,12 +55,14 @@ for (
   const [path, init] of [
     ["/register", REGISTER],
     ["/authorize", { method: "GET" }],
+    ["/authorize", { method: "POST" }],
     ["/token", JUNK_REFRESH],
+    ["/revoke", JUNK_REFRESH],
     ["/oauth/provider-callback", { method: "GET" }],
     ["/account/sign-in", { method: "POST" }],
   ] as const
 ) {
-  Deno.test(`${path} lets 1000 at once of one network through, and no other pays for it`, async () => {
+  Deno.test(`${init.method} ${path} lets 1000 at once of one network through, and no other pays for it`, async () => {
     using _time = new FakeTime();
     await using server = await startOAuthServer();
     const flood = () => send(server, "192.0.2.1", path, init);

@@ -8,7 +8,7 @@ import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import type { AppEnv } from "../../http/client_address.ts";
 import { accountPages, accountPlaces } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";
 import { connectionChanges } from "./connection_changes.ts";
@@ -25,8 +25,11 @@ import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 import { waitEndpoints } from "./waits.ts";
 
 /** Makes the routes of the account, and its way back from the provider. */
-export function accountRoutes(services: LimitedServices) {
-  const { baseUrl, accountSessions, ledger, checkRate } = services;
+export function accountRoutes(
+  services: AuthServices,
+  rated: MiddlewareHandler,
+) {
+  const { baseUrl, accountSessions, ledger } = services;
   // In the order of the navigation; the first is `/account`.
   const parts = [
     connectionsPart(services),
@@ -46,10 +49,6 @@ export function accountRoutes(services: LimitedServices) {
   const change = connectionChanges(placed);
   const data = ownDataEndpoints(services);
   const wait = waitEndpoints(services);
-  const rated: MiddlewareHandler = async (c, next) => {
-    await checkRate(c);
-    await next();
-  };
 
   async function signOut(c: Context): Promise<Response> {
     const { id } = await services.signedIn.findForm(c);
@@ -63,7 +62,7 @@ export function accountRoutes(services: LimitedServices) {
     const path = part.name === "" ? "/account" : `/account/${part.name}`;
     app.get(path, rated, pageOf(part));
   }
-  app.post("/account/sign-in", start);
+  app.post("/account/sign-in", rated, start);
   app.post("/account/sign-out", rated, signOut);
   app.post("/account/end", rated, change.end);
   app.post("/account/pause", rated, change.pause);

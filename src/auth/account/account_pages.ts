@@ -19,7 +19,7 @@ import {
 } from "../../pages/account_page.tsx";
 import type { FormPage } from "../../pages/layout.tsx";
 import { page } from "../../pages/respond.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { now } from "../../clock.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
@@ -107,7 +107,7 @@ export interface AccountPart extends PartLink, PlacedPart {
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(
-  services: LimitedServices & { places: AccountPlaces },
+  services: AuthServices & { places: AccountPlaces },
   parts: readonly AccountPart[],
 ): (part: AccountPart) => (c: Context) => Promise<Response> {
   const { baseUrl, providers, signedIn, places, clock } = services;

@@ -29,7 +29,7 @@ import {
   redirect,
 } from "../../http/browser.ts";
 import { checkSameSite } from "../doors/origin.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 import { readParameters } from "../../http/body.ts";
 import { providerUrl, upstreamSecrets } from "../grants/provider_choice.ts";
@@ -44,7 +44,7 @@ const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 const SIGN_IN_SECONDS = 10 * 60;
 
 export function accountSignIn(
-  services: LimitedServices & { places: AccountPlaces },
+  services: AuthServices & { places: AccountPlaces },
 ) {
   const { baseUrl, places, providers, choice, confirmation, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
@@ -103,7 +103,6 @@ export function accountSignIn(
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
-      await services.checkRate(c);
       // Its cookies do not come with it, and would be replaced.
       checkSameSite(c.req.raw, baseUrl);
       // The same handle for all tabs, so that the last tab does not break the
@@ -137,7 +136,6 @@ export function accountSignIn(
 
     /** Answers `GET /oauth/provider-callback`, if it belongs here. */
     async finish(c: Context): Promise<Response> {
-      await services.checkRate(c);
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
@@ -201,7 +199,6 @@ export function accountSignIn(
         reference: c.get("reference"),
         subject,
       });
-      services.waiveRate(c);
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);

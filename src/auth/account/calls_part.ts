@@ -18,7 +18,7 @@ import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { personName } from "../rules/person.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { clientNameOf, ownGrants } from "./connections_part.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
@@ -26,7 +26,7 @@ const PEOPLE = 100;
 const CONNECTIONS = 20;
 
 /** The parts of a server that keeps calls. */
-type CallServices = LimitedServices & { ledger: LedgerStore };
+type CallServices = AuthServices & { ledger: LedgerStore };
 
 export function callsPart(services: CallServices): AccountPart {
   return {

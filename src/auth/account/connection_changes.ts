@@ -22,11 +22,11 @@ import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 
 export function connectionChanges(
-  services: LimitedServices & { places: AccountPlaces },
+  services: AuthServices & { places: AccountPlaces },
 ) {
   const { places, signedIn, approvals } = services;
   const { connections, grants, endGrants, clock, log } = services;

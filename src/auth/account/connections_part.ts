@@ -17,12 +17,12 @@ import {
 } from "../../pages/connections_section.tsx";
 import { WaitingSection } from "../../pages/wait_page.tsx";
 import type { AccountPart, AccountVisit } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { clientInWords, waitsInWords } from "./waits.ts";
 import { now } from "../../clock.ts";
 import type { SessionCounts } from "../../store/sessions.ts";
 
-export function connectionsPart(services: LimitedServices): AccountPart {
+export function connectionsPart(services: AuthServices): AccountPart {
   const { baseUrl, lifetimes } = services;
   return {
     name: "",
@@ -75,7 +75,7 @@ const MOST_SHOWN = 500;
 /** Lists a person's live grants, newest first; `most` is set if it is cut. */
 export async function ownGrants(
   subject: string,
-  { grants, lifetimes, clock }: LimitedServices,
+  { grants, lifetimes, clock }: AuthServices,
 ): Promise<{ own: Grant[]; most?: number }> {
   const listed = await grants.listOfSubject(subject, MOST_SHOWN);
   return {
@@ -92,7 +92,7 @@ export async function ownGrants(
  * @param most how many are counted of a binding
  */
 export function sessionCounts(
-  { sessions }: LimitedServices,
+  { sessions }: AuthServices,
   most?: number,
 ) {
   const counted = new Map<string, Promise<SessionCounts>>();
@@ -122,7 +122,7 @@ export function sessionCounts(
 /** Describes a connection for its person. */
 export function connectionInWords(
   grant: Grant,
-  { inWords }: LimitedServices,
+  { inWords }: AuthServices,
   sessions: SessionCounts,
 ): ConnectionInWords {
   return {

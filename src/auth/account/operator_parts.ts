@@ -20,7 +20,7 @@ import type { Client } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { machineSubject } from "../rules/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { OperatorPeople } from "../../pages/operator_people.tsx";
 import type { Grant } from "../rules/grant.ts";
 import { personName } from "../rules/person.ts";
@@ -32,7 +32,7 @@ import {
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(
-  { grants, clientUses, configured }: LimitedServices,
+  { grants, clientUses, configured }: AuthServices,
 ): AccountPart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
@@ -65,7 +65,7 @@ export function clientsPart(
 }
 
 /** Makes `/account/attempts`: why the last attempts to connect failed. */
-export function attemptsPart({ attempts }: LimitedServices): AccountPart {
+export function attemptsPart({ attempts }: AuthServices): AccountPart {
   return {
     name: "attempts",
     label: "Attempts",
@@ -80,7 +80,7 @@ const MOST_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
-  { database, stepFailures }: LimitedServices,
+  { database, stepFailures }: AuthServices,
 ): AccountPart {
   return {
     name: "durable",
@@ -107,7 +107,7 @@ const CONNECTIONS = 20;
 /** The most sessions counted of each. */
 const SESSIONS = 200;
 
-export function peoplePart(services: LimitedServices): AccountPart {
+export function peoplePart(services: AuthServices): AccountPart {
   return {
     name: "people",
     label: "People",
@@ -150,7 +150,7 @@ export function peoplePart(services: LimitedServices): AccountPart {
 
 async function personInWords(
   { subject, grants }: PersonGrants,
-  services: LimitedServices,
+  services: AuthServices,
 ) {
   // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
@@ -180,7 +180,7 @@ async function personInWords(
 
 /** The registrations behind grants, newest first; documents are not read. */
 async function registeredClients(
-  { clients }: LimitedServices,
+  { clients }: AuthServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(shown.map(({ clientId }) => clientId));

@@ -13,11 +13,11 @@ import { dropCookie, redirect } from "../../http/browser.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
 
 export function dataPart(
-  { config: { ledgerDays } }: LimitedServices,
+  { config: { ledgerDays } }: AuthServices,
 ): AccountPart {
   return {
     name: "data",
@@ -38,7 +38,7 @@ export function dataPart(
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
 export function ownDataEndpoints(
-  { baseUrl, signedIn, personData, clock, log }: LimitedServices,
+  { baseUrl, signedIn, personData, clock, log }: AuthServices,
 ) {
   const downloads = new Buckets(DOWNLOADS);
 

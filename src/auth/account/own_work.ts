@@ -27,7 +27,7 @@ import type {
   AccountPlaces,
   AccountVisit,
 } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { clientNameOf } from "./connections_part.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
@@ -35,7 +35,7 @@ const MOST_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
 function ownWork(
-  { baseUrl, permissions, grants, tasks }: LimitedServices,
+  { baseUrl, permissions, grants, tasks }: AuthServices,
 ) {
   /** True if the person may still be granted what a task's tool needed. */
   function isWithinReach(
@@ -92,7 +92,7 @@ function ownWork(
   };
 }
 
-export function workPart(services: LimitedServices): AccountPart {
+export function workPart(services: AuthServices): AccountPart {
   const own = ownWork(services);
   const { steps, taskRuns, waits } = services;
 
@@ -175,7 +175,7 @@ function messageOf(params: JsonObject | undefined): string {
 
 /** Makes the endpoint of the form by which a person cancels a task. */
 export function workCancellation(
-  services: LimitedServices & { places: AccountPlaces },
+  services: AuthServices & { places: AccountPlaces },
 ): (c: Context) => Promise<Response> {
   const { places, signedIn, tasks, log } = services;
   const own = ownWork(services);

@@ -14,7 +14,7 @@ import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import type { AccountPart } from "./account_pages.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { callsHref, ownGrants } from "./connections_part.ts";
 import { isRecent, type SignedIn, signedOut } from "../signed_in.ts";
 import type { Identity } from "../../caller.ts";
@@ -37,7 +37,7 @@ const MOST_TOKENS = 50;
 /** True if some token of a person opens something, by all that they may have. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
-  { scopes, opensUnscoped }: LimitedServices,
+  { scopes, opensUnscoped }: AuthServices,
 ): boolean {
   return ceiling?.length !== 0 || opensUnscoped ||
     scopes.supported.length === 0;
@@ -46,7 +46,7 @@ function opensAnything(
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-export function tokensPart(services: LimitedServices): AccountPart {
+export function tokensPart(services: AuthServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {
     name: "tokens",
@@ -94,7 +94,7 @@ export function tokensPart(services: LimitedServices): AccountPart {
  */
 async function confirmPerson(
   { id, session }: SignedIn,
-  { providers, confirmation, accountSessions, clock }: LimitedServices,
+  { providers, confirmation, accountSessions, clock }: AuthServices,
 ): Promise<Identity> {
   const { identity } = session;
   if (!confirmation.isWanted) return identity;
@@ -121,7 +121,7 @@ function signInAgain(cause?: unknown): HttpError {
 
 /** Lets people make tokens with scopes that they have; each is shown once. */
 export function personalTokenEndpoint(
-  services: LimitedServices,
+  services: AuthServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, signedIn, accountSessions, lifetimes } = services;
   const offered = tokenDays(lifetimes);

@@ -22,7 +22,7 @@ import {
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { personName } from "../rules/person.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import type { Grant } from "../rules/grant.ts";
 import { signedOut } from "../signed_in.ts";
 
@@ -39,7 +39,7 @@ function isAnswer(text: string | undefined): text is WaitAnswer {
 /** Describes the client of a grant for its person. */
 export function clientInWords(
   { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
-  { configured }: LimitedServices,
+  { configured }: AuthServices,
 ): ClientInWords {
   return {
     name: clientName,
@@ -53,7 +53,7 @@ export function clientInWords(
 
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
-  services: LimitedServices,
+  services: AuthServices,
 ): ClientInWords {
   // It signed in elsewhere: an ID of there says nothing here.
   if (grantId === undefined) return { name: clientId };
@@ -65,7 +65,7 @@ function askingClient(
 /** Lists what waits for a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  services: LimitedServices,
+  services: AuthServices,
 ): Promise<WaitInWords[]> {
   const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
@@ -77,7 +77,7 @@ export async function waitsInWords(
   }));
 }
 
-export function waitEndpoints(services: LimitedServices) {
+export function waitEndpoints(services: AuthServices) {
   const { baseUrl, serverTitle, about, signedIn, waits } = services;
   const base = basePathOf(baseUrl);
   const frame = { base, serverTitle, about };

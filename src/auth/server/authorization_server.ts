@@ -25,7 +25,7 @@ import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { AppEnv } from "../../http/client_address.ts";
-import { rateLimit } from "../../http/rate_limit.ts";
+import { rateLimit, waiveRate } from "../../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { tokenEndpoint } from "./token.ts";
@@ -69,16 +69,14 @@ export function authorizationServer(
       memberships: (by) => usualClaims(applicationOf(config, by)),
       clock,
     });
-  const limit = (endpoint: string, perSecond: number) => {
-    const { check, waive } = rateLimit(services, endpoint, perSecond);
-    return { ...services, checkRate: check, waiveRate: waive };
-  };
+  const limit = (endpoint: string, perSecond: number) =>
+    rateLimit(services, endpoint, perSecond);
   const authorizing = limit("authorize", 10);
   // A failure is cheap here, and others at the same address must refresh.
   const issuing = limit("token", 200);
   const returning = limit("callback", 10);
-  const account = accountRoutes(limit("account", 10));
-  const finishSignIn = providerCallbackEndpoint(returning);
+  const account = accountRoutes(services, limit("account", 10));
+  const finishSignIn = providerCallbackEndpoint(services);
   const recorded = attemptRecorder(services);
 
   const app = new Hono<AppEnv>();
@@ -86,21 +84,23 @@ export function authorizationServer(
   for (const path of serverMetadataPaths(baseUrl)) {
     app.get(path, (c) => c.json(metadata));
   }
-  app.post("/register", recorded, registerEndpoint(limit("register", 2)));
-  app.get("/authorize", recorded, authorizeEndpoint(authorizing));
-  app.post("/authorize", recorded, consentEndpoint(authorizing));
+  const registering = limit("register", 2);
+  app.post("/register", recorded, registering, registerEndpoint(services));
+  app.get("/authorize", recorded, authorizing, authorizeEndpoint(services));
+  app.post("/authorize", recorded, authorizing, consentEndpoint(services));
   const providerCallback = async (c: Context) => {
-    await returning.checkRate(c);
     if (!account.isReturning(c)) return await finishSignIn(c);
     const response = await account.finish(c);
-    returning.waiveRate(c);
+    waiveRate(c);
     return response;
   };
   // The only provider is at the first; each of several has its own.
-  app.get(CALLBACK_PATH, recorded, providerCallback);
-  app.get(`${CALLBACK_PATH}/:provider`, recorded, providerCallback);
-  app.post("/token", recorded, tokenEndpoint({ ...issuing, verifyAssertion }));
-  app.post("/revoke", revokeEndpoint(issuing));
+  for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
+    app.get(path, recorded, returning, providerCallback);
+  }
+  const token = tokenEndpoint({ ...services, verifyAssertion });
+  app.post("/token", recorded, issuing, token);
+  app.post("/revoke", issuing, revokeEndpoint(services));
   app.route("/", account.app);
 
   return {

@@ -32,15 +32,15 @@ import { page } from "../../pages/respond.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 
 export function authorizeEndpoint(
-  services: LimitedServices,
+  services: AuthServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, serverTitle, about, inWords, providers, choice } = services;
   const { clients, approvals, connections, requests, signedIn } = services;
   const { scopes: known, lifetimes, policy, blocked } = services;
-  const { checkRate, clock, log } = services;
+  const { clock, log } = services;
   const base = basePathOf(baseUrl);
 
   async function findClient(clientId: string): Promise<Client> {
@@ -67,8 +67,6 @@ export function authorizeEndpoint(
   }
 
   return async function authorize(c) {
-    await checkRate(c);
-
     // The client, read together with what this browser approved for it before.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const clientId = parameters.require("client_id");

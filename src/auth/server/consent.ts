@@ -19,13 +19,13 @@ import { findOwnRequest } from "./own_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
 import { redirect } from "../../http/browser.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
-  services: LimitedServices,
+  services: AuthServices,
 ): (c: Context) => Promise<Response> {
-  const { baseUrl, choice, requests, checkRate, log } = services;
+  const { baseUrl, choice, requests, log } = services;
 
   async function deny(c: Context, found: FoundRequest): Promise<Response> {
     if (!await requests.finish(found)) throw answeredAlready();
@@ -58,7 +58,6 @@ export function consentEndpoint(
   }
 
   return async function consent(c) {
-    await checkRate(c);
     const form = await readForm(c.req.raw);
     const handle = form.require("request");
     const { found, browser } = await findOwnRequest(c, handle, services);

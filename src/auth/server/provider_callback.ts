@@ -27,8 +27,9 @@ import {
 } from "../provider/unavailable.ts";
 import { findOwnRequest, finishedAlready } from "./own_request.ts";
 import { redirect } from "../../http/browser.ts";
+import { waiveRate } from "../../http/rate_limit.ts";
 import { upstreamSecrets } from "../grants/provider_choice.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
 /** A sign-in that ends without a code, and what the log is told of it. */
@@ -38,9 +39,9 @@ interface Refusal extends Pick<OAuthError, "code" | "description"> {
 }
 
 export function providerCallbackEndpoint(
-  services: LimitedServices,
+  services: AuthServices,
 ): (c: Context) => Promise<Response> {
-  const { baseUrl, providers, requests, waiveRate, log } = services;
+  const { baseUrl, providers, requests, log } = services;
   const complete = signInCompletion(services);
 
   function answer(

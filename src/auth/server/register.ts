@@ -15,15 +15,14 @@ import { checkRedirectHosts } from "../rules/client_policy.ts";
 import { sealClient } from "../rules/sealed_client.ts";
 import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 
 /** Registers any client: a person decides later what it may do. */
 export function registerEndpoint(
-  { policy, secrets, checkRate, clock, log }: LimitedServices,
+  { policy, secrets, clock, log }: AuthServices,
 ): (c: Context) => Promise<Response> {
   return async (c) => {
     c.header("Cache-Control", "no-store");
-    await checkRate(c);
     if (!policy.registration) {
       throw new OAuthError(
         "access_denied",

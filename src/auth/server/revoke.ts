@@ -11,14 +11,15 @@ import { isMinted, parseCredential } from "../rules/credential.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
-import type { LimitedServices } from "../services.ts";
+import { waiveRate } from "../../http/rate_limit.ts";
+import type { AuthServices } from "../services.ts";
 
 /** Revokes tokens; of unknown ones too the answer is 200 (RFC 7009 §2.2). */
 export function revokeEndpoint(
-  services: LimitedServices,
+  services: AuthServices,
 ): (c: Context) => Promise<Response> {
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
-  const { endGrants, checkRate, waiveRate, log } = services;
+  const { endGrants, log } = services;
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
   async function find(
     token: string,
@@ -105,7 +106,6 @@ export function revokeEndpoint(
 
   return async function revoke(c) {
     c.header("Cache-Control", "no-store");
-    await checkRate(c);
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const token = parameters.require("token");

@@ -19,25 +19,25 @@ import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
-import { refuseFor } from "../../http/rate_limit.ts";
+import { refuseFor, waiveRate } from "../../http/rate_limit.ts";
 import { assertionGrant } from "./assertion_grant.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
-import type { LimitedServices } from "../services.ts";
+import type { AuthServices } from "../services.ts";
 
 /** The rate of tokens without a page of one client, in each process. */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
 export function tokenEndpoint(
-  services: LimitedServices & {
+  services: AuthServices & {
     /** Undefined: no identity provider is trusted. */
     verifyAssertion?: VerifyAssertion;
   },
 ): (c: Context) => Promise<Response> {
   const { baseUrl, clients, codes, refreshTokens, clientUses } = services;
-  const { verifyAssertion, checkRate, waiveRate, clock, log } = services;
+  const { verifyAssertion, clock, log } = services;
   const redeemCode = authorizationCodeGrant(services);
   const refresh = refreshTokenGrant(services);
   const issueToMachine = clientCredentialsGrant(services);
@@ -105,7 +105,6 @@ export function tokenEndpoint(
 
   return async function token(c) {
     c.header("Cache-Control", "no-store");
-    await checkRate(c);
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const ahead = readAhead(parameters);

@@ -1,9 +1,6 @@
 /** Signing in to the account page, through the provider. */
 import assert from "node:assert/strict";
-import { Hono } from "@hono/hono";
-import { accountSignIn } from "../../../src/auth/account/account_sign_in.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
-import { HttpError } from "../../../src/errors.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { switchableKv } from "../../kit/switchable_kv.ts";
@@ -55,26 +52,6 @@ for (
     if (isRevoked) await until(() => Promise.resolve(revoked()));
     else await settled();
     assert.equal(revoked(), isRevoked);
-  });
-}
-
-for (const step of ["start", "finish"] as const) {
-  Deno.test(`accountSignIn().${step}() does nothing for a caller beyond its rate`, async () => {
-    // Using anything else fails.
-    const signIn = accountSignIn({
-      baseUrl: BASE_URL,
-      checkRate: () => Promise.reject(new HttpError(429, "Too many requests")),
-    } as never);
-    const app = new Hono();
-    app.get("/", (c) => signIn[step](c));
-    let refusal: unknown;
-    app.onError((error, c) => {
-      refusal = error;
-      return c.body(null, 429);
-    });
-    await app.request("/");
-    assert(refusal instanceof HttpError, `${refusal}`);
-    assert.equal(refusal.status, 429);
   });
 }
 

@@ -193,7 +193,6 @@ async function authorizeWith(
   const endpoint = authorizeEndpoint({
     baseUrl: BASE_URL,
     scopes: { supported: [] },
-    checkRate: () => Promise.resolve(),
     approvals: {
       find(_browser: string, { redirectUri }: { redirectUri: string }) {
         asked.push(`approvals of ${redirectUri}`);

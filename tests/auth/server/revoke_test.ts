@@ -181,10 +181,7 @@ Deno.test("POST /revoke answers nothing that may be kept", async () => {
 
 /** Gives the endpoint's answer to a token, with these stores. */
 async function revokeWith(stores: Record<string, unknown>, token: string) {
-  const ignore = () => Promise.resolve();
-  const endpoint = revokeEndpoint(
-    { checkRate: ignore, waiveRate: () => {}, ...stores } as never,
-  );
+  const endpoint = revokeEndpoint(stores as never);
   const body = new URLSearchParams({ token, client_id: "app" });
   const response = await answerOf(endpoint, "/", { method: "POST", body });
   return { status: response.status, text: await response.text() };

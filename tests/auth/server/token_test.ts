@@ -124,7 +124,6 @@ for (
       },
     });
     const stores = {
-      checkRate: () => Promise.resolve(),
       codes: reader("code"),
       refreshTokens: reader("refresh token"),
       clients: {
