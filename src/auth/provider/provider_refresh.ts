@@ -23,6 +23,7 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "./provider.ts";
+import { ACCESS_TOKEN } from "./token_answer.ts";
 import { providerUnavailable } from "./unavailable.ts";
 
 interface Refresh {
@@ -212,8 +213,15 @@ export function providerRefresh({
   return { valid, isAlive, isUsable, endGrant };
 }
 
+/**
+ * Parses tokens that were stored. An access token that no header may hold, which
+ * earlier versions stored, counts as expired.
+ */
 export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
-  return JSON.parse(tokens);
+  const stored: UpstreamTokens = JSON.parse(tokens);
+  return ACCESS_TOKEN.test(stored.accessToken)
+    ? stored
+    : { ...stored, expiresAt: 0 };
 }
 
 /** Makes the refusal of a grant whose tokens are dead. */

@@ -22,7 +22,7 @@ const GRANT = "g".repeat(22);
  * Makes a grant whose provider tokens have to be refreshed before their next
  * use.
  */
-async function expiring(waitSeconds?: number) {
+async function expiring(waitSeconds?: number, held: object = {}) {
   const kv = await Deno.openKv(":memory:");
   const database = new Database(kv);
   const bytes = newDataKey();
@@ -30,6 +30,7 @@ async function expiring(waitSeconds?: number) {
     accessToken: "provider-access-old",
     refreshToken: "provider-refresh-old",
     expiresAt: database.now(),
+    ...held,
   };
   const record = {
     sealed: await seal(bytes, JSON.stringify(stale), GRANT),
@@ -65,6 +66,7 @@ async function expiring(waitSeconds?: number) {
     refreshIfDue: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
       tokens.refreshIfDue(key, commit),
     token: () => tokens.upstream(key).token(),
+    fetch: (path: string) => tokens.upstream(key).fetch(path),
     identify: () => tokens.identify(key),
     stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
     refreshes: () => provider.log.filter((it) => it === "refresh").length,
@@ -222,6 +224,19 @@ Deno.test("an id_token is stored where the provider was asked who someone is, an
     assert.deepEqual(told, asks ? ["the id_token"] : []);
     assert.equal((await flow.stored())!.includes("the id_token"), asks);
   }
+});
+
+Deno.test("a stored token that no header may hold is refreshed, or the sign-in has ended", async () => {
+  const accessToken = "provider-access-old\r\nX: y";
+  const held = { accessToken, expiresAt: undefined };
+  using refreshable = await expiring(undefined, held);
+  assert.match(await refreshable.token(), /^provider-access-[\w-]+$/);
+  using final = await expiring(undefined, { ...held, refreshToken: undefined });
+  await assert.rejects(final.fetch("/user"), {
+    name: "ChallengeError",
+    message: "The sign-in at the provider has ended",
+    cause: undefined,
+  });
 });
 
 const cases: [url: string, apiUrl: string | undefined, isAllowed: boolean][] = [
