@@ -122,19 +122,23 @@ export class ChallengeError extends Refusal {
   }
 }
 
+/** The headers of a failure of ours that is temporary, unless it has others. */
+const SOON = { "retry-after": "5" };
+
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
 export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
+  readonly headers: Readonly<Record<string, string>>;
   /** The value that the client sent instead, for it alone: never for the log. */
   readonly seen?: string;
   constructor(
     readonly status: number,
     message: string,
-    readonly headers: Readonly<Record<string, string>> = {},
-    options?: RefusalOptions & { seen?: string },
+    options: RefusalOptions & Partial<Pick<HttpError, "headers" | "seen">> = {},
   ) {
     super(message, options);
-    this.seen = options?.seen;
+    this.headers = options.headers ?? (status === 503 ? SOON : {});
+    this.seen = options.seen;
   }
 }
 
@@ -145,9 +149,7 @@ export class HttpError extends Refusal {
 export class StorageError extends HttpError {
   override readonly name = "StorageError";
   constructor(options?: ErrorOptions) {
-    super(503, "Storage is unavailable, try again shortly", {
-      "retry-after": "5",
-    }, options);
+    super(503, "Storage is unavailable, try again shortly", options);
   }
 }
 
@@ -163,7 +165,7 @@ export class LimitError extends HttpError {
   constructor(what: string, seconds: number) {
     const unit = seconds === 1 ? "second" : "seconds";
     super(429, `Too many ${what}: try again in ${seconds} ${unit}`, {
-      "retry-after": String(seconds),
+      headers: { "retry-after": String(seconds) },
     });
   }
 }

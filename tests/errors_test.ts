@@ -13,7 +13,7 @@ for (
   const refusal of [
     new OAuthError("invalid_request", "No", { cause }),
     new ChallengeError("No", "invalid_token", [], { cause }),
-    new HttpError(503, "No", {}, { cause }),
+    new HttpError(503, "No", { cause }),
     new StorageError({ cause }),
     new RpcError(-32600, "No", { cause }),
   ]

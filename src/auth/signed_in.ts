@@ -90,7 +90,6 @@ export function signedOut(): HttpError {
   return new HttpError(
     403,
     "You are no longer signed in, or the page is older than your sign-in",
-    {},
     { situation: "signed out" },
   );
 }

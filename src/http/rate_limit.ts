@@ -84,6 +84,6 @@ export function waiveRate(c: Context): void {
 export function refuseFor(waitMilliseconds: number): void {
   if (waitMilliseconds <= 0) return;
   throw new HttpError(429, "Too many requests, try again shortly", {
-    "retry-after": String(Math.ceil(waitMilliseconds / 1000)),
+    headers: { "retry-after": String(Math.ceil(waitMilliseconds / 1000)) },
   });
 }

@@ -63,9 +63,8 @@ export function readiness(
         503,
         "The database does not answer, or takes nothing",
         {
-          "retry-after": "5",
+          cause,
         },
-        { cause },
       );
     }
     return c.json({

@@ -39,7 +39,7 @@ export async function readBytes(
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
     // A client that disconnects in the middle of its body is no error of ours.
-    throw new HttpError(400, "The body did not arrive", {}, { cause });
+    throw new HttpError(400, "The body did not arrive", { cause });
   }
 }
 

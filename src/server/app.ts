@@ -155,7 +155,7 @@ function addCallRoutes(
   });
   app.all("/mcp", () => {
     throw new HttpError(405, "This is an MCP endpoint: clients POST to it", {
-      allow: ALLOWED_METHODS,
+      headers: { allow: ALLOWED_METHODS },
     });
   });
 }
@@ -168,7 +168,7 @@ function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
   }
   const allow = [...known, "OPTIONS"].join(", ");
   throw new HttpError(405, `The method must be one of ${allow} here`, {
-    allow,
+    headers: { allow },
   });
 }
 

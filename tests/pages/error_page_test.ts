@@ -46,7 +46,7 @@ const ERRORS: [error: Error, status: number][] = [
   ]),
   ...(["provider refused", "provider failed", "provider unavailable"] as const)
     .map((situation): [Error, number] => [
-      new HttpError(502, `The name and ${situation}`, {}, { situation }),
+      new HttpError(502, `The name and ${situation}`, { situation }),
       502,
     ]),
   ...CODES.map((code): [Error, number] => [

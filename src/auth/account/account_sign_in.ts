@@ -80,12 +80,10 @@ export function accountSignIn(
           });
           throw refused(provider);
         default:
-          throw new HttpError(
-            502,
-            `Signing in with ${provider.name} failed`,
-            {},
-            { cause, situation: "provider failed" },
-          );
+          throw new HttpError(502, `Signing in with ${provider.name} failed`, {
+            cause,
+            situation: "provider failed",
+          });
       }
     }
   }
@@ -94,7 +92,7 @@ export function accountSignIn(
     { name }: SignInProvider["provider"],
     cause?: UpstreamError,
   ): HttpError {
-    return new HttpError(403, `${name} refused`, {}, {
+    return new HttpError(403, `${name} refused`, {
       cause,
       situation: "provider refused",
     });
@@ -149,7 +147,6 @@ export function accountSignIn(
         throw new HttpError(
           400,
           "This sign-in has expired, or it began in another browser",
-          {},
           { situation: "account sign-in expired" },
         );
       }

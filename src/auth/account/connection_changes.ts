@@ -201,6 +201,6 @@ function decoded(subject: string): string {
   try {
     return decodeURIComponent(subject);
   } catch (cause) {
-    throw new HttpError(400, "subject is not percent-encoded", {}, { cause });
+    throw new HttpError(400, "subject is not percent-encoded", { cause });
   }
 }

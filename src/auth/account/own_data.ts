@@ -68,7 +68,6 @@ export function ownDataEndpoints(
         throw new HttpError(
           403,
           "Erasing needs a sign-in of the last five minutes",
-          {},
           { situation: "sign in to erase" },
         );
       }

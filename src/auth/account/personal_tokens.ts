@@ -114,7 +114,6 @@ function signInAgain(cause?: unknown): HttpError {
   return new HttpError(
     403,
     "Sign out and sign in again: the provider must say who you are",
-    {},
     { cause, situation: "sign in again" },
   );
 }

@@ -88,8 +88,8 @@ export function jwtDoor(
         )
         // A 401 would make clients throw good tokens away.
         : new HttpError(503, "The token issuer's keys cannot be read", {
-          "retry-after": "5",
-        }, { cause });
+          cause,
+        });
     }
   }
 

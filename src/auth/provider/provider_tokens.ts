@@ -141,7 +141,7 @@ export function providerTokens(
         if (init.body instanceof ReadableStream) {
           // The body has been read, so only the caller can send it again.
           throw new HttpError(503, "The provider's token was renewed", {
-            "retry-after": "1",
+            headers: { "retry-after": "1" },
           });
         }
         return await send(url, init, fresh.accessToken);

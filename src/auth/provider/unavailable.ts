@@ -52,8 +52,9 @@ export async function identifyAgain(
 /** Makes a 503: the request may work in a moment, and used nothing up. */
 export function providerUnavailable(name: string, cause?: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
-    "retry-after": "5",
-  }, { cause, situation: "provider unavailable" });
+    cause,
+    situation: "provider unavailable",
+  });
 }
 
 /**
@@ -61,12 +62,10 @@ export function providerUnavailable(name: string, cause?: unknown): HttpError {
  * again would present that code a second time.
  */
 export function signInInterrupted(cause: unknown): HttpError {
-  return new HttpError(
-    503,
-    "The sign-in was interrupted and cannot go on",
-    { "retry-after": "5" },
-    { cause, situation: "interrupted" },
-  );
+  return new HttpError(503, "The sign-in was interrupted and cannot go on", {
+    cause,
+    situation: "interrupted",
+  });
 }
 
 /** The time for which storing a sign-in is tried while a person waits. */

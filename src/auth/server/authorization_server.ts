@@ -175,6 +175,6 @@ function refusal(status: 404 | 501, auth: AuthConfig): () => never {
   const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
     "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
   return () => {
-    throw new HttpError(status, "This server has no sign-in", {}, { cause });
+    throw new HttpError(status, "This server has no sign-in", { cause });
   };
 }

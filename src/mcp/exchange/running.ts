@@ -179,7 +179,7 @@ export class Subscriptions {
       const message = this.#hasEnded
         ? "The server is stopping"
         : "Too many subscriptions";
-      throw new HttpError(503, message, { "retry-after": "30" });
+      throw new HttpError(503, message, { headers: { "retry-after": "30" } });
     }
     this.#bound.take(call.countedAs);
     this.#open.add(call);

@@ -16,7 +16,7 @@ export function checkContentType(headers: Headers): void {
   const type = headers.get("content-type");
   if (type === "application/json") return;
   if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
-  throw new HttpError(415, "Content-Type must be application/json", {}, {
+  throw new HttpError(415, "Content-Type must be application/json", {
     seen: type ?? undefined,
   });
 }
@@ -37,7 +37,6 @@ export function checkAccept(headers: Headers): void {
   throw new HttpError(
     406,
     "Accept must list application/json and text/event-stream",
-    {},
     { seen: accept },
   );
 }

@@ -34,9 +34,7 @@ export class TaskRoom extends CallerBound {
    */
   enter(countedAs: Beginning["countedAs"]): void {
     if (this.isClosed) {
-      throw new HttpError(503, "The server is stopping", {
-        "retry-after": "5",
-      });
+      throw new HttpError(503, "The server is stopping");
     }
     this.take(countedAs);
   }

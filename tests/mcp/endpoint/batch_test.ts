@@ -281,7 +281,7 @@ Deno.test("what HTTP has a word for is an error in words in a batch", async () =
   const away = tool({
     name: "away",
     run: () => {
-      throw new HttpError(503, "It is away", { "retry-after": "5" });
+      throw new HttpError(503, "It is away");
     },
   });
   await using server = await startServer({ tools: [away] });

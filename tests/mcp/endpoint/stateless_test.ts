@@ -307,7 +307,7 @@ Deno.test("what HTTP has a word for passes through a tool", async () => {
   const busy = tool({
     name: "busy",
     run: () => {
-      throw new HttpError(503, "The provider is away", { "retry-after": "5" });
+      throw new HttpError(503, "The provider is away");
     },
   });
   const stranger = tool({
@@ -329,7 +329,7 @@ for (
   const [what, error, words] of [
     [
       "a provider that does not answer",
-      new HttpError(503, "The provider is away", { "retry-after": "5" }),
+      new HttpError(503, "The provider is away"),
       "The provider is away. Send the request again in 5 s",
     ],
     [

@@ -41,7 +41,7 @@ Deno.test("refuse() answers a request, or fails where there is none to answer", 
 
 Deno.test("refuse() tells the client what it sent, and the log only what is wrong with it", () => {
   const seen = `text/${"x".repeat(5000)}`;
-  const error = new HttpError(415, "It must be JSON", {}, { seen });
+  const error = new HttpError(415, "It must be JSON", { seen });
   const { ending, events, ends } = refused(error, { id: 1 });
   assert.equal(ending.status, 415);
   const { message } = JSON.parse(ending.body!).error;

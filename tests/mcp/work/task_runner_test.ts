@@ -123,7 +123,7 @@ test.inMemory("a task neither fails nor is lost because the database is away for
 for (
   const [error, expected] of [
     [
-      new HttpError(503, "It is away", { "retry-after": "5" }),
+      new HttpError(503, "It is away"),
       /^It is away\. .* in 5 s$/,
     ],
     [
