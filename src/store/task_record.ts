@@ -36,7 +36,10 @@ export interface TaskRecord extends Expiring {
   /** The scopes its tool needed; absent: none. */
   scopes?: readonly string[];
   status: TaskStatus;
+  /** The progress of its tool. */
   statusMessage?: string;
+  /** Its wait in words, while it only waits, or a page that it waits for. */
+  waitsFor?: string;
   /** The end of its sleep, in epoch seconds, while no process works on it. */
   sleepsUntil?: number;
   /** Epoch milliseconds: they are printed as timestamps. */
@@ -56,6 +59,9 @@ export interface TaskRecord extends Expiring {
     list: string;
   };
 }
+
+/** The messages of a task that goes on. */
+export type TaskMessages = Pick<TaskRecord, "statusMessage" | "waitsFor">;
 
 /** A task for its client. */
 export interface Task extends
@@ -114,7 +120,7 @@ export async function readTask(
 ): Promise<Task> {
   const { binding: _, questions, outcome, durable, scopes = [], ...rest } =
     record;
-  const { sleepsUntil = 0, ...own } = rest;
+  const { sleepsUntil = 0, waitsFor, ...own } = rest;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
   const open = await Promise.all(
@@ -126,6 +132,7 @@ export async function readTask(
     scopes,
     ...durable && { isDurable: true },
     ...sleepsUntil > database.now() && { sleepsUntil },
+    ...!isTerminal(record.status) && { waitsFor },
     ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
     ...outcome && { outcome: await read(outcome) },
   };

@@ -21,7 +21,12 @@ import {
   type RunBeginning,
   type RunRecord,
 } from "./run_record.ts";
-import { isTerminal, nextUpdate, type TaskRecord } from "./task_record.ts";
+import {
+  isTerminal,
+  nextUpdate,
+  shortMessage,
+  type TaskRecord,
+} from "./task_record.ts";
 import { readText } from "./texts.ts";
 import type { Transaction } from "./transaction.ts";
 import { setWake, type Wake } from "./wakes.ts";
@@ -33,6 +38,9 @@ export type Taking =
     /** `watched`: it may have died, which takes a while to tell. */
     because: "ended" | "held" | "watched" | "lost";
   };
+
+/** The rest of a task, as its client is told of it. */
+type Rest = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
@@ -69,17 +77,20 @@ export function taskRunStore(
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
-  /** Tells its client until when a task sleeps, or that it woke. */
-  function setSleep(
+  /** Tells its client that a task rests, or without a rest that it woke. */
+  function setRest(
     transaction: Transaction,
     task: Entry<TaskRecord>,
-    sleepsUntil?: number,
+    { sleepsUntil, waitsFor }: Rest = {},
   ): void {
     const { key, value } = task;
-    if (!value || value.sleepsUntil === sleepsUntil) return;
+    if (!value) return;
+    const isSame = value.sleepsUntil === sleepsUntil &&
+      value.waitsFor === waitsFor;
+    if (isSame) return;
     const updatedMilliseconds = nextUpdate(database, value);
-    transaction.check(task)
-      .set<TaskRecord>(key, { ...value, sleepsUntil, updatedMilliseconds });
+    const rest = { sleepsUntil, waitsFor, updatedMilliseconds };
+    transaction.check(task).set<TaskRecord>(key, { ...value, ...rest });
   }
 
   return {
@@ -121,7 +132,7 @@ export function taskRunStore(
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
         setLease(transaction, taskId, now);
         setWake(transaction, { taskId, dueSeconds, expiresAt });
-        setSleep(transaction, task);
+        setRest(transaction, task);
       });
       return version === undefined
         ? { because: "lost" }
@@ -154,9 +165,9 @@ export function taskRunStore(
       hold: Hold,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
-      { missingSince, sleepsUntil }:
+      { missingSince, waitsFor = "" }:
         & Pick<RunRecord, "missingSince">
-        & Pick<TaskRecord, "sleepsUntil"> = {},
+        & Pick<TaskRecord, "waitsFor"> = {},
     ): Promise<"parked" | "answered" | "lost"> {
       const { taskId, term, run, expiresAt } = hold;
       for (;;) {
@@ -178,7 +189,10 @@ export function taskRunStore(
           if (dueSeconds !== undefined) {
             setWake(transaction, { taskId, dueSeconds, expiresAt });
           }
-          setSleep(transaction, task, sleepsUntil);
+          setRest(transaction, task, {
+            sleepsUntil: dueSeconds,
+            waitsFor: shortMessage(waitsFor),
+          });
         });
         if (isParked) return "parked";
       }

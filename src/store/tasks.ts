@@ -27,6 +27,7 @@ import {
   readTask,
   shortMessage,
   type Task,
+  type TaskMessages,
   type TaskRecord,
 } from "./task_record.ts";
 import { TextExpiredError } from "./texts.ts";
@@ -161,10 +162,11 @@ export function taskStore(
       );
     },
 
-    /** Stores the message of the task's progress; an empty one removes it. */
-    async setMessage(taskId: string, message: string): Promise<void> {
-      const statusMessage = shortMessage(message);
-      await changeTask(database, taskId, () => ({ statusMessage }));
+    /** Stores what a task tells; an empty message removes the one before. */
+    async setMessages(taskId: string, told: TaskMessages): Promise<void> {
+      const cut = Object.entries(told)
+        .map(([member, message = ""]) => [member, shortMessage(message)]);
+      await changeTask(database, taskId, () => Object.fromEntries(cut));
     },
 
     /** Resolves when the task has ended, in any process. */

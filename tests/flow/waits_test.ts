@@ -364,8 +364,19 @@ Deno.test("2025: elicitation/create names the page, and is told to be complete w
   assert.equal(result.content[0].text, "said accept");
 });
 
-Deno.test("a task goes on after its person has answered, and tells the link in its status", async () => {
-  await using server = await start();
+Deno.test("a task goes on after its person has answered, and tells the link in its status until then", async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const slow = tool({
+    name: "slow",
+    task: "optional",
+    async run(_input, { ask }) {
+      const url = "https://pay.example.com/";
+      const { action } = await ask({ message: "Pay 5 €", url });
+      await held;
+      return `said ${action}`;
+    },
+  });
+  await using server = await start({ tools: [slow] });
   const capabilities = {
     ...FORMS,
     extensions: { "io.modelcontextprotocol/tasks": {} },
@@ -374,7 +385,7 @@ Deno.test("a task goes on after its person has answered, and tells the link in i
   const { headers } = await server.person();
   const ask = (method: string, params: Json) =>
     resultOf(server.call(method, params, { headers, capabilities }));
-  const { taskId } = await ask("tools/call", { name: "pay", arguments: {} });
+  const { taskId } = await ask("tools/call", { name: "slow" });
   let task: Json = {};
   await until(async () => {
     task = await ask("tasks/get", { taskId });
@@ -383,6 +394,12 @@ Deno.test("a task goes on after its person has answered, and tells the link in i
   const [message, link] = task.statusMessage.split("\n");
   assert.equal(message, "Pay 5 €");
   await press(await open(server, link), "done");
+  await until(async () => {
+    task = await ask("tasks/get", { taskId });
+    return task.statusMessage === undefined;
+  });
+  assert.equal(task.status, "working");
+  release();
   await until(async () => {
     task = await ask("tasks/get", { taskId });
     return task.status === "completed";

@@ -34,7 +34,7 @@ test.inMemory("end() of a task that was cancelled before is none", async ({ kv }
 
 test.inMemory("nothing happens to a task that is none", async ({ kv }) => {
   const tasks = taskStore(new Database(kv));
-  await tasks.setMessage("none", "working");
+  await tasks.setMessages("none", { statusMessage: "working" });
   assert.equal(await tasks.renewLease("none"), false);
   assert.equal(await tasks.end("none", { status: "cancelled" }), false);
   await tasks.use("none", { binding: "someone", grantId: "g" });
@@ -64,7 +64,10 @@ test.inMemory("renewLease() renews it though something else is written at the sa
   const tasks = taskStore(new Database(kv));
   await tasks.create("t", { binding: "someone" });
   time.tick(20);
-  const slow = overtaken(kv, () => tasks.setMessage("t", "half way"));
+  const slow = overtaken(
+    kv,
+    () => tasks.setMessages("t", { statusMessage: "half way" }),
+  );
   assert(await taskStore(new Database(slow)).renewLease("t"));
   time.tick(20);
   const { tasks: [task] } = await tasks.newest("someone", 1);

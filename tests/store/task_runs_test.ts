@@ -125,19 +125,28 @@ test.inMemory("take() leaves a run alone whose lease is renewed, and its wake go
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
 });
 
-test.onDatabases("a parked run tells its client of its sleep, until it is taken", async ({ kv }) => {
+test.onDatabases("a parked run tells its client of its rest, until it is taken", async ({ kv }) => {
+  using time = new FakeTime();
   const tasks = taskStore(new Database(kv));
   const hold = await beginOn(kv);
   const { updatedMilliseconds: begun } = (await tasks.find("t", BINDING))!;
-  const sleepsUntil = hold.expiresAt - 1;
-  await runsOn(kv).park(hold, 0, [], { sleepsUntil });
+  const sleepsUntil = Date.now() / 1000 + 3600;
+  const waitsFor = "the payment";
+  await runsOn(kv).park(hold, sleepsUntil, [], { waitsFor });
   const asleep = (await tasks.find("t", BINDING))!;
-  assert.equal(asleep.sleepsUntil, sleepsUntil);
+  assert.deepEqual([asleep.sleepsUntil, asleep.waitsFor], [
+    sleepsUntil,
+    waitsFor,
+  ]);
   assert(asleep.updatedMilliseconds > begun);
+  time.tick(3600);
   const [wake] = await wakesOf(kv);
   holdOf(await runsOn(kv).take(wake, none));
   const awake = (await tasks.find("t", BINDING))!;
-  assert.equal(awake.sleepsUntil, undefined);
+  assert.deepEqual([awake.sleepsUntil, awake.waitsFor], [
+    undefined,
+    undefined,
+  ]);
   assert(awake.updatedMilliseconds > asleep.updatedMilliseconds);
 });
 

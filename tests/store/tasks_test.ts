@@ -83,12 +83,12 @@ test.inMemory("end() of a task that has ended leaves nothing of its outcome behi
   assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
 });
 
-test.inMemory("setMessage() cuts a message that the record has no room for, and removes it for none", async ({ kv }) => {
+test.inMemory("setMessages() cuts a message that the record has no room for, and removes it for none", async ({ kv }) => {
   const tasks = await tasksOf(kv);
-  await tasks.setMessage("t", LONG);
+  await tasks.setMessages("t", { statusMessage: LONG });
   const { statusMessage } = (await tasks.find("t", "someone"))!;
   assert.equal(statusMessage?.length, 1000);
-  await tasks.setMessage("t", "");
+  await tasks.setMessages("t", { statusMessage: "" });
   assert.equal((await tasks.find("t", "someone"))!.statusMessage, undefined);
 });
 

@@ -135,7 +135,7 @@ export function workPart(services: AuthServices): AccountPart {
       expiresAt: task.expiresAt,
       isOpen,
       ...stateInWords(known, pages.length > 0, now),
-      statusMessage: task.statusMessage,
+      statusMessage: task.waitsFor ?? task.statusMessage,
       steps: stepsInWords(outline, task, now),
       questions: [...questionsOf(task), ...pages.map(questionOfPage)],
       result: resultInWords(task),

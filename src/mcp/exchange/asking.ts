@@ -162,8 +162,8 @@ export class Asking {
       if (answer) return answer;
       if (!work.mayAskAgain?.(key)) break;
     }
-    await work.showLink!({ address: url, message });
-    return (await visits.hold(visit, signal))!;
+    const takeBack = await work.showLink!({ address: url, message });
+    return (await visits.hold(visit, signal).finally(takeBack))!;
   }
 
   /** Asks the client. @throws {QuestionError} when the client refuses */

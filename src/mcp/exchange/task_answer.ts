@@ -76,7 +76,7 @@ export function resultOfTask(
 
 /** Tells how far a task is, in a sentence or more. */
 export function stateOf(task: Task): string {
-  const { status, inputRequests, statusMessage } = task;
+  const { status, inputRequests, waitsFor } = task;
   if (isTerminal(status)) return `The task is ${status}.`;
   const asked = Object.values(inputRequests ?? {}).map(({ params }) =>
     questionOf(params)
@@ -85,21 +85,24 @@ export function stateOf(task: Task): string {
     return `The tool waits for an answer${asked.join("")}.`;
   }
   const end = endOfSleep(task);
-  const does = end ? `The tool sleeps until ${end}` : "The tool still runs";
-  if (statusMessage === undefined) return `${does}.`;
+  const rests = end ? `The tool sleeps until ${end}` : "The tool still runs";
+  const does = waitsFor === undefined ? rests : "The tool waits";
+  const message = waitsFor ?? task.statusMessage;
+  if (message === undefined) return `${does}.`;
   // An address stands in a line of its own, without a full stop.
-  return statusMessage.includes("\n")
-    ? `${does}:\n${statusMessage}\n`
-    : `${does}: ${statusMessage}.`;
+  return message.includes("\n")
+    ? `${does}:\n${message}\n`
+    : `${does}: ${message}.`;
 }
 
-/** Gives the words of a task's tool, after the end of its sleep. */
+/** Gives what a task waits for, or the end of its sleep and its progress. */
 function messageOf(task: Task): string | undefined {
-  const { statusMessage } = task;
+  const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);
-  if (end === undefined) return statusMessage;
+  if (end === undefined || waitsFor !== undefined) {
+    return waitsFor ?? statusMessage;
+  }
   const sleep = `Sleeps until ${end}`;
-  // An address of a page stays last.
   return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
 }
 

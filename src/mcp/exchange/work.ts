@@ -59,8 +59,10 @@ export interface Work {
   /**
    * Gives a link to a client that opens no pages: in a result that ends the run,
    * for good, or in the status of a task, which goes on.
+   *
+   * @returns a function that takes it back
    */
-  showLink?(link: Link): Promise<void>;
+  showLink?(link: Link): Promise<() => Promise<void>>;
   /**
    * True if the question of this key may be asked once more. Only of a 2026
    * request, which cannot be held for as long as a person needs.

@@ -65,11 +65,11 @@ export class DurableRun implements Durable {
     return this.#memory.steps.get(`step:${id}`)?.state === "kept";
   }
 
-  /** @param enough ends the sleep before its time */
+  /** @param how as of {@linkcode RunRest.waitUntil} */
   sleep(
     id: string,
     until: number | Date,
-    enough?: AbortSignal,
+    how?: Parameters<RunRest["waitUntil"]>[1],
   ): Promise<void> {
     const where = new Error();
     const memory = this.#memory;
@@ -83,7 +83,7 @@ export class DurableRun implements Durable {
           until: end,
         });
       }
-      await this.rest.waitUntil(end, { enough, isSleep: !enough });
+      await this.rest.waitUntil(end, how);
     });
   }
 

@@ -15,6 +15,7 @@ import {
 import { persist, tidy } from "../../store/persist.ts";
 import { MANY } from "../exchange/caller_bound.ts";
 import type { DurableRun } from "./durable_run.ts";
+import type { RunRest } from "./run_rest.ts";
 
 interface WaitingWork {
   waits: WaitStore;
@@ -24,14 +25,12 @@ interface WaitingWork {
   /** True if its caller may be many people. */
   isMany: boolean;
   signal: AbortSignal;
-  /** The messages of the waits that have not ended, the latest last. */
-  open: Set<{ message: string }>;
-  /** Tells the client what is waited for; empty once nothing is. */
-  tell(message: string): Promise<void>;
 }
 
 /** The run of durable work that waits. */
-type WaitingRun = Pick<DurableRun, "repeatableStep" | "sleep" | "hasKept">;
+type WaitingRun =
+  & Pick<DurableRun, "repeatableStep" | "sleep" | "hasKept">
+  & { rest: Pick<RunRest, "activity"> };
 
 /**
  * Waits in durable work; undefined if no word came in time. Its steps have the
@@ -54,7 +53,6 @@ export async function waitForMoment(
     grantId,
     taskId,
   };
-  const own = { message };
   // A repetition finds the wait of its place, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
@@ -63,19 +61,17 @@ export async function waitForMoment(
       { signal },
     );
     if (wait.state === "open") await open(wait.id!);
-    work.open.add(own);
-    await work.tell(message);
     return wait.expiresAt;
   });
   const end = `wait ${id}: end`;
-  // An earlier run may have opened it.
-  if (!run.hasKept(end)) work.open.add(own);
-  const wait = await persist(() => waits.at(waiting), { signal });
+  const wait = await run.rest.activity(() =>
+    persist(() => waits.at(waiting), { signal })
+  );
   const over = new AbortController();
   const slept = run.sleep(
     `wait ${id}: time`,
     new Date(until * 1000),
-    over.signal,
+    { enough: over.signal, waitsFor: message },
   );
   // An earlier run may have had the answer, and have withdrawn the wait.
   if (run.hasKept(end)) over.abort();
@@ -89,10 +85,8 @@ export async function waitForMoment(
   const { told } = await run.repeatableStep(end, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
-    work.open.delete(own);
-    await work.tell([...work.open].at(-1)?.message ?? "");
     return answer ? { told: answer.data } : {};
   });
-  if (wait) await tidy(() => waits.withdraw(wait));
+  if (wait) await run.rest.activity(() => tidy(() => waits.withdraw(wait)));
   return told;
 }

@@ -75,10 +75,10 @@ export class RunAtWork {
       signal,
       now: () => database.now(),
       save: (step) => this.#save(step),
-      park: async (dueSeconds, questions, sleepsUntil) => {
+      park: async (dueSeconds, questions, waitsFor) => {
         // The next run does not repeat it.
         await this.#own.status.write();
-        return await runs.park(hold, dueSeconds, questions, { sleepsUntil });
+        return await runs.park(hold, dueSeconds, questions, { waitsFor });
       },
       isAllowed: () => task.isAllowed(),
       cut: (reason) => this.#own.authored.cut(reason),

@@ -26,7 +26,7 @@ export interface RestSurroundings {
   park(
     dueSeconds: number | undefined,
     questions: readonly string[],
-    sleepsUntil: number | undefined,
+    waitsFor: string | undefined,
   ): Promise<"parked" | "answered" | "lost">;
   /** Ends the author's code with a reason, in the middle. */
   cut(reason: unknown): Promise<never>;
@@ -37,8 +37,8 @@ interface Waiting {
   /** Epoch seconds; undefined: until an answer is there. */
   until?: number;
   question?: string;
-  /** True for a sleep of the author's: its client is told if it is all. */
-  isSleep?: boolean;
+  /** The words for its client, unless it is a mere sleep. */
+  waitsFor?: string;
 }
 
 export class RunRest {
@@ -103,11 +103,10 @@ export class RunRest {
   /** @param how `enough` ends the wait before its time */
   async waitUntil(
     until: number,
-    { enough, isSleep }: { enough?: AbortSignal } & Pick<Waiting, "isSleep"> =
-      {},
+    { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
   ): Promise<void> {
     const { signal, now } = this.around;
-    await this.wait({ until, isSleep }, async () => {
+    await this.wait({ until, waitsFor }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         if (enough?.aborted) return;
         await pause(
@@ -160,10 +159,8 @@ export class RunRest {
     const questions = waiting.flatMap(({ question }) => question ?? []);
     const untils = waiting.flatMap(({ until }) => until ?? []);
     const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
-    // With anything else open, a sleep may have been given up or may end early.
-    const isAsleep = waiting.every(({ isSleep }) => isSleep);
-    const sleepsUntil = isAsleep ? dueSeconds : undefined;
-    park(dueSeconds, questions, sleepsUntil).then(
+    const waitsFor = waiting.flatMap(({ waitsFor }) => waitsFor ?? []).at(-1);
+    park(dueSeconds, questions, waitsFor).then(
       (parked) => {
         if (parked !== "answered") return void cut(new Left());
         // Or its question was not there yet: the run leaves a while later.

@@ -98,7 +98,7 @@ export class TaskRunner {
         request.stop((signal.reason as Error).message);
       }, { once: true });
       if (statusMessage !== undefined) {
-        own.status.tell(statusMessage).catch(() => {});
+        own.status.tell({ statusMessage }).catch(() => {});
       }
       await atWork.lead(own, () => begun.result);
     });

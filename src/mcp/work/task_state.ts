@@ -10,6 +10,7 @@ import { RpcCode } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { DIED, type TaskEnd } from "../../store/task_end.ts";
+import type { TaskMessages } from "../../store/task_record.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
 import type { Clock } from "../../clock.ts";
 
@@ -56,21 +57,21 @@ const MESSAGE_MILLISECONDS = 1000;
 
 /** The latest message of one task: the first is written at once, the last never lost. */
 export class StatusMessage {
-  #waiting?: string;
+  #waiting?: TaskMessages;
   #writtenMilliseconds = -Infinity;
   #timer?: ReturnType<typeof setTimeout>;
   #writing: Promise<void> = Promise.resolve();
   #hasEnded = false;
 
   constructor(
-    private readonly store: (message: string) => Promise<void>,
+    private readonly store: (told: TaskMessages) => Promise<void>,
     private readonly clock: Clock,
   ) {}
 
   /** Tells a new message; resolves once it is written, or waits for its turn. */
-  async tell(message: string): Promise<void> {
+  async tell(told: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
-    this.#waiting = message;
+    this.#waiting = { ...this.#waiting, ...told };
     const passed = this.clock() - this.#writtenMilliseconds;
     if (passed >= MESSAGE_MILLISECONDS) return await this.#flush();
     this.#timer ??= setTimeout(
@@ -89,17 +90,17 @@ export class StatusMessage {
     this.#hasEnded = true;
     clearTimeout(this.#timer);
     await this.#writing.catch(() => {});
-    return this.#waiting;
+    return this.#waiting?.statusMessage;
   }
 
   #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const message = this.#waiting!;
+    const told = this.#waiting!;
     this.#waiting = undefined;
     this.#writtenMilliseconds = this.clock();
     return this.#writing = this.#writing.catch(() => {})
-      .then(() => this.store(message));
+      .then(() => this.store(told));
   }
 }
 

@@ -76,7 +76,7 @@ export class WorkOfTask implements Work {
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
-  readonly #waits = new Set<{ message: string }>();
+  readonly #links = new Set<string>();
 
   constructor(
     readonly requestId: string,
@@ -109,7 +109,7 @@ export class WorkOfTask implements Work {
       );
     this.status = new StatusMessage(
       // A status that cannot be written does not stop the work.
-      (message) => tidy(() => tasks.setMessage(requestId, message)),
+      (told) => tidy(() => tasks.setMessages(requestId, told)),
       clock,
     );
   }
@@ -119,10 +119,15 @@ export class WorkOfTask implements Work {
   }
 
   /** Tells the client in the status, which its model reads; the task goes on. */
-  async showLink({ message, address }: Link): Promise<void> {
+  async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // The status is cut where it is long, and the address must stay whole.
-    const words = shortened(message, LINK_CHARACTERS);
-    await this.status.tell(`${words}\n${address}`);
+    const link = `${shortened(message, LINK_CHARACTERS)}\n${address}`;
+    await this.status.tell({ waitsFor: link });
+    this.#links.add(link);
+    return async () => {
+      this.#links.delete(link);
+      await this.status.tell({ waitsFor: [...this.#links].at(-1) });
+    };
   }
 
   async wait(id: string, options: WaitOptions): Promise<unknown> {
@@ -137,8 +142,6 @@ export class WorkOfTask implements Work {
           caller: this.caller,
           isMany: this.#request.countedAs?.isMany === true,
           signal,
-          open: this.#waits,
-          tell: (message) => this.status.tell(message),
         },
         id,
         options,
@@ -158,12 +161,16 @@ export class WorkOfTask implements Work {
     if (method !== "notifications/progress") return;
     // Its client has heard of this.
     if (this.durable?.isReplay) return;
-    const { awaitsTask, progressToken } = this.#request;
-    if (awaitsTask && progressToken !== undefined) {
-      await this.#request.notify(method, { ...params, progressToken });
-    }
-    const message = printProgress(params);
-    if (message !== undefined) await this.status.tell(message);
+    const tell = async () => {
+      const { awaitsTask, progressToken } = this.#request;
+      if (awaitsTask && progressToken !== undefined) {
+        await this.#request.notify(method, { ...params, progressToken });
+      }
+      const statusMessage = printProgress(params);
+      if (statusMessage === undefined) return;
+      await this.status.tell({ statusMessage, waitsFor: undefined });
+    };
+    await (this.durable ? this.durable.rest.activity(tell) : tell());
   }
 
   async request(

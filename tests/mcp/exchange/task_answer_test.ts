@@ -32,8 +32,8 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
   assert.equal(stateOf(far), "The tool still runs: 3 of 9.");
   const link = "https://tools.example.com/wait/x";
   assert.equal(
-    stateOf({ ...TASK, statusMessage: `Pay\n${link}` }),
-    `The tool still runs:\nPay\n${link}\n`,
+    stateOf({ ...TASK, waitsFor: `Pay\n${link}` }),
+    `The tool waits:\nPay\n${link}\n`,
   );
   assert.equal(
     stateOf(asked({ message: "Who?" })),
@@ -47,7 +47,7 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
   assert(stateOf(asked({ message: "x".repeat(9000) })).length < 1000);
 });
 
-Deno.test("a task that sleeps tells until when, in its status and to a model", () => {
+Deno.test("a task that sleeps or waits tells so, in its status and to a model", () => {
   const asleep = { ...TASK, sleepsUntil: 60 };
   const told = (
     task: Task,
@@ -58,10 +58,8 @@ Deno.test("a task that sleeps tells until when, in its status and to a model", (
     `Sleeps ${end}: 0 of 1: at 0`,
     `The tool sleeps ${end}: 0 of 1: at 0.`,
   ]);
-  assert.deepEqual(told({ ...asleep, statusMessage: "Pay\nhttps://x" }), [
-    `Sleeps ${end}: Pay\nhttps://x`,
-    `The tool sleeps ${end}:\nPay\nhttps://x\n`,
-  ]);
+  const waits = { ...asleep, statusMessage: "0 of 1", waitsFor: "payment" };
+  assert.deepEqual(told(waits), ["payment", "The tool waits: payment."]);
   assert.deepEqual(told({ ...asleep, status: "completed" }), [
     undefined,
     "The task is completed.",

@@ -434,35 +434,29 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
   };
   await assert.rejects(task.run(code), Left);
   const end = task.now + 3600;
-  assert.deepEqual(task.parked, [[end, [], end]]);
+  assert.deepEqual(task.parked, [[end, [], undefined]]);
   task.now += 1800;
   await assert.rejects(task.run(code), Left);
-  assert.deepEqual(task.parked[1], [end, [], end]);
+  assert.deepEqual(task.parked[1], [end, [], undefined]);
   task.now += 1800;
   assert.equal(await task.run(code), "woken");
 });
 
-for (const other of ["wait", "question"] as const) {
-  Deno.test(`no run tells of a sleep() while a ${other} is open`, async () => {
-    const task = new Task();
-    const { now } = task;
-    const limit = now + 900;
-    const code = (run: DurableRun) =>
-      Promise.race([
-        run.sleep("day", new Date((now + 86400) * 1000)),
-        other === "wait"
-          ? run.sleep("limit", limit - now, new AbortController().signal)
-          : run.question("who", () => new Promise(() => {})),
-      ]);
-    const parked = other === "wait"
-      ? [limit, [], undefined]
-      : [now + 86400, ["who"], undefined];
-    for (let runs = 0; runs < 2; runs++) {
-      await assert.rejects(task.run(code), Left);
-    }
-    assert.deepEqual(task.parked, [parked, parked]);
-  });
-}
+Deno.test("a run that leaves its process tells of its latest wait", async () => {
+  const task = new Task();
+  const limit = task.now + 900;
+  const code = async (run: DurableRun) => {
+    void run.sleep("day", 86400);
+    const end = new Date(limit * 1000);
+    await Promise.all(
+      ["one", "other"].map((waitsFor) =>
+        run.sleep(waitsFor, end, { waitsFor })
+      ),
+    );
+  };
+  await assert.rejects(task.run(code), Left);
+  assert.deepEqual(task.parked, [[limit, [], "other"]]);
+});
 
 Deno.test("sleep() until a time that is over does not wait", async () => {
   const task = new Task();
@@ -536,7 +530,7 @@ Deno.test("a run leaves its process when the shorter of two sleeps is over", asy
   rest.recheck();
   await assert.rejects(ending, Left);
   const { now } = task;
-  assert.deepEqual(task.parked, [[now + 3597, [], now + 3597]]);
+  assert.deepEqual(task.parked, [[now + 3597, [], undefined]]);
 });
 
 Deno.test("a run that has ended is not left to others for a sleep that it began", async () => {
@@ -571,7 +565,9 @@ Deno.test("sleep() of weeks asks for no timer that is too long while a step is a
 
 Deno.test("sleep() whose end is known to have come early does not wait", async () => {
   const task = new Task();
-  await task.run((run) => run.sleep("a", 3600, AbortSignal.abort()));
+  await task.run((run) =>
+    run.sleep("a", 3600, { enough: AbortSignal.abort() })
+  );
   assert.deepEqual(task.parked, []);
 });
 

@@ -9,6 +9,7 @@ import {
 } from "../../../src/mcp/work/task_runner.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
+import type { TaskMessages } from "../../../src/store/task_record.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
 import { settled, until } from "../../kit/wait.ts";
 import { Timers } from "../../kit/timers.ts";
@@ -25,7 +26,7 @@ class Runner {
   readonly lists: (string | undefined)[] = [];
   readonly counted: unknown[] = [];
   readonly outcomes: string[] = [];
-  readonly messages: string[] = [];
+  readonly messages: TaskMessages["statusMessage"][] = [];
   readonly keys: string[] = [];
   answer = Promise.withResolvers<Record<string, never>>();
   now = 10_000;
@@ -72,8 +73,8 @@ class Runner {
         return this.keep();
       },
       find: () => Promise.resolve({ status: this.status }),
-      setMessage: (_taskId: string, message: string) => {
-        this.messages.push(message);
+      setMessages: (_taskId: string, { statusMessage }: TaskMessages) => {
+        this.messages.push(statusMessage);
         return Promise.resolve();
       },
       ask: (

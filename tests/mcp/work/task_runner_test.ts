@@ -100,7 +100,7 @@ test.inMemory("a task neither fails nor is lost because the database is away for
     failures++;
     return Promise.reject(new StorageError());
   };
-  tasks.setMessage = fail;
+  tasks.setMessages = fail;
   tasks.end = () => {
     tasks.end = end;
     return fail();

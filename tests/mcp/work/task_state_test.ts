@@ -8,10 +8,10 @@ import { settled } from "../../kit/wait.ts";
 
 /** A message, what is written of it, and its time. */
 function oneMessage() {
-  const written: string[] = [];
+  const written: (string | undefined)[] = [];
   const clock = { now: 5000 };
-  const status = new StatusMessage((message) => {
-    written.push(message);
+  const status = new StatusMessage(({ statusMessage }) => {
+    written.push(statusMessage);
     return Promise.resolve();
   }, () => clock.now);
   return { status, written, clock };
@@ -20,10 +20,10 @@ function oneMessage() {
 Deno.test("a message is written at once, the last of those that follow when a second has passed", async () => {
   using _timers = new HastyTimers([400]);
   const { status, written, clock } = oneMessage();
-  await status.tell("one");
+  await status.tell({ statusMessage: "one" });
   clock.now += 600;
-  await status.tell("two");
-  await status.tell("three");
+  await status.tell({ statusMessage: "two" });
+  await status.tell({ statusMessage: "three" });
   assert.deepEqual(written, ["one"]);
   await settled();
   await settled();
@@ -33,18 +33,18 @@ Deno.test("a message is written at once, the last of those that follow when a se
 
 Deno.test("end() gives the message that waits, and leaves no timer behind", async () => {
   const { status, written, clock } = oneMessage();
-  await status.tell("one");
-  await status.tell("two");
+  await status.tell({ statusMessage: "one" });
+  await status.tell({ statusMessage: "two" });
   assert.equal(await status.end(), "two");
   clock.now += 5000;
-  await status.tell("late");
+  await status.tell({ statusMessage: "late" });
   assert.deepEqual(written, ["one"]);
 });
 
 Deno.test("write() writes at once what waits, and nothing twice", async () => {
   const { status, written } = oneMessage();
-  await status.tell("one");
-  await status.tell("two");
+  await status.tell({ statusMessage: "one" });
+  await status.tell({ statusMessage: "two" });
   await status.write();
   await status.write();
   assert.deepEqual(written, ["one", "two"]);
