@@ -118,7 +118,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     "src/server/error_answer.ts",
     "src/server/request_report.ts",
-    "src/server/watched_sign_in.ts",
+    "src/server/sign_in.ts",
   ],
   ["src/server/app.ts", "src/server/call_gate.ts"],
   ["src/server/addressed_server.ts"],

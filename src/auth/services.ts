@@ -109,6 +109,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     listed: config.providers,
     baseUrl,
     make: options.provider,
+    log,
   });
   const endGrants = grantsEnd(shared);
   return {

@@ -25,7 +25,7 @@ import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { ServerParts } from "./server_parts.ts";
-import { watchedSignIn } from "./watched_sign_in.ts";
+import { signInAt } from "./sign_in.ts";
 
 interface AppParts extends ServerParts {
   /** The public address, without a trailing slash. */
@@ -54,13 +54,15 @@ export async function createApp(parts: AppParts): Promise<App> {
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = { config, about, baseUrl, catalogue };
   const showLanding = landing(shown);
-  const { signedIn, dev, watched } = watchedSignIn(parts, baseUrl);
+  const { app: signIn, providers = [], upstream, close } = signInAt(
+    parts,
+    baseUrl,
+  );
   const app = new Hono<AppEnv>();
 
   addMiddleware(app, parts);
   addCallRoutes(app, parts, showLanding);
-  app.route("/", signedIn.app);
-  if (dev) app.route("/", dev.routes);
+  app.route("/", signIn);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
   app.get(
     "/health",
@@ -71,7 +73,7 @@ export async function createApp(parts: AppParts): Promise<App> {
     readiness({
       probeDatabase: probe(database),
       providers: () =>
-        watched.map(({ key, reachability }) => ({ key, is: reachability() })),
+        providers.map(({ key, reachability }) => ({ key, is: reachability() })),
       isStopping: () => stopping.signal.aborted,
     }),
   );
@@ -93,7 +95,6 @@ export async function createApp(parts: AppParts): Promise<App> {
     challenge: (refusal) => gate.challenge(refusal),
   }));
 
-  const { upstream, close } = signedIn;
   return { routes: app, upstream, close: async () => await close?.() };
 }
 

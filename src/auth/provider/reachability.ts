@@ -5,6 +5,7 @@
  * @module
  */
 import { detached, telemetry } from "../../telemetry/current.ts";
+import type { Identity } from "../../caller.ts";
 import { type Provider, UpstreamError } from "./provider.ts";
 
 /** The least time between two looks, which strangers may cause. */
@@ -16,18 +17,24 @@ const LOOK_MILLISECONDS = 60_000;
  */
 type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
-/** A provider that remembers the result of its last request. */
-export type WatchedProvider = ReturnType<typeof watchProvider>;
+/** A provider, and what is known of it from its last request. */
+export interface WatchedProvider {
+  provider: Provider;
+  /** Gives the state, and has a look in the background unless it is ok. */
+  reachability(): Reachability;
+}
 
 export function watchProvider(
   watched: Provider,
-  { key, onFault }: {
+  { key, vouched = (identity) => identity, onFault }: {
     /** Its name, if it is one of several. */
     key?: string;
+    /** Takes from an identity what the provider cannot vouch for. */
+    vouched?(identity: Identity): Identity;
     /** Called with the reason when looks begin to fail. */
     onFault?(error: unknown): void;
   } = {},
-) {
+): WatchedProvider {
   let reachability: Reachability = "unknown";
   let lookedMilliseconds = -Infinity;
   let hasTold = false;
@@ -75,10 +82,18 @@ export function watchProvider(
       noted("authorization_url", () => watched.authorizationUrl(request)),
     // Most check it without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
-    redeem: (response) => noted("redeem", () => watched.redeem(response)),
+    async redeem(response) {
+      const { tokens, identity } = await noted(
+        "redeem",
+        () => watched.redeem(response),
+      );
+      return { tokens, identity: vouched(identity) };
+    },
     refresh: (token) => noted("refresh", () => watched.refresh(token)),
-    identify: watched.identify &&
-      ((tokens) => noted("identify", () => watched.identify!(tokens))),
+    identify: watched.identify && (async (tokens) => {
+      const identity = await noted("identify", () => watched.identify!(tokens));
+      return identity && vouched(identity);
+    }),
     isAlive: watched.isAlive &&
       ((token) => noted("is_alive", () => watched.isAlive!(token))),
     revoke: watched.revoke &&
@@ -86,8 +101,7 @@ export function watchProvider(
   };
   return {
     provider,
-    /** Gives the state, and has a look in the background unless it is ok. */
-    reachability(): Reachability {
+    reachability() {
       if (reachability !== "ok" && watched.look) detached(look);
       return reachability;
     },

@@ -4,22 +4,24 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import type { ListedProviders } from "../../settings/providers.ts";
+import type { Logger } from "../../log/log.ts";
+import { providerSetting } from "../../settings/provider.ts";
+import {
+  type ListedProvider,
+  type ListedProviders,
+  renameFor,
+} from "../../settings/providers.ts";
 import { isPersonOf, type KnownPerson } from "../rules/grant.ts";
 import { lowerAscii } from "../rules/list_entry.ts";
 import type { Provider } from "./provider.ts";
+import { type WatchedProvider, watchProvider } from "./reachability.ts";
 
-export interface SignInProvider {
-  /** The prefix that keeps its subjects apart from another's. */
-  id: string;
-  /** Its name in addresses and forms; undefined: it is the only one. */
-  key?: string;
+export interface SignInProvider extends ListedProvider, WatchedProvider {
   /**
    * Our callback address there. Each of several has its own, so that the answer
    * of one is never taken for another's (RFC 9700 §4.4.2.2).
    */
   redirectUri: string;
-  provider: Provider;
 }
 
 export type SignInProviders = ReturnType<typeof signInProviders>;
@@ -32,10 +34,11 @@ export function callbackAt(baseUrl: string, key?: string): string {
 }
 
 export function signInProviders(
-  { listed, baseUrl, make }: {
+  { listed, baseUrl, make, log }: {
     listed: ListedProviders;
     baseUrl: string;
-    make(listed: ListedProviders[number]): Provider;
+    make(listed: ListedProvider): Provider;
+    log: Logger;
   },
 ) {
   const ownerOf = new Map(
@@ -59,36 +62,29 @@ export function signInProviders(
     };
   }
 
-  /** Makes a provider that cannot vouch for addresses of another. */
-  function withOwnAddresses(id: string, provider: Provider): Provider {
-    if (ownerOf.size === 0) return provider;
-    return {
-      ...provider,
-      get apiUrl() {
-        return provider.apiUrl;
-      },
-      async redeem(response) {
-        const { tokens, identity } = await provider.redeem(response);
-        return { tokens, identity: vouched(id, identity) };
-      },
-      identify: provider.identify && (async (tokens) => {
-        const identity = await provider.identify!(tokens);
-        return identity && vouched(id, identity);
-      }),
-    };
-  }
-
   const all = listed.map((it): SignInProvider => ({
-    id: it.id,
-    key: it.key,
+    ...it,
     redirectUri: callbackAt(baseUrl, it.key),
-    provider: withOwnAddresses(it.id, make(it)),
+    ...watchProvider(make(it), {
+      key: it.key,
+      vouched: (identity) => vouched(it.id, identity),
+      onFault: (error) =>
+        log.warning(
+          it.key === undefined
+            ? "No one can sign in: the provider does not answer well"
+            : "No one can sign in at one provider: it does not answer well",
+          {
+            setting: providerSetting(it.config, renameFor(it.key)),
+            provider: it.key,
+            error,
+          },
+        ),
+    }),
   }));
   return {
     all,
     /** Their names, as in a sentence: `Google or GitHub`. */
     name: namesOf(all.map(({ provider }) => provider.name)),
-    ids: all.map(({ id }) => id),
     /** Finds the one with a name in the list, without one the only one. */
     at: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the one that a person signed in at, if it is still listed. */

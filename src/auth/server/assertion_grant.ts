@@ -73,7 +73,7 @@ export function assertionGrant(
     const identity = providers.vouched(id, told);
     const subject = subjectOf(id, identity);
     // A rule with a subject alone means a person of a sign-in provider.
-    const isNamedAlone = providers.ids.includes(id) &&
+    const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = confirmation.reduce(identity);
     const wish = openAssertedGrant({

@@ -9,7 +9,10 @@ import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/identity.ts";
-import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
+import {
+  CALLBACK_PATH,
+  type SignInProvider,
+} from "../provider/sign_in_providers.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { TrustedIssuer } from "../rules/identity_assertion.ts";
 import {
@@ -39,6 +42,8 @@ import { HttpError } from "../../errors.ts";
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export interface AuthorizationServer {
   app: Hono<AppEnv>;
+  /** The providers that people sign in at. */
+  providers: readonly SignInProvider[];
   /** Makes the provider's API in the name of the person behind a grant. */
   upstream: ProviderTokens["upstream"];
   /** Ends background work, after the last request. */
@@ -105,6 +110,7 @@ export function authorizationServer(
 
   return {
     app,
+    providers: services.providers.all,
     upstream: services.providerTokens.upstream,
     close: async () => {
       services.people.close();
@@ -113,18 +119,17 @@ export function authorizationServer(
   };
 }
 
-/** The options of a server's sign-in, whatever its strategy. */
-export interface SignInOptions
-  extends Omit<AuthorizationServerOptions, "config"> {
-  auth: AuthConfig;
-}
-
 export interface SignIn extends Partial<AuthorizationServer> {
   /** The routes; without an authorization server they say that there is none. */
   app: Hono<AppEnv>;
 }
 
-export function signIn({ auth, ...options }: SignInOptions): SignIn {
+/** Makes the sign-in of a server, whatever its strategy. */
+export function signIn(
+  { auth, ...options }: Omit<AuthorizationServerOptions, "config"> & {
+    auth: AuthConfig;
+  },
+): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
   const server = oauth && authorizationServer({ ...options, config: oauth });

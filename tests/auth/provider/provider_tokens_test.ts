@@ -8,6 +8,7 @@ import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Write } from "../../../src/store/transaction.ts";
 import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { signInProviders } from "../../../src/auth/provider/sign_in_providers.ts";
+import { silentLogger } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import {
   isProviderAddress,
@@ -46,6 +47,7 @@ async function expiring(waitSeconds?: number, held: object = {}) {
       listed: [{ id: "github", config: { provider: "dev" }, domains: [] }],
       baseUrl: BASE_URL,
       make: () => provider,
+      log: silentLogger,
     }),
     grants: grantStore(database),
     upstreamTokens,
