@@ -55,7 +55,8 @@ export function taskEnds(database: Database) {
    * Ends a task, once; false when it had ended already.
    *
    * @param hold the turn at durable work that gives the end: false if it is
-   * lost
+   * lost, and true again if this turn has ended the task before, in a commit
+   * whose answer was lost
    */
   async function end(
     taskId: string,
@@ -70,13 +71,13 @@ export function taskEnds(database: Database) {
       })
       : undefined;
     let work: WorkRecords | undefined;
+    const endedBy = hold?.term.versionstamp ?? undefined;
     const isEnded = await changeTask(
       database,
       taskId,
       async ({ durable, statusMessage }) => {
         work = durable && await readWork(database, taskId, durable);
-        const isLost = work?.run.versionstamp !== hold?.term.versionstamp;
-        if (hold && isLost) return undefined;
+        if (hold && work?.run.versionstamp !== endedBy) return undefined;
         return {
           status,
           statusMessage: to.statusMessage === undefined
@@ -85,7 +86,10 @@ export function taskEnds(database: Database) {
           outcome,
           ...isToolError(to) && { isError: true },
           questions: {},
-          ...work && { expiresAt: work.expiresAt },
+          ...work && {
+            expiresAt: work.expiresAt,
+            durable: { ...durable!, endedBy },
+          },
         };
       },
       (transaction) => {
@@ -93,9 +97,16 @@ export function taskEnds(database: Database) {
         if (work) endWork(transaction, taskId, work, hold);
       },
     );
-    if (!isEnded && outcome) await deleteText(database, outcome);
-    if (isEnded && work) forgetWork(database, taskId, work);
-    return isEnded;
+    if (isEnded) {
+      if (work) forgetWork(database, taskId, work.run.value, work.expiresAt);
+      return true;
+    }
+    if (outcome) await deleteText(database, outcome);
+    if (!hold) return false;
+    const ended = await database.find<TaskRecord>(taskKey(taskId));
+    if (ended?.value.durable?.endedBy !== endedBy) return false;
+    forgetWork(database, taskId, hold.run, ended!.value.expiresAt);
+    return true;
   }
 
   return {
@@ -176,7 +187,8 @@ function endWork(
 function forgetWork(
   database: Database,
   taskId: string,
-  { run: { value: run }, expiresAt }: WorkRecords,
+  run: RunRecord | undefined,
+  expiresAt: number,
 ): void {
   database.background(async () => {
     await stepStore(database).settle(taskId, expiresAt);

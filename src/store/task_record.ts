@@ -57,6 +57,8 @@ export interface TaskRecord extends Expiring {
     keep: number;
     /** The list that counts it. */
     list: string;
+    /** The version of the run that has ended it. */
+    endedBy?: string;
   };
 }
 

@@ -329,6 +329,9 @@ test.onDatabases("end() by a process that has lost its turn ends nothing", async
   assert.deepEqual(await runsOn(kv).beginningOf(taken), LONG_BEGINNING);
   assert.equal((await steps.list("t"))[0].text, LONG_TEXT);
   assert.equal(await tasks.end("t", end, taken), true);
+  // It is repeated when its answer was lost.
+  assert.equal(await tasks.end("t", end, taken), true);
+  assert.equal(await tasks.end("t", end, hold), false);
   await database.idle();
   assert.deepEqual(await keysOf(kv), ["task", "task-of", "task-step"]);
 });

@@ -113,7 +113,7 @@ export class TaskAtWork {
   /** Stores the end of the task, and reports it. */
   async end(settled: SettledTask, statusMessage?: string): Promise<void> {
     const { taskId, caller, request } = this;
-    const { tasks, log, turn } = this.#around;
+    const { tasks, log, turn, stopping } = this.#around;
     const save = async (ending: SettledTask) => ({
       ending,
       isSaved: await this.#save({ ...taskEndOf(ending), statusMessage }),
@@ -125,8 +125,10 @@ export class TaskAtWork {
     });
     if (isSaved) return request?.endTask(taskId, ending.outcome);
     // One that had ended already was ended by its client.
-    const found = await tasks.find(taskId, caller.binding)
-      .catch(() => undefined);
+    const found = await persist(
+      () => tasks.find(taskId, caller.binding),
+      { signal: stopping },
+    ).catch(() => undefined);
     if (found?.status === "cancelled") request?.endTask(taskId, "cancelled");
     // Otherwise the process that has the turn reports it.
     else if (!turn) request?.endTask(taskId, ending.outcome);

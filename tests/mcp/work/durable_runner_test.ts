@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/caller.ts";
-import { StorageError } from "../../../src/errors.ts";
+import { LimitError, StorageError } from "../../../src/errors.ts";
 import { DurableRunner } from "../../../src/mcp/work/durable_runner.ts";
-import type { Resumed } from "../../../src/mcp/work/run_at_work.ts";
+import type {
+  DurableWork,
+  Resumed,
+} from "../../../src/mcp/work/run_at_work.ts";
+import {
+  TASKS_KEPT,
+  TASKS_PER_CALLER,
+} from "../../../src/mcp/work/task_room.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
@@ -37,7 +44,31 @@ function setUp(kv: Deno.Kv) {
     silentLogger,
     () => Promise.resolve(undefined),
   );
-  return { database, tasks, runner };
+  const reports: string[] = [];
+  const never: DurableWork["run"] = () => new Promise(() => {});
+  return {
+    database,
+    tasks,
+    runner,
+    /** The outcomes that were reported. */
+    reports,
+    /** Begins work that does not end, or another. */
+    start: (subject: string, run = never) =>
+      runner.start(
+        {
+          ...RESUMED.request!,
+          caller: { ...ANONYMOUS, subject, binding: subject },
+          countedAs: { name: subject, isMany: false },
+          endTask: (_taskId, outcome) => void reports.push(outcome),
+        },
+        { ...RESUMED.work, run },
+        BEGINNING,
+      ),
+    async [Symbol.asyncDispose]() {
+      await runner.stop();
+      await database.idle();
+    },
+  };
 }
 
 test.inMemory("look() waits for the database between taking a run and its work", async ({ kv }) => {
@@ -67,12 +98,9 @@ test.inMemory("look() waits for the database between taking a run and its work",
 
 test.inMemory("stop() leaves work to others though the database is away then", async ({ kv }) => {
   using time = new SteadyTime();
-  const { database, tasks, runner } = setUp(kv);
-  const { taskId } = await runner.start(
-    RESUMED.request!,
-    { ...RESUMED.work, run: () => new Promise(() => {}) },
-    BEGINNING,
-  );
+  await using own = setUp(kv);
+  const { database, tasks, runner } = own;
+  const { taskId } = await own.start(ANONYMOUS.binding);
   const { commit } = database;
   database.commit = () => {
     database.commit = commit;
@@ -82,12 +110,12 @@ test.inMemory("stop() leaves work to others though the database is away then", a
   await runner.stop();
   const task = await tasks.find(taskId, ANONYMOUS.binding);
   assert.equal(task?.status, "working");
-  await database.idle();
 });
 
 test.inMemory("work whose permission has ended says so at its next step", async ({ kv }) => {
   using _timers = new Timers();
-  const { database, tasks, runner } = setUp(kv);
+  await using own = setUp(kv);
+  const { tasks, runner } = own;
   const isLive = () => Promise.resolve(false);
   const { taskId } = await runner.start(
     { ...RESUMED.request!, authenticated: { caller: ANONYMOUS, isLive } },
@@ -103,6 +131,53 @@ test.inMemory("work whose permission has ended says so at its next step", async 
     `${task?.outcome?.message}`,
     /permission for this task has ended/,
   );
-  await runner.stop();
-  await database.idle();
+});
+
+test.inMemory("work whose end was stored reports it once, though no answer told so", async ({ kv }) => {
+  await using own = setUp(kv);
+  const { tasks, runner } = own;
+  const { end } = tasks;
+  tasks.end = async (...args) => {
+    tasks.end = end;
+    await end(...args);
+    throw new StorageError();
+  };
+  const { taskId } = await own.start("ada", RESUMED.work.run);
+  await runner.left(taskId);
+  assert.deepEqual(own.reports, ["ok"]);
+});
+
+test.inMemory("work that is cancelled reports it, though the database is away for a moment", async ({ kv }) => {
+  await using own = setUp(kv);
+  const { tasks, runner } = own;
+  const { taskId } = await own.start("ada");
+  const { find } = tasks;
+  tasks.find = () => {
+    tasks.find = find;
+    return Promise.reject(new StorageError());
+  };
+  await tasks.end(taskId, { status: "cancelled" });
+  await runner.left(taskId);
+  assert.deepEqual(own.reports, ["cancelled"]);
+});
+
+const limit = (words: RegExp) => (error: unknown) => {
+  assert(error instanceof LimitError);
+  assert.match(error.message, words);
+  return true;
+};
+
+test.inMemory("a person has a hundred pieces of durable work at work and no more, and others have theirs", async ({ kv }) => {
+  await using own = setUp(kv);
+  for (let n = 0; n < TASKS_PER_CALLER; n++) await own.start("ada");
+  await assert.rejects(own.start("ada"), limit(/tasks at a time/));
+  await own.start("bob");
+});
+
+test.inMemory("a person has a thousand pieces of durable work in all, asleep or over", async ({ kv }) => {
+  await using own = setUp(kv);
+  const owner = { binding: "ada" };
+  for (let n = 0; n < TASKS_KEPT; n++) await own.tasks.create(`t${n}`, owner);
+  await assert.rejects(own.start("ada"), limit(/stored tasks/));
+  await own.start("bob");
 });
