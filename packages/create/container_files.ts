@@ -12,7 +12,13 @@ ARG DENO=2.9.6
 FROM denoland/deno:\${DENO} AS build
 WORKDIR /app
 COPY . .
-RUN deno bundle --quiet --code-splitting --outdir dist main.ts && mkdir data
+RUN deno bundle --quiet --code-splitting --outdir dist main.ts && mkdir data cache
+# What Deno works out at a first start is kept, so that a container starts in
+# half the time. It can be read in a read-only container after a second start.
+RUN for start in 1 2; do \\
+      DENO_DIR=/app/cache KV_PATH=/tmp/tools.db timeout --signal=KILL 5 \\
+        deno run --quiet --no-lock --allow-all dist/main.js; \\
+    done; true
 
 # No shell and no package manager: Deno, the bundle, and the permissions in
 # deno.json.
@@ -20,8 +26,9 @@ FROM denoland/deno:distroless-\${DENO}
 WORKDIR /app
 COPY --from=build /app/deno.json ./
 COPY --from=build /app/dist dist
+COPY --from=build --chown=65532:65532 /app/cache cache
 COPY --from=build --chown=65532:65532 /app/data data
-ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_NO_UPDATE_CHECK=1
+ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_DIR=/app/cache DENO_NO_UPDATE_CHECK=1
 # For when OTEL_DENO=true is set: malformed baggage, a collector that hangs or a
 # reader of stdout that stalls would hold up the process.
 ENV OTEL_PROPAGATORS=tracecontext OTEL_EXPORTER_OTLP_TIMEOUT=1000 OTEL_DENO_CONSOLE=ignore

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { fetchDocument as fetchPublic } from "../auth/clients/fetch_document.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
 import {
   type DevProvider,
@@ -12,6 +11,7 @@ import {
 import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import { scopesInWords } from "../pages/scopes.tsx";
+import type { FetchDocument } from "../store/documents.ts";
 import type { ServerParts } from "./server_parts.ts";
 
 /** Makes the sign-in at one public address. */
@@ -46,6 +46,12 @@ export function signInAt(
   if (dev) made.app.route("/", dev.routes);
   return made;
 }
+
+/** Fetches a document by Node's modules, which are loaded with the first one. */
+const fetchPublic: FetchDocument = async (url) => {
+  const { fetchDocument } = await import("../auth/clients/fetch_document.ts");
+  return await fetchDocument(url);
+};
 
 function devProviderOf(
   { plan: { config }, database }: Pick<ServerParts, "plan" | "database">,

@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { freePort } from "../kit/port.ts";
 import {
   callHealth,
@@ -26,6 +27,13 @@ function parseVariables(text: string): Record<string, string> {
   );
 }
 
+/** Lists the modules that Deno keeps as compiled code. */
+function keptSources(directory: string): unknown[] {
+  using code = new DatabaseSync(`${directory}/v8_code_cache_v2`);
+  return code.prepare("select specifier from codecache").all()
+    .map(({ specifier }) => specifier);
+}
+
 async function checkServes(server: Process): Promise<string> {
   const url = await server.url();
   const session = await openSession(url);
@@ -37,20 +45,38 @@ Deno.test("the Dockerfile's command serves its files, and its health check tells
   const dockerfile = await read("Dockerfile");
   // The last stage has only these files.
   const copied = [...dockerfile.matchAll(/^COPY --from=build .*?(\S+)$/gm)];
-  assert.deepEqual(copied.map(([, to]) => to), ["./", "dist", "data"]);
+  assert.deepEqual(copied.map(([, to]) => to), ["./", "dist", "cache", "data"]);
   const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]);
   const check = JSON.parse(
     /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(dockerfile)![1],
   );
   assert.equal(check.shift(), "/bin/deno");
   await using release = await Release.make();
-  await using cache = new TemporaryDirectory();
+  const { DENO_DIR, ...variables } = parseVariables(
+    /^ENV (.*)$/m.exec(dockerfile)![1],
+  );
+  assert.equal(DENO_DIR, "/app/cache");
   const env = {
-    ...parseVariables(/^ENV (.*)$/m.exec(dockerfile)![1]),
+    ...variables,
     PORT: String(freePort()),
-    // Nothing has been downloaded there.
-    DENO_DIR: cache.path,
+    DENO_DIR: `${release.path}/cache`,
   };
+  await Deno.mkdir(env.DENO_DIR);
+  const warming = /^RUN (for start [^]*?true)$/m.exec(dockerfile)![1];
+  await new Deno.Command("sh", {
+    args: [
+      "-c",
+      warming.replace("/tmp", release.path).replace("/app", release.path),
+    ],
+    cwd: release.path,
+    env: { PORT: env.PORT },
+    stdout: "null",
+  }).output();
+  assert(
+    keptSources(env.DENO_DIR).includes(
+      `file://${release.path}/dist/main.js`,
+    ),
+  );
   // Docker passes its configured proxy on to every container.
   const proxy = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "inside" };
   const isHealthy = async () => {
