@@ -7,7 +7,7 @@ import type { AuthorizationRequest } from "../src/auth/rules/authorization_reque
 import { useGrant } from "../src/auth/rules/grant.ts";
 import { DEFAULT_LIFETIMES } from "../src/auth/rules/lifetimes.ts";
 import { openGrant } from "../src/auth/rules/new_grant.ts";
-import type { IssuedTokens } from "../src/auth/rules/token_request.ts";
+import type { IssuedTokens } from "../src/auth/rules/token_response.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";
 import { now } from "../src/clock.ts";

@@ -18,7 +18,7 @@ import {
   mintPersonalToken,
   parseCredential,
 } from "../auth/rules/credential.ts";
-import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";

@@ -16,7 +16,7 @@ import {
   unwrapDataKey,
   wrapDataKey,
 } from "../auth/rules/data_key.ts";
-import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import {

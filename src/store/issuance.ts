@@ -7,7 +7,7 @@ import { mintCredential, mintRefreshToken } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
-import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { unlessBlocked } from "./blocks.ts";
 import type { Expiring } from "./database.ts";
 import { setGrant } from "./grants.ts";

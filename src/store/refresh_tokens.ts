@@ -8,7 +8,7 @@ import { parseCredential } from "../auth/rules/credential.ts";
 import { deriveKey } from "../auth/rules/data_key.ts";
 import { type Grant, useGrant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { type BlockHead, checkBlocks, knownBlocks } from "./blocks.ts";
 import type { Database, Entry } from "./database.ts";

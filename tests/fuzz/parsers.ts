@@ -38,7 +38,6 @@ import {
   isRegisteredRedirectUri,
 } from "../../src/auth/rules/redirect_uri.ts";
 import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
-import { parseTokenRequest } from "../../src/auth/rules/token_request.ts";
 import { displayName } from "../../src/pages/names.tsx";
 import { FormError, parseAnswer } from "../../src/mcp/wire/elicitation.ts";
 import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
@@ -205,20 +204,6 @@ export const PARSERS: readonly Property[] = [
       assert.equal(request.redirectUri, REDIRECT_URI);
       assert.equal(request.resource, `${BASE_URL}/mcp`);
       assert.match(request.codeChallenge, /^[\w-]{43}$/);
-    },
-  ),
-  property(
-    "parseTokenRequest() needs what it needs",
-    parameters,
-    async (entries) => {
-      const request = await parsed(() =>
-        parseTokenRequest(new Parameters(entries), {
-          baseUrl: BASE_URL,
-          takesAssertions: true,
-        })
-      );
-      if (request?.grantType !== "authorization_code") return;
-      assert(request.code !== "" && request.codeVerifier !== "");
     },
   ),
   property(

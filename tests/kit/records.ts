@@ -11,7 +11,8 @@ import type { Grant } from "../../src/auth/rules/grant.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import type { MayHold } from "../../src/auth/rules/held_scopes.ts";
-import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
+import { Parameters } from "../../src/auth/rules/parameters.ts";
+import type { IssuedTokens } from "../../src/auth/rules/token_response.ts";
 import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
 import { confirmation } from "../../src/auth/rules/confirmation.ts";
 import { refreshTokenGrant } from "../../src/auth/server/refresh_token_grant.ts";
@@ -76,10 +77,12 @@ export function redeem(
       ...refreshable ? ["refresh_token"] : [],
     ],
   });
-  return redeemCode({ code, codeVerifier, redirectUri }, {
-    ...client,
-    clientId,
-  });
+  const parameters = new Parameters(Object.entries({
+    code,
+    code_verifier: codeVerifier,
+    redirect_uri: redirectUri ?? "",
+  }));
+  return redeemCode(parameters, { ...client, clientId });
 }
 
 /** Exchanges a refresh token as `POST /token` does, where the provider is fine. */
@@ -101,7 +104,8 @@ export function refresh(
     mayHold: (grant, scopes = grant.scopes) => ({ scopes }),
     clock: database.clock,
   });
-  return exchange({ refreshToken, scopes: [] }, { clientId });
+  const parameters = new Parameters([["refresh_token", refreshToken]]);
+  return exchange(parameters, { clientId });
 }
 
 /** Signs someone in for a client and gives the code. */

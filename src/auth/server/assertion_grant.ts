@@ -14,16 +14,17 @@ import {
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
 } from "../rules/identity_assertion.ts";
-import { invalidGrant } from "../rules/parameters.ts";
+import { invalidGrant, type Parameters } from "../rules/parameters.ts";
 import { resourceOf } from "../rules/resource.ts";
 import {
   cutScopes,
   grantableScopes,
   OFFLINE_ACCESS,
   opensNothing,
+  parseScope,
 } from "../rules/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
-import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { IssuedTokens } from "../rules/token_response.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 import type { AuthServices } from "../services.ts";
@@ -40,11 +41,14 @@ export function assertionGrant(
   const { verifyAssertion, confirmation, mayHold, clock } = services;
   const { assertions, accessTokens } = services;
   return async function redeem(
-    { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
+    parameters: Parameters,
     client: Client,
     /** True if the client has authenticated. */
     isProven: boolean,
   ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
+    const assertion = parameters.require("assertion");
+    const asked = parseScope(parameters.get("scope"));
+
     // The client, which must have authenticated.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {

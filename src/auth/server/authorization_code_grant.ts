@@ -10,8 +10,8 @@ import type { OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { useGrant } from "../rules/grant.ts";
 import { checkCodeVerifier } from "../rules/pkce.ts";
-import { invalidGrant } from "../rules/parameters.ts";
-import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import { invalidGrant, type Parameters } from "../rules/parameters.ts";
+import type { IssuedTokens } from "../rules/token_response.ts";
 import type { ReadCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -26,10 +26,14 @@ export function authorizationCodeGrant(
   >,
 ) {
   return async function redeem(
-    { code, codeVerifier, redirectUri }: GrantRequest<"authorization_code">,
+    parameters: Parameters,
     { clientId, metadata }: Client,
     reading?: Promise<ReadCode | undefined>,
   ): Promise<IssuedTokens> {
+    const code = parameters.require("code");
+    const codeVerifier = parameters.require("code_verifier");
+    // Compared with that of the request if it is sent; else PKCE protects.
+    const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
       // The client's own code. Another's attempt changes nothing.
       const read = await (reading ?? codes.read(code));

@@ -12,7 +12,8 @@ import { openClientGrant } from "../rules/new_grant.ts";
 import { refusedByBlock } from "../rules/allowed_users.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
-import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { Parameters } from "../rules/parameters.ts";
+import type { IssuedTokens } from "../rules/token_response.ts";
 import type { AuthServices } from "../services.ts";
 
 /** Issues tokens to machines, without a refresh token: they ask again. */
@@ -20,7 +21,7 @@ export function clientCredentialsGrant(
   { baseUrl, accessTokens, lifetimes, mayHold, clock }: AuthServices,
 ) {
   return async function issueToMachine(
-    { scopes }: GrantRequest<"client_credentials">,
+    parameters: Parameters,
     client: Client,
   ): Promise<IssuedTokens> {
     if (!isMachine(client)) {
@@ -30,10 +31,11 @@ export function clientCredentialsGrant(
       );
     }
     const { clientId, metadata } = client;
+    const asked = parseScope(parameters.get("scope"));
     const grant = openClientGrant({
       clientId,
       clientName: clientName(client),
-      scopes: narrowScopes(scopes, parseScope(metadata.scope)),
+      scopes: narrowScopes(asked, parseScope(metadata.scope)),
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       now: now(clock),

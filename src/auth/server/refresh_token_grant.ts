@@ -22,9 +22,9 @@ import { refusedByBlock } from "../rules/allowed_users.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/credential.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { narrowScopes } from "../rules/scope.ts";
-import { invalidGrant } from "../rules/parameters.ts";
-import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import { narrowScopes, parseScope } from "../rules/scope.ts";
+import { invalidGrant, type Parameters } from "../rules/parameters.ts";
+import type { IssuedTokens } from "../rules/token_response.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import type { Write } from "../../store/transaction.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
@@ -63,10 +63,12 @@ export function refreshTokenGrant(
   const refreshes = new Buckets(PER_GRANT);
 
   return async function refresh(
-    { refreshToken, scopes }: GrantRequest<"refresh_token">,
+    parameters: Parameters,
     client: Pick<Client, "clientId">,
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
+    const refreshToken = parameters.require("refresh_token");
+    const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 

@@ -5,16 +5,21 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { type Client, clientName } from "../rules/client.ts";
+import { OAuthError } from "../../errors.ts";
+import {
+  type Client,
+  clientName,
+  MACHINE_GRANT_TYPE,
+} from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { parseCredential } from "../rules/credential.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../rules/identity_assertion.ts";
 import type { Parameters } from "../rules/parameters.ts";
+import { checkResources } from "../rules/resource.ts";
 import {
   type IssuedTokens,
-  parseTokenRequest,
   printTokenResponse,
-} from "../rules/token_request.ts";
+} from "../rules/token_response.ts";
 import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
@@ -70,24 +75,23 @@ export function tokenEndpoint(
       ahead: ReturnType<typeof readAhead>;
     },
   ): Promise<IssuedTokens> {
-    const request = parseTokenRequest(parameters, {
-      baseUrl,
-      takesAssertions: redeemAssertion !== undefined,
-    });
-    c.set("grantType", request.grantType);
-    switch (request.grantType) {
+    const grantType = parameters.require("grant_type");
+    checkResources(parameters.resources, baseUrl);
+    c.set("grantType", grantType);
+    switch (grantType) {
       case "authorization_code":
-        return await redeemCode(request, client, ahead.code);
+        return await redeemCode(parameters, client, ahead.code);
       case "refresh_token":
-        return await refresh(request, client, ahead.refreshToken);
-      case "client_credentials":
+        return await refresh(parameters, client, ahead.refreshToken);
+      case MACHINE_GRANT_TYPE:
         refuseFor(withoutPage.take(client.clientId, clock()));
-        return await issueToMachine(request, client);
+        return await issueToMachine(parameters, client);
       case JWT_BEARER_GRANT_TYPE: {
+        if (!redeemAssertion) break;
         // Anyone may name a client that proves nothing.
         if (isProven) refuseFor(withoutPage.take(client.clientId, clock()));
-        const { tokens, grant } = await redeemAssertion!(
-          request,
+        const { tokens, grant } = await redeemAssertion(
+          parameters,
           client,
           isProven,
         );
@@ -101,6 +105,12 @@ export function tokenEndpoint(
         return tokens;
       }
     }
+    // Telemetry is told known values alone.
+    c.set("grantType", undefined);
+    throw new OAuthError(
+      "unsupported_grant_type",
+      "grant_type must be one of grant_types_supported in the metadata",
+    );
   }
 
   return async function token(c) {

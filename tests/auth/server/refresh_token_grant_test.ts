@@ -178,7 +178,7 @@ test.onDatabases("refresh() refuses what is no refresh token", async ({ kv }) =>
     refreshToken,
     clientId,
   );
-  for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
+  for (const other of ["x", accessToken, `tsr_${"a".repeat(66)}`]) {
     await assert.rejects(refresh(new Database(kv), other, clientId), {
       code: "invalid_grant",
     });

@@ -150,6 +150,19 @@ const REFUSED: [string, Record<string, string>, number, string][] = [
     "unsupported_grant_type",
   ],
   ["no code", { code: "" }, 400, "invalid_request"],
+  ["no verifier", { code_verifier: "" }, 400, "invalid_request"],
+  [
+    "no refresh token",
+    { grant_type: "refresh_token" },
+    400,
+    "invalid_request",
+  ],
+  [
+    "a scope that is none",
+    { grant_type: "refresh_token", refresh_token: "r", scope: "ä" },
+    400,
+    "invalid_scope",
+  ],
   ["an unknown code", { code: "x" }, 400, "invalid_grant"],
   ["another verifier", { code_verifier: "x".repeat(43) }, 400, "invalid_grant"],
   [
