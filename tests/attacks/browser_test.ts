@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { startServer } from "../kit/server.ts";
 import {
   attacks,
-  each,
   listen,
   rpcRefusal,
   startTarget,
@@ -26,41 +25,13 @@ function post(target: Target, lines: readonly string[], path = "/mcp") {
   ], PING);
 }
 
-const FOREIGN_ORIGINS = [
-  "https://evil.example",
-  "null",
-  "file://",
-  "http://localhost.evil.example",
-  "http://127.0.0.1.evil.example",
-  "http://evil.example:3000",
-  "http://localhost@evil.example",
-  "http://localhost/",
-  "HTTP://LOCALHOST",
-  "http://2130706433",
-  "chrome-extension://abcdefgh",
-];
-
-const FOREIGN_HOSTS = [
-  "evil.example",
-  "evil.example:3000",
-  "127.0.0.1.evil.example",
-  "localhost.evil.example",
-  "2130706433",
-  "0177.0.0.1",
-];
-
 const open = async () => listen(await startServer());
 
-attacks(
-  "a page on another site cannot call",
-  each(FOREIGN_ORIGINS, async (target, origin) => {
-    const lines = ["Host: 127.0.0.1", `Origin: ${origin}`];
-    assert.equal(rpcRefusal(await post(target, lines)), "403 -32000");
-  }),
-  open,
-);
-
 attacks("a page on another site cannot call", {
+  "with POST": async (target) => {
+    const lines = ["Host: 127.0.0.1", "Origin: https://evil.example"];
+    assert.equal(rpcRefusal(await post(target, lines)), "403 -32000");
+  },
   "with DELETE": async (target) => {
     const answer = await target.ask("/mcp", {
       method: "DELETE",
@@ -113,15 +84,6 @@ attacks("a page on another site cannot call", {
     assert.equal(headers.get("access-control-allow-credentials"), null);
   },
 }, open);
-
-attacks(
-  "a name that suddenly points here does not reach the server",
-  each(FOREIGN_HOSTS, async (target, host) => {
-    const { status } = await post(target, [`Host: ${host}`]);
-    assert.equal(status, 403);
-  }),
-  open,
-);
 
 attacks("a name that suddenly points here does not reach the server", {
   "on any path": async (target) => {

@@ -220,13 +220,6 @@ attacks("a secret is held to its client", {
   ),
   "a wrong one": authorized(({ clientId }) => basic(clientId, "wrong")),
   "an empty one": authorized(({ clientId }) => basic(clientId, "")),
-  "no colon": authorized(({ clientId }) => `Basic ${btoa(clientId)}`),
-  "no base64": authorized(() => "Basic %%%"),
-  "nothing after Basic": authorized(() => "Basic"),
-  "a broken percent": authorized(() => `Basic ${btoa("%zz:x")}`),
-  "two words": authorized(({ clientId, clientSecret }) =>
-    `${basic(clientId, clientSecret!)} x`
-  ),
   "a public client's way in": authorized(
     () => "Basic !",
     "401 invalid_client",
@@ -262,18 +255,13 @@ attacks("a registration cannot carry what harms", {
     '{"client_name":"a\\u0000b"}',
     '{"client_name":"a\\nb"}',
     '{"client_name":"\\u001b[31mred"}',
-    `{"client_name":"${"a".repeat(201)}"}`,
     '{"client_name":{"toString":"x"}}',
     '{"client_uri":"https://x\\n"}',
-    `{"contacts":${JSON.stringify(Array(11).fill("a"))}}`,
-    `{"scope":"${"a".repeat(1001)}"}`,
     '{"token_endpoint_auth_method":"tls_client_auth"}',
     '{"token_endpoint_auth_method":"private_key_jwt"}',
     '{"grant_types":["password"]}',
     '{"grant_types":["client_credentials"]}',
     '{"response_types":["token"]}',
-    '{"jwks":{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}}',
-    '{"jwks":{"keys":[{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"c"}]}}',
     '{"jwks":{"keys":[]},"jwks_uri":"https://app.example.com/keys"}',
     '{"jwks_uri":"http://app.example.com/keys"}',
     '{"jwks_uri":"https://127.0.0.1/keys"}',
@@ -325,36 +313,7 @@ attacks("a registration cannot carry what harms", {
     assert.equal(answer.status, 201);
     assert.doesNotMatch(answer.text, /bank|constructor/);
   },
-  "anything but JSON": async (target) => {
-    for (const body of ["", "{", "null", "[]", "1", '"x"']) {
-      const { status } = await target.json("/register", body);
-      assert.equal(status, 400, body);
-    }
-  },
 });
-
-/** Addresses that a client may name, but that must not be followed. */
-const UNREACHABLE = [
-  "https://127.0.0.1/client.json",
-  "https://169.254.169.254/latest/meta-data",
-  "https://[::1]/client.json",
-  "https://[::ffff:127.0.0.1]/client.json",
-  "https://10.0.0.1/client.json",
-  "https://2130706433/client.json",
-  "https://0x7f.1/client.json",
-  "https://app.example.com:8443/client.json",
-  "https://app.example.com/",
-  "https://app.example.com",
-  "https://user:pass@app.example.com/client.json",
-  "https://app.example.com/client.json#x",
-  "https://app.example.com/a/../client.json",
-  "https://app.example.com/a/%2e/client.json",
-  "https://app.example.com/a b",
-  "http://app.example.com/client.json",
-  "https://APP.example.com/client.json",
-  "https://app.example.com/\tclient.json",
-  `https://app.example.com/${"a".repeat(1024)}`,
-];
 
 /** Resolves names as an attacker's name server would. */
 function reaching(addresses: readonly string[]) {
@@ -385,7 +344,12 @@ async function authorize(target: Target, client_id: string) {
 const literal = reaching(["93.184.215.14"]);
 attacks(
   "a metadata document is fetched from no address but a plain https one",
-  each(UNREACHABLE, async (target, url) => {
+  each([
+    "https://169.254.169.254/latest/meta-data",
+    "https://app.example.com:8443/client.json",
+    "https://user:pass@app.example.com/client.json",
+    `https://app.example.com/${"a".repeat(1024)}`,
+  ], async (target, url) => {
     const answer = await authorize(target, url);
     assert.equal(oauthRefusal(answer), "400 invalid_client");
     assert.deepEqual(literal.connected, []);
@@ -393,16 +357,9 @@ attacks(
   literal.start,
 );
 
-for (
-  const address of [
-    "127.0.0.1",
-    "169.254.169.254",
-    "::1",
-    "::ffff:127.0.0.1",
-  ]
-) {
-  const { connected, start } = reaching(["93.184.215.14", address]);
-  attacks(`a name that means ${address} too is not connected to`, {
+{
+  const { connected, start } = reaching(["93.184.215.14", "169.254.169.254"]);
+  attacks("a name that means an address inside too is not connected to", {
     "for metadata": async (target) => {
       const url = "https://app.example.com/client.json";
       const answer = await authorize(target, url);

@@ -9,7 +9,6 @@ import {
   startTarget,
   type Target,
 } from "../kit/target.ts";
-import { BASE_URL } from "../kit/server.ts";
 import type { Client } from "../kit/client.ts";
 
 async function assertOpens(client: Client, code: string): Promise<void> {
@@ -142,16 +141,6 @@ attacks("PKCE cannot be left out or weakened", {
 });
 
 attacks("servers cannot be mixed up", {
-  "for the metadata says so": async (target) => {
-    const { text } = await target.ask(
-      "/.well-known/oauth-authorization-server",
-    );
-    const document = JSON.parse(text);
-    assert.equal(document.issuer, BASE_URL);
-    assert.equal(document.authorization_response_iss_parameter_supported, true);
-    assert.deepEqual(document.code_challenge_methods_supported, ["S256"]);
-    assert.deepEqual(document.response_types_supported, ["code"]);
-  },
   "for Host does not decide what this server is called": async (target) => {
     for (
       const name of ["oauth-authorization-server", "oauth-protected-resource"]

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Events } from "../kit/answer.ts";
 import { rpc, statelessMeta } from "../kit/message.ts";
-import { startServer } from "../kit/server.ts";
+import { RemoteServer, startServer } from "../kit/server.ts";
 import { until, within } from "../kit/wait.ts";
 import {
   type Answer,
@@ -14,8 +14,6 @@ import {
 } from "../kit/target.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import * as z from "zod";
-
-const MIB = 1024 * 1024;
 
 const flood = tool({
   name: "flood",
@@ -72,74 +70,7 @@ function call(
   return target.call("tools/call", { name, arguments: args }, headers);
 }
 
-function nested(depth: number): string {
-  return "[".repeat(depth) + "]".repeat(depth);
-}
-
-/** Bodies that are refused before they cost anything, with the refusal. */
-const BODIES: Record<string, [body: () => string, refusal: string]> = {
-  "of no bytes": [() => "", "400 -32700"],
-  "of no JSON": [() => "{", "400 -32700"],
-  "of two": [() => "{}{}", "400 -32700"],
-  "of 5 MiB": [() => `"${"x".repeat(5 * MIB)}"`, "413 -32000"],
-  "of 100,000 arrays in each other": [() => nested(100_000), "400 -32600"],
-  "of 1,000 arrays in each other": [() => nested(1000), "400 -32600"],
-  "of 100,000 values": [() => `[${"1,".repeat(100_000)}1]`, "400 -32600"],
-  "with an id of 3 MB": [
-    () => JSON.stringify(rpc("ping", {}, "x".repeat(3e6))),
-    "400 -32600",
-  ],
-  "with a progress token of 3 MB": [
-    () =>
-      JSON.stringify(
-        rpc("ping", { _meta: { progressToken: "x".repeat(3e6) } }),
-      ),
-    "400 -32600",
-  ],
-  "with a method of 3 MB": [
-    () => JSON.stringify(rpc("x".repeat(3e6))),
-    "400 -32600",
-  ],
-};
-
-attacks(
-  "a body is refused for what it is",
-  Object.fromEntries(
-    Object.entries(BODIES).map(([name, [body, refusal]]) => [
-      name,
-      async (target: Target) => {
-        const answer = await target.json("/mcp", body());
-        assert.equal(rpcRefusal(answer), refusal);
-        assert(answer.text.length < 4096, `${answer.text.length} characters`);
-      },
-    ]),
-  ),
-  open,
-);
-
 attacks("a body is refused for what it is", {
-  "of bytes that are no UTF-8": async (target) => {
-    const body = new Uint8Array([0x22, 0xff, 0xfe, 0x22]);
-    const answer = await target.ask("/mcp", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-    });
-    assert.equal(rpcRefusal(answer), "400 -32700");
-  },
-  "of 5 MiB that it did not announce": async (target) => {
-    const chunk = new TextEncoder().encode("x".repeat(MIB));
-    let count = 0;
-    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      pull(controller) {
-        if (count++ < 5) controller.enqueue(chunk);
-        else controller.close();
-      },
-    });
-    const headers = { "content-type": "application/json" };
-    const answer = await target.ask("/mcp", { method: "POST", headers, body });
-    assert.equal(answer.status, 413);
-  },
   "that announces more than it sends": async (target) => {
     const { hostname, port } = new URL(target.url);
     const socket = await Deno.connect({ hostname, port: Number(port) });
@@ -177,20 +108,9 @@ attacks("a body is refused for what it is", {
     ], "0\r\n\r\nGET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     assert.doesNotMatch(text, /"status":"ok"/);
   },
-  "of a form's endpoint, at 16 KiB": async (target) => {
-    const answer = await target.form("/token", { code: "x".repeat(20_000) });
-    // This server has no sign-in, so the body is not read.
-    assert.equal(answer.status, 501);
-  },
 }, open);
 
 attacks("what a message holds is bounded, and so is the refusal", {
-  "ten thousand wrong arguments": async (target) => {
-    const numbers = Array(9000).fill("x");
-    const answer = await call(target, "sum", { numbers });
-    assert.equal(answer.status, 200);
-    assert(answer.text.length < 8192, `${answer.text.length} characters`);
-  },
   "ten thousand items that no option takes": async (target) => {
     const items = Array(9000).fill("x");
     const answer = await call(target, "pick", { items });
@@ -238,19 +158,6 @@ attacks("what a message holds is bounded, and so is the refusal", {
   },
 }, open);
 
-attacks("an id comes back exactly as it was", {
-  ...each(
-    ["1", '"1"', "0", "-1", '""', '"\\u0000"', '"</script>"', '"\\ud800"'],
-    async (target, id) => {
-      const body = `{"jsonrpc":"2.0","id":${id},"method":"nothing"}`;
-      const { text } = await target.json("/mcp", body, {
-        "mcp-session-id": await target.session(),
-      });
-      assert.deepEqual(JSON.parse(text).id, JSON.parse(id));
-    },
-  ),
-}, open);
-
 /** Headers that a proxy uses for routing, and that differ from the body. */
 const DISAGREEING: Record<string, Record<string, string>> = {
   "no method": { "mcp-method": "" },
@@ -267,18 +174,11 @@ const DISAGREEING: Record<string, Record<string, string>> = {
 };
 
 attacks("headers that a proxy routes by agree with the body", {
-  ...Object.fromEntries(
-    Object.entries(DISAGREEING).map(([name, headers]) => [
-      name,
-      async (target: Target) => {
-        const answer = await call(target, "echo", { text: "a" }, {
-          "mcp-param-text": "a",
-          ...headers,
-        });
-        assert.equal(rpcRefusal(answer), "400 -32020");
-      },
-    ]),
-  ),
+  ...each(Object.keys(DISAGREEING), async (target, name) => {
+    const headers = { "mcp-param-text": "a", ...DISAGREEING[name] };
+    const answer = await call(target, "echo", { text: "a" }, headers);
+    assert.equal(rpcRefusal(answer), "400 -32020");
+  }),
   "bytes beyond ASCII": async (target) => {
     const body = JSON.stringify(rpc("tools/call", {
       name: "echo",
@@ -309,43 +209,19 @@ attacks("headers that a proxy routes by agree with the body", {
 attacks("a stream that is abused ends", {
   "by a 2026 client that hangs up": async (target) => {
     const leaving = new AbortController();
-    const body = rpc("tools/call", {
-      name: "wait",
-      arguments: {},
-      _meta: statelessMeta(),
-    });
-    const asked = target.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/call",
-        "mcp-name": "wait",
-      },
-      body: JSON.stringify(body),
-      signal: leaving.signal,
-    }).catch(() => undefined);
+    const asked = new RemoteServer(target.url)
+      .call("tools/call", { name: "wait" }, { signal: leaving.signal })
+      .catch(() => undefined);
     await until(() => target.server.app.running === 1);
     leaving.abort();
     await asked;
     await until(() => target.server.app.running === 0);
   },
   "by a reader that reads nothing: others are served": async (target) => {
-    const body = rpc("tools/call", {
-      name: "flood",
-      arguments: {},
-      _meta: statelessMeta({}, { progressToken: "x".repeat(1000) }),
-    });
-    const response = await target.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/call",
-        "mcp-name": "flood",
-      },
-      body: JSON.stringify(body),
-    });
+    const response = await new RemoteServer(target.url)
+      .call("tools/call", { name: "flood" }, {
+        meta: { progressToken: "x".repeat(1000) },
+      });
     const answer = await within(
       20,
       call(target, "echo", { text: "a" }, { "mcp-param-text": "a" }),

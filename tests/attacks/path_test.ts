@@ -49,8 +49,6 @@ const WRONG_METHODS = [
   "POST /oauth/provider-callback",
   "POST /.well-known/oauth-authorization-server",
   "PUT /account",
-  "GET /account/end",
-  "GET /account/pause",
   "PUT /mcp",
   "PATCH /mcp",
   "TRACE /mcp",
@@ -138,17 +136,6 @@ attacks("nothing that was sent becomes a header", {
     const { url } = await browser.press(page, "decision", "deny");
     assert.equal(new URL(url).searchParams.get("state"), state);
     assert(![...browser.cookies.keys()].some((key) => key.includes("stolen")));
-  },
-  "by a line break in a challenge": async (target) => {
-    for (const sid of ["a%0d%0aSet-Cookie:x=1", 'a"b', "a".repeat(129)]) {
-      const { headers } = await target.json(`/mcp?sid=${sid}`, {});
-      assert.equal(headers.get("set-cookie"), null);
-      assert.doesNotMatch(headers.get("www-authenticate")!, /sid=/);
-    }
-  },
-  "by an unreadable sid at the metadata": async (target) => {
-    const path = "/.well-known/oauth-protected-resource?sid=%3Cscript%3E";
-    assert.equal((await target.ask(path)).status, 400);
   },
   "by a line folded over two": async (target) => {
     const { status } = await target.raw([

@@ -10,6 +10,7 @@ import {
   startTarget,
   type Target,
 } from "../kit/target.ts";
+import { RemoteServer } from "../kit/server.ts";
 
 const ELICITATION = { elicitation: { form: {} } };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -32,33 +33,19 @@ function inSession(
 }
 
 attacks("a session opens for no one but its person", {
-  "to a request": async (target) => {
+  "to nothing that is posted": async (target) => {
     const { thief, session } = await victimAndThief(target);
-    const answer = await inSession(target, thief, session, rpc("ping"));
-    assert.equal(rpcRefusal(answer), "404 -32001");
-  },
-  "to a notification": async (target) => {
-    const { thief, session } = await victimAndThief(target);
-    const answer = await inSession(target, thief, session, {
-      jsonrpc: "2.0",
-      method: "notifications/cancelled",
-      params: { requestId: 1 },
-    });
-    assert.equal(answer.status, 404);
-  },
-  "to an answer": async (target) => {
-    const { thief, session } = await victimAndThief(target);
-    const answer = await inSession(target, thief, session, {
-      jsonrpc: "2.0",
-      id: 1,
-      result: {},
-    });
-    assert.equal(answer.status, 404);
-  },
-  "to a batch": async (target) => {
-    const { thief, session } = await victimAndThief(target);
-    const answer = await inSession(target, thief, session, [rpc("ping")]);
-    assert.equal(answer.status, 404);
+    for (
+      const body of [
+        rpc("ping"),
+        [rpc("ping")],
+        { jsonrpc: "2.0", method: "notifications/cancelled", params: {} },
+        { jsonrpc: "2.0", id: 1, result: {} },
+      ]
+    ) {
+      const answer = await inSession(target, thief, session, body);
+      assert.equal(rpcRefusal(answer), "404 -32001");
+    }
   },
   "to its end": async (target) => {
     const { victim, thief, session } = await victimAndThief(target);
@@ -81,17 +68,10 @@ attacks("a session opens for no one but its person", {
   },
   "to a question's answer by someone else": async (target) => {
     const { victim, thief, session } = await victimAndThief(target);
-    const response = await target.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        ...victim.auth,
-        "mcp-session-id": session,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(
-        rpc("tools/call", { name: "meet", arguments: {} }, 7),
-      ),
-    });
+    const response = await new RemoteServer(target.url).post(
+      rpc("tools/call", { name: "meet" }, 7),
+      { ...victim.auth, "mcp-session-id": session },
+    );
     const events = new Events(response);
     const question = await events.read();
     const answer = (name: string) => ({
@@ -245,6 +225,17 @@ function forTask(method: string, params: Json = {}) {
     const unknown = taskId.slice(0, -1) + (taskId.endsWith("A") ? "B" : "A");
     const none = await ask(unknown, thief);
     assert.equal(theirs.text, none.text.replace(unknown, taskId));
+    for (const wrong of [1, undefined]) {
+      const refused = target.call(
+        method,
+        { taskId: wrong, ...params },
+        victim.auth,
+        TASKS,
+      );
+      assert.equal(rpcRefusal(await refused), "200 -32602");
+    }
+    const get = target.call("tasks/get", { taskId }, victim.auth, TASKS);
+    assert.equal(JSON.parse((await get).text).result.status, "working");
     const own = await ask(taskId, victim);
     assert.equal(JSON.parse(own.text).error, undefined, own.text);
     await target.call("tasks/cancel", { taskId }, victim.auth, TASKS);

@@ -25,6 +25,16 @@ async function keyPair(kid: string): Promise<{ key: CryptoKey; jwk: JWK }> {
   return { key: privateKey, jwk: { ...await exportJWK(publicKey), kid } };
 }
 
+/** Makes a client that brought its own keys. */
+async function signer(): Promise<{ client: Client; key: CryptoKey }> {
+  const { key, jwk } = await keyPair("1");
+  const client = newClient({
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks: { keys: [jwk] },
+  });
+  return { client, key };
+}
+
 /** Makes a directory of one client, with a list of the requested documents. */
 function start(
   client: Client,
@@ -88,11 +98,7 @@ function authenticate(
 }
 
 Deno.test("authenticate() gives an assertion back whose request ends with 503, and with nothing else", async () => {
-  const { key, jwk } = await keyPair("1");
-  const client = newClient({
-    token_endpoint_auth_method: "private_key_jwt",
-    jwks: { keys: [jwk] },
-  });
+  const { client, key } = await signer();
   const { clients, asked } = start(client);
   const parameters = await assertion(client, key);
   const headers = new Headers();
@@ -112,11 +118,7 @@ Deno.test("authenticate() gives an assertion back whose request ends with 503, a
 });
 
 Deno.test("authenticate() takes an assertion for this server, its token endpoint or its revocation", async () => {
-  const { key, jwk } = await keyPair("1");
-  const client = newClient({
-    token_endpoint_auth_method: "private_key_jwt",
-    jwks: { keys: [jwk] },
-  });
+  const { client, key } = await signer();
   const { clients } = start(client);
   for (const path of ["", "/token", "/revoke"]) {
     const audience = BASE_URL + path;
@@ -130,11 +132,7 @@ Deno.test("authenticate() takes an assertion for this server, its token endpoint
 });
 
 Deno.test("authenticate() asks no one for the keys of a client that brought its own", async () => {
-  const { key, jwk } = await keyPair("1");
-  const client = newClient({
-    token_endpoint_auth_method: "private_key_jwt",
-    jwks: { keys: [jwk] },
-  });
+  const { client, key } = await signer();
   const { clients, asked } = start(client);
   const parameters = await assertion(client, key, { kid: "2" });
   await assert.rejects(authenticate(clients, parameters), isInvalid);

@@ -81,17 +81,6 @@ Deno.test("jwtDoor() refuses a token that any of several keys may have signed", 
   await assert.rejects(server.authenticate(token), isInvalid);
 });
 
-Deno.test("jwtDoor() takes scopes from the first claim that says something", async () => {
-  await using server = await start();
-  const scopesOf = async (claims: Record<string, unknown>) => {
-    const token = await server.keys.sign({ ...CLAIMS, ...claims });
-    return (await server.authenticate(token)).caller.scopes;
-  };
-  assert.deepEqual(await scopesOf({}), []);
-  assert.deepEqual(await scopesOf({ scope: null, scp: ["a"] }), ["a"]);
-  assert.deepEqual(await scopesOf({ scope: "b", scp: ["a"] }), ["b"]);
-});
-
 Deno.test("jwtDoor() believes an e-mail address that its issuer has checked", async () => {
   await using server = await start();
   for (

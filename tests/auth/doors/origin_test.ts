@@ -60,6 +60,11 @@ Deno.test("originCheck() refuses every other origin", () => {
       "http://localhost@evil.example",
       "http://localhost/",
       "null",
+      "file://",
+      "HTTP://LOCALHOST",
+      "http://2130706433",
+      "http://evil.example:3000",
+      "chrome-extension://abcdefgh",
       "",
     ]
   ) isRefused(PUBLIC, { origin });
@@ -76,7 +81,9 @@ Deno.test("originCheck() keeps rebound names from a loopback server", () => {
   for (
     const host of [
       "evil.example:3000",
+      "evil.example",
       "localhost.evil.example",
+      "127.0.0.1.evil.example",
       "evil.example#localhost",
       "localhost@evil.example",
     ]
@@ -144,7 +151,8 @@ Deno.test("originCheck() keeps rebound names out over HTTP/2, which has no Host 
 });
 
 Deno.test("originCheck() refuses a Host that only a parser takes for loopback, or that is none", () => {
-  for (const host of ["127.1", "0x7f.1", "localhost:80", "[", "a b", ""]) {
+  const numbers = ["127.1", "0x7f.1", "2130706433", "0177.0.0.1"];
+  for (const host of [...numbers, "localhost:80", "[", "a b", ""]) {
     isRefused(LOCAL, { host });
   }
 });

@@ -64,16 +64,6 @@ for (
   });
 }
 
-const REFUSED: [string, Record<string, string>, string][] = [
-  ["no response type", { response_type: "" }, "invalid_request"],
-];
-
-for (const [what, changes, code] of REFUSED) {
-  Deno.test(`parseAuthorizationRequest() refuses ${what}`, () => {
-    assert.throws(() => parse(changes), { code });
-  });
-}
-
 Deno.test("Parameters refuses one that is given twice, except resource", () => {
   assert.throws(() => new Parameters([["state", "1"], ["state", "2"]]), {
     code: "invalid_request",

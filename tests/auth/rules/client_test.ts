@@ -172,14 +172,6 @@ Deno.test("checkDocumentUrl() takes https with a path", () => {
   checkDocumentUrl("https://app.example.com/a/b?v=1", []);
 });
 
-Deno.test("checkDocumentUrl() refuses a domain that is not on the list", () => {
-  for (const listed of ["example.com", "claude.ai"]) {
-    assert.throws(() => checkDocumentUrl(URL, [listed]), {
-      code: "invalid_client",
-    });
-  }
-});
-
 Deno.test("parseClientMetadata() keeps the grant types that a client of its kind may use", () => {
   const jwt = "urn:ietf:params:oauth:grant-type:jwt-bearer";
   const all = ["authorization_code", "client_credentials", jwt];

@@ -55,8 +55,7 @@ Deno.test("parseConfiguredClients() takes a machine that signs", () => {
   const [machine] = parse([{
     client_id: "signs",
     grant_types: ["client_credentials"],
-    token_endpoint_auth_method: "private_key_jwt",
-    jwks: { keys: [KEY] },
+    ...SIGNED,
   }]);
   assert(isMachine(machine));
 });
@@ -66,111 +65,79 @@ Deno.test("isMachine() is for clients of the operator alone", () => {
   assert(!isMachine({ ...machine, isConfigured: undefined }));
 });
 
+const BY_HASH = (client_secret_sha256: unknown) => ({
+  client_secret_env: undefined,
+  client_secret_sha256,
+});
+const SIGNED = {
+  token_endpoint_auth_method: "private_key_jwt",
+  jwks: { keys: [KEY] },
+};
+
+/** Lists that are refused, and the changes of an app and of a machine. */
+const REFUSED: [string, unknown, RegExp][] = [
+  ["no JSON", "[{", /not JSON/],
+  ["no array", {}, /not a JSON array/],
+  ["an entry that is null", [null], /client 1: client_id/],
+  ["an entry that is a text", ["ci"], /client 1: client_id/],
+  ["no client_id", [APP, { ...APP, client_id: undefined }], /client 2/],
+  ["one client_id twice", [APP, APP], /twice/],
+];
+
 for (
-  const [what, clients, message] of [
-    ["no JSON", "[{", /not JSON/],
-    ["no array", {}, /not a JSON array/],
-    ["an entry that is null", [null], /client 1: client_id/],
-    ["an entry that is a text", ["ci"], /client 1: client_id/],
-    ["no client_id", [APP, { ...APP, client_id: undefined }], /client 2/],
-    ["a client_id with a space", [{ ...APP, client_id: "a b" }], /client_id/],
+  const [what, changes, message] of [
+    ["a client_id with a space", { client_id: "a b" }, /client_id/],
     [
-      "a client_id that names a document",
-      [{ ...APP, client_id: "https://app.example.com/client.json" }],
+      "a client_id of a document",
+      { client_id: "https://a.example/c" },
       /no URL/,
     ],
-    [
-      "a client_id that is too long",
-      [{ ...APP, client_id: "x".repeat(201) }],
-      /200/,
-    ],
-    ["one client_id twice", [APP, APP], /twice/],
-    [
-      "a secret in the open",
-      [{ ...APP, client_secret: SECRET }],
-      /client_secret_env/,
-    ],
-    [
-      "two secrets",
-      [{ ...MACHINE, client_secret_sha256: HASH }],
-      /use either client_secret_sha256 or client_secret_env/,
-    ],
-    [
-      "a hash that is none",
-      [{
-        ...MACHINE,
-        client_secret_env: undefined,
-        client_secret_sha256: "ab",
-      }],
-      /64 hexadecimal/,
-    ],
-    ...[`00${HASH}`, `${HASH}00`, [HASH]].map((hash) =>
-      [
-        `${JSON.stringify(hash)} for a hash`,
-        [{
-          ...MACHINE,
-          client_secret_env: undefined,
-          client_secret_sha256: hash,
-        }],
-        /64 hexadecimal/,
-      ] as const
-    ),
-    [
-      "a variable that is not set",
-      [{ ...MACHINE, client_secret_env: "OTHER" }],
-      /at least 16/,
-    ],
-    [
-      "a machine that anyone could be",
-      [{ ...MACHINE, client_secret_env: undefined }],
-      /needs a secret/,
-    ],
+    ["a client_id that is too long", { client_id: "x".repeat(201) }, /200/],
+    ["a secret in the open", { client_secret: SECRET }, /client_secret_env/],
     [
       "an organization's client that anyone could be",
-      [{ ...APP, grant_types: [JWT_BEARER_GRANT_TYPE] }],
+      { grant_types: [JWT_BEARER_GRANT_TYPE] },
       /needs a secret/,
     ],
     [
       "a method that needs a secret",
-      [{ ...APP, token_endpoint_auth_method: "client_secret_post" }],
+      { token_endpoint_auth_method: "client_secret_post" },
       /needs a secret/,
     ],
     [
-      "a secret that is never used",
-      [{
-        ...MACHINE,
-        token_endpoint_auth_method: "private_key_jwt",
-        jwks: { keys: [KEY] },
-      }],
-      /has no secret/,
-    ],
-    [
-      "an app without a redirect URI",
-      [{ ...APP, redirect_uris: undefined }],
+      "an app without an address",
+      { redirect_uris: undefined },
       /redirect_uris/,
     ],
-    [
-      "a redirect URI that runs",
-      [{ ...APP, redirect_uris: ["javascript:x"] }],
-      /client app/,
-    ],
-    [
-      "a private key",
-      [{ ...APP, jwks: { keys: [{ ...KEY, d: "AQ" }] } }],
-      /jwks/,
-    ],
-    [
-      "a grant type that is none",
-      [{ ...APP, grant_types: ["implicit"] }],
-      /grant_types/,
-    ],
-    [
-      "a scope that no one can ask for",
-      [{ ...MACHINE, scope: 'mail:"read"' }],
-      /client ci: scope/,
-    ],
+    ["an address that runs", { redirect_uris: ["javascript:x"] }, /client app/],
+    ["a private key", { jwks: { keys: [{ ...KEY, d: "AQ" }] } }, /jwks/],
+    ["another grant type", { grant_types: ["implicit"] }, /grant_types/],
   ] as const
-) {
+) REFUSED.push([what, [{ ...APP, ...changes }], message]);
+
+for (
+  const [what, changes, message] of [
+    [
+      "two secrets",
+      { client_secret_sha256: HASH },
+      /use either client_secret_s/,
+    ],
+    ["a hash that is none", BY_HASH("ab"), /64 hexadecimal/],
+    ["a hash with more before it", BY_HASH(`00${HASH}`), /64 hexadecimal/],
+    ["a hash with more behind it", BY_HASH(`${HASH}00`), /64 hexadecimal/],
+    ["a list of one hash", BY_HASH([HASH]), /64 hexadecimal/],
+    [
+      "a variable that is not set",
+      { client_secret_env: "OTHER" },
+      /at least 16/,
+    ],
+    ["a machine that anyone could be", BY_HASH(undefined), /needs a secret/],
+    ["a secret that is never used", SIGNED, /has no secret/],
+    ["a scope no one can ask for", { scope: 'a:"b"' }, /client ci: scope/],
+  ] as const
+) REFUSED.push([what, [{ ...MACHINE, ...changes }], message]);
+
+for (const [what, clients, message] of REFUSED) {
   Deno.test(`parseConfiguredClients() refuses ${what}`, () => {
     assert.throws(() => parse(clients), message);
     assert.throws(

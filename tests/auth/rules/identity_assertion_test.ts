@@ -64,6 +64,7 @@ for (
     ["a person who is a number", { sub: 42 }, /^sub/],
     ["a name without end", { sub: "s".repeat(2049) }, /^sub/],
     ["no jti", { jti: undefined }, /^jti/],
+    ["a jti that is a number", { jti: 7 }, /^jti/],
     ["no iat", { iat: undefined }, /^iat/],
     ["a clock too far ahead", { iat: NOW + 61 }, /^iat/],
     ["an end that is a text", { exp: `${NOW + 300}` }, /^exp/],

@@ -44,6 +44,7 @@ const REFUSED = [
   "https://app.example.com:123456/cb",
   "https://1.2.3.4.5/cb",
   "",
+  "cb",
   "/callback",
   "//evil.example/cb",
   "https:app.example.com",
@@ -53,11 +54,13 @@ const REFUSED = [
   "https://app.example.com/cb#fragment",
   "https://app.example.com/cb#",
   "https://user@app.example.com/cb",
+  "https://user:pass@app.example.com/cb",
   "https://app.example.com@evil.example/cb",
   "https://app.example.com\\@evil.example/cb",
   "https://app.example.com /cb",
   "https://app.example.com/c\tb",
   "https://app.example.com/c\nb",
+  "https://app.example.com/cb\r\nSet-Cookie: a=b",
   "https://app.example.com/a/../cb",
   "https://app.example.com/a/%2e%2E/cb",
   "https://app.example.com/a/.",
@@ -66,6 +69,7 @@ const REFUSED = [
   "https://app.exämple.com/cb",
   "https://%61pp.example.com/cb",
   "https://2130706433/cb",
+  "http://2130706433/cb",
   "https://0x7f000001/cb",
   "https://127.1/cb",
   "https://0177.0.0.1/cb",
@@ -92,6 +96,7 @@ const REFUSED = [
   "ftp://app.example.com/cb",
   "com.example.app:cb",
   "cursor://user@host/cb",
+  "cursor://user:pass@host/cb",
   `https://app.example.com/${"a".repeat(2048)}`,
 ];
 
@@ -191,6 +196,18 @@ Deno.test("isRegisteredRedirectUri() compares strings, not URLs", () => {
       "https://app.example.com/x/../cb",
       "https://app.example.com/%63b",
       "http://app.example.com/cb",
+      "https://app.example.com/cb#",
+      "https://app.example.com/cb/../evil",
+      "https://app.example.com/CB",
+      "HTTPS://app.example.com/cb",
+      "https://app.example.com.evil.example/cb",
+      "https://evil.example/https://app.example.com/cb",
+      "https://app.example.com@evil.example/cb",
+      "https://evil@app.example.com/cb",
+      "https://app.example.com/cb\n",
+      " https://app.example.com/cb",
+      "https://app.example.com/cb,https://evil.example",
+      "https://app.example.com\u2044cb",
     ]
   ) assert(!isRegisteredRedirectUri(requested, registered), requested);
 });
@@ -218,6 +235,10 @@ Deno.test("isRegisteredRedirectUri() lets only the port of a loopback address va
       "http://127.0.0.1:49152/callback",
       "http://[::1]:9/cb?a=2",
       "http://localhost:123456/callback",
+      "http://localhost:/callback",
+      "http://localhost:7777/callback?x",
+      "http://127.0.0.2:5000/",
+      "http://[::1]:5000/",
     ]
   ) assert(!isRegisteredRedirectUri(requested, registered), requested);
 });

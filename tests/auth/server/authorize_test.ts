@@ -66,7 +66,9 @@ const REFUSED: [string, Record<string, string>, RegExp][] = [
   }, /must be one that the client registered/],
   ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
   ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
+  ["no response type", { response_type: "" }, /response_type/],
   ["another response type", { response_type: "token" }, /must be code/],
+  ["another response mode", { response_mode: "fragment" }, /response_mode/],
   ["someone else's resource", {
     resource: "https://other.example.com/mcp",
   }, /The resource of this server is/],

@@ -217,25 +217,6 @@ Deno.test("the list of people who may sign in says nothing about machines", asyn
   assert.equal((await call(server, body.access_token)).status, 200);
 });
 
-Deno.test("the metadata names client_credentials where a machine is set up, and only there", async () => {
-  const grantTypes = async (clients: unknown[]) => {
-    await using server = await start({ clients });
-    const response = await server.fetch(
-      "/.well-known/oauth-authorization-server",
-    );
-    return (await response.json()).grant_types_supported;
-  };
-  assert.deepEqual(await grantTypes(CLIENTS), [
-    "authorization_code",
-    "refresh_token",
-    "client_credentials",
-  ]);
-  assert.deepEqual(await grantTypes(CLIENTS.slice(2)), [
-    "authorization_code",
-    "refresh_token",
-  ]);
-});
-
 Deno.test("an operator sees when each client was last used, also after its tokens have ended", async () => {
   using time = new FakeTime();
   await using server = await start({

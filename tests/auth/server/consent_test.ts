@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Client } from "../../kit/client.ts";
-import { startOAuthServer } from "../../kit/sign_in.ts";
+import {
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../kit/sign_in.ts";
 import { browserOf } from "../../kit/browser.ts";
 
 /** Opens the consent page of a client in a browser. */
-async function asking() {
-  const server = await startOAuthServer();
+async function asking(options: OAuthServerOptions = {}, scope = "") {
+  const server = await startOAuthServer(options);
   const client = await Client.register(server);
   const browser = server.browser();
   return {
     server,
     client,
     browser,
-    page: await browser.open(client.authorizationUrl()),
+    page: await browser.open(client.authorizationUrl({ scope })),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -107,11 +110,8 @@ Deno.test("POST /authorize answers a mistake of ours with 500", async () => {
 });
 
 Deno.test("POST /authorize refuses a yes when a no is faster", async () => {
-  await using server = await startOAuthServer();
-  const { provider } = server;
-  const client = await Client.register(server);
-  const browser = server.browser();
-  const page = await browser.open(client.authorizationUrl());
+  await using asked = await asking();
+  const { server: { provider }, browser, page } = asked;
   const authorizationUrl = provider.authorizationUrl.bind(provider);
   provider.authorizationUrl = async (request) => {
     await browser.press(page, "decision", "deny");
@@ -160,6 +160,7 @@ Deno.test("POST /authorize remembers no approval before the person has signed in
 
 const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
 const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
+const TOOLS = { tools: [mail, send] };
 
 for (
   const [what, unticked, granted] of [
@@ -169,11 +170,11 @@ for (
   ] as const
 ) {
   Deno.test(`POST /authorize gives the scopes that are ticked: ${what}`, async () => {
-    await using server = await startOAuthServer({ tools: [mail, send] });
-    const client = await Client.register(server);
-    const browser = server.browser();
-    const scope = "mail:read mail:send offline_access";
-    const page = await browser.open(client.authorizationUrl({ scope }));
+    await using asked = await asking(
+      TOOLS,
+      "mail:read mail:send offline_access",
+    );
+    const { client, browser, page } = asked;
     const arrival = await browser.press(
       page,
       "decision",
@@ -190,42 +191,27 @@ for (
   });
 }
 
-Deno.test("POST /authorize takes a form without boxes for all that was asked", async () => {
-  await using server = await startOAuthServer({ tools: [mail, send] });
-  const client = await Client.register(server);
-  const browser = server.browser();
-  const scope = "mail:read mail:send";
-  const page = await browser.open(client.authorizationUrl({ scope }));
-  const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
-  const text = `<form action="/authorize">${request}</form>`;
-  const arrival = await browser.press({ ...page, text }, "decision", "approve");
-  const { body } = await client.redeem(client.codeFrom(arrival));
-  assert.deepEqual(body.scope.split(" ").sort(), ["mail:read", "mail:send"]);
-});
-
-Deno.test("POST /authorize takes a form that names a scope for no more than that", async () => {
-  await using server = await startOAuthServer({ tools: [mail, send] });
-  const client = await Client.register(server);
-  const browser = server.browser();
-  const scope = "mail:read mail:send";
-  const page = await browser.open(client.authorizationUrl({ scope }));
-  const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
-  const text = `<form action="/authorize">${request}</form>`;
-  const arrival = await browser.press(
-    { ...page, text },
-    "decision",
-    "approve",
-    { scope: "mail:read" },
-  );
-  const { body } = await client.redeem(client.codeFrom(arrival));
-  assert.equal(body.scope, "mail:read");
+Deno.test("POST /authorize takes a form without boxes for all that was asked, or for the scope that it names", async () => {
+  for (
+    const [sent, granted] of [
+      [{}, "mail:read mail:send"],
+      [{ scope: "mail:read" }, "mail:read"],
+    ] as const
+  ) {
+    await using asked = await asking(TOOLS, "mail:read mail:send");
+    const { client, browser, page } = asked;
+    const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
+    const text = `<form action="/authorize">${request}</form>`;
+    const bare = { ...page, text };
+    const arrival = await browser.press(bare, "decision", "approve", sent);
+    const { body } = await client.redeem(client.codeFrom(arrival));
+    assert.equal(body.scope, granted);
+  }
 });
 
 Deno.test("POST /authorize refuses a form that was not rendered here", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  const browser = server.browser();
-  const page = await browser.open(client.authorizationUrl());
+  await using asked = await asking();
+  const { browser, page } = asked;
   for (const request of ["", "x", "a".repeat(43), "../x"]) {
     const refused = await browser.press(page, "decision", "approve", {
       request,

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { oauthError } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -55,19 +54,6 @@ Deno.test("POST /register knows its clients on every server of a database", asyn
   await using elsewhere = await startOAuthServer();
   const page = await elsewhere.browser().open(client.authorizationUrl());
   assert.equal(page.status, 400);
-});
-
-Deno.test("POST /register refuses what its client ID cannot carry", async () => {
-  await using server = await startOAuthServer();
-  assert.equal(
-    await oauthError(server.json("/register", {
-      redirect_uris: Array.from(
-        { length: 20 },
-        (_, n) => `https://app.example.com/${n}`.padEnd(200, "x"),
-      ),
-    })),
-    "400 invalid_client_metadata",
-  );
 });
 
 Deno.test("POST /register never repeats a private key", async () => {

@@ -101,8 +101,14 @@ Deno.test("POST /revoke takes a client's Basic authentication, and no one's word
     statusOf(server.form("/revoke", { token: refresh_token }, headers));
   assert.equal(await revoke({}), 200);
   const { body } = await client.refresh(refresh_token);
-  const name = `${encodeURIComponent(client.clientId)}:${client.clientSecret}`;
-  assert.equal(await revoke({ authorization: `Basic ${btoa(name)}` }), 200);
+  const basic = (secret: string) => ({
+    authorization: `Basic ${
+      btoa(`${encodeURIComponent(client.clientId)}:${secret}`)
+    }`,
+  });
+  assert.equal(await revoke(basic("guess")), 401);
+  assert.equal((await client.refresh(body.refresh_token)).status, 200);
+  assert.equal(await revoke(basic(client.clientSecret!)), 200);
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 

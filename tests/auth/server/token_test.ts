@@ -3,11 +3,8 @@ import { statusOf } from "../../kit/answer.ts";
 import { until } from "../../kit/wait.ts";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { parseCredential } from "../../../src/auth/rules/credential.ts";
-import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { blockStore } from "../../../src/store/blocks.ts";
 import { Database } from "../../../src/store/database.ts";
-import { grantKey } from "../../../src/store/keys.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
@@ -91,15 +88,7 @@ Deno.test("POST /token takes JSON too", async () => {
   assert.equal(await statusOf(response), 200);
 });
 
-for (
-  const resource of [
-    `${BASE_URL}/mcp`,
-    `${BASE_URL}/`,
-    BASE_URL,
-    `${BASE_URL}/mcp?sid=1`,
-    "",
-  ]
-) {
+for (const resource of [`${BASE_URL}/`, ""]) {
   Deno.test(`POST /token takes ${resource || "no resource"} for ours`, async () => {
     await using server = await startOAuthServer();
     const client = await Client.register(server);
@@ -219,16 +208,6 @@ Deno.test("POST /token gives no token that outlives its grant", async () => {
   time.tick(3 * day - 600);
   const { body } = await client.refresh(refresh_token);
   assert.equal(body.expires_in, 600);
-});
-
-Deno.test("POST /token gives nothing for the code of a grant that was closed before", async () => {
-  await using server = await startOAuthServer();
-  const client = await Client.register(server);
-  const code = await client.signIn();
-  const { grantId } = parseCredential(code)!;
-  const { value } = await server.kv.get<Grant>(grantKey(grantId));
-  await server.kv.set(grantKey(grantId), { ...value, status: "closed" });
-  assert.equal((await client.redeem(code)).body.error, "invalid_grant");
 });
 
 for (const what of ["code", "refresh token"]) {

@@ -31,6 +31,7 @@ Deno.test("initialize settles on the revision asked for, else the latest", async
       ["2024-11-05", "2024-11-05"],
       ["2024-10-07", "2025-11-25"],
       ["2026-07-28", "2025-11-25"],
+      ["2099-01-01", "2025-11-25"],
     ]
   ) {
     const { protocolVersion } = await resultOf(server.post(initialize(asked)));
@@ -134,7 +135,9 @@ Deno.test("what HTTP asks of a POST is checked before the message", async () => 
       ["406 -32000", PING, { accept: "application/json" }],
       ["406 -32000", PING, { accept: "text/event-stream" }],
       ["413 -32000", large, {}],
+      ["400 -32700", "", {}],
       ["400 -32700", "{", {}],
+      ["400 -32700", "{}{}", {}],
       ["400 -32600", "null", {}],
     ] as const
   ) assert.equal(await refusal(session.post(body, headers)), expected);
@@ -187,10 +190,10 @@ Deno.test("refusals of a message carry its id where one can be read", async () =
 Deno.test('ids 1 and "1" come back as they were sent', async () => {
   await using server = await start();
   const session = await server.openSession();
-  for (const id of [1, "1", 0, -1, ""]) {
-    assert.equal((await outcome(session.request("ping", {}, id))).id, id);
-    const { id: listed } = await outcome(session.request("tools/list", {}, id));
-    assert.equal(listed, id);
+  for (const id of [1, "1", 0, -1, "", "\0", "</script>", "\ud800"]) {
+    for (const method of ["ping", "tools/list", "nothing"]) {
+      assert.equal((await outcome(session.request(method, {}, id))).id, id);
+    }
   }
 });
 

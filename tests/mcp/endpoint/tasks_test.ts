@@ -173,35 +173,6 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
     });
     assert.equal(await refusal(answer), "400 -32020");
   });
-
-  Deno.test(`${method} knows no other id, and no other caller's`, async () => {
-    const env = {
-      AUTH_STRATEGY: "bearer",
-      BEARER_TOKEN: "a-secret-of-the-test",
-    };
-    await using open = await start();
-    await using closed = await startServer({
-      ...DEFINITIONS,
-      kv: open.kv,
-      env,
-    });
-    const taskId = await beginTask(open, "longer");
-    for (
-      const [server, params] of [
-        [open, { taskId: "unknown" }],
-        [open, { taskId: 1 }],
-        [open, {}],
-        [closed, { taskId }],
-      ] as const
-    ) {
-      const answer = server.call(method, { ...params, inputResponses: {} }, {
-        capabilities,
-        headers: { authorization: "Bearer a-secret-of-the-test" },
-      });
-      assert.equal(await refusal(answer), "200 -32602");
-    }
-    assert.equal((await readTask(open, taskId)).status, "working");
-  });
 }
 
 Deno.test("a task asks midway, and takes its answer from any server", async () => {

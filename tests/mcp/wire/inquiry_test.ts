@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   Inquiry,
   openRequestState,
-  REQUEST_STATE_SECONDS,
   type RequestState,
   sealRequestState,
   type StateBinding,
@@ -207,10 +206,6 @@ function flip(text: string): string {
   const other = text[at] === "A" ? "B" : "A";
   return text.slice(0, at) + other + text.slice(at + 1);
 }
-
-Deno.test("a person has an hour for one round", () => {
-  assert.equal(REQUEST_STATE_SECONDS, 3600);
-});
 
 Deno.test("openRequestState() says what it wants of what is no text", async () => {
   await assert.rejects(openRequestState(KEY, { a: 1 }, BINDING, NOW), {
