@@ -93,21 +93,19 @@ export function terminalLine(event: LogEvent): string {
 
 /** Prints a value with clear bounds: plain words as they are, others quoted. */
 function fieldOf(value: unknown): string {
-  if (isError(value)) {
-    return visible(
-      [value, ...reasonsOf(value)].map(headOf).join(", caused by "),
-    );
-  }
-  if (typeof value === "object" && value !== null) {
+  if (typeof value === "object" && value !== null && !isError(value)) {
     return visible(JSON.stringify(plainOf(value)) ?? "null");
   }
-  const text = textOf(value);
+  const text = isError(value)
+    ? [value, ...reasonsOf(value)].map(headOf).join(", caused by ")
+    : textOf(value);
   return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
 }
 
 function indented(frames: string): string {
   return frames.split("\n").map((frame) => visible(frame.trim()))
-    .filter(Boolean).map((frame) => `\n    ${frame}`).join("");
+    .filter((frame) => frame.startsWith("at ")).map((frame) => `\n    ${frame}`)
+    .join("");
 }
 
 /**

@@ -11,6 +11,10 @@ const EVENT: LogEvent = {
   properties: {},
 };
 
+function withoutFrames(message: string, cause: Error): Error {
+  return Object.assign(new Error(message, { cause }), { stack: "" });
+}
+
 /** The ways to write an event as text, by name. */
 const PRINTERS = { jsonLine, terminalLine };
 
@@ -31,11 +35,18 @@ Deno.test("terminalLine() writes readable words, and each value with its bounds"
   const line = terminalLine({
     ...EVENT,
     level: "warning",
-    properties: { client: 'App outcome=ok "', outcome: "404", tool: undefined },
+    properties: {
+      client: 'App outcome=ok "',
+      error: withoutFrames('a subject=admin "', new Error("b outcome=ok")),
+      outcome: "404",
+      tool: undefined,
+    },
   });
   assert.equal(
     line,
-    '00:00:00.000 WARNING Request client="App outcome=ok \\"" outcome=404',
+    '00:00:00.000 WARNING Request client="App outcome=ok \\"" ' +
+      'error="Error: a subject=admin \\", caused by Error: b outcome=ok" ' +
+      "outcome=404",
   );
 });
 
@@ -58,6 +69,9 @@ for (const [name, print] of Object.entries(PRINTERS)) {
         properties: {
           path: forgery,
           error: new Error(forgery, { cause: new Error(forgery) }),
+          changed: Object.assign(new Error("Changed"), {
+            stack: `Error: first\n    at it${forgery}`,
+          }),
           list: [forgery],
         },
       });
