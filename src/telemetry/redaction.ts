@@ -39,6 +39,9 @@ export function redactAttribute(
   value: AttributeValue,
 ): AttributeValue | undefined {
   if (name === "url.query") return undefined;
+  if (name === "http.request.method") {
+    return METHODS.test(String(value)) ? value : "_OTHER";
+  }
   const mayHoldUrl = name === "url.full" || name.startsWith("exception.");
   return mayHoldUrl && typeof value === "string"
     ? withoutQueries(value)

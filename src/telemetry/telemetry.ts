@@ -83,6 +83,8 @@ export class Telemetry {
     method: string,
     serve: () => Response | Promise<Response>,
   ): Promise<Response> {
+    const isKnown = method === methodName(method);
+    if (!isKnown) trace.getActiveSpan()?.updateName(methodName(method));
     const received = withoutBaggage(context.active());
     const tally = new Tally();
     const startedMilliseconds = performance.now();
@@ -91,9 +93,7 @@ export class Telemetry {
       (performance.now() - startedMilliseconds) / 1000,
       {
         // As the conventions for HTTP have it.
-        "http.request.method": method === methodName(method)
-          ? method
-          : "_OTHER",
+        "http.request.method": isKnown ? method : "_OTHER",
         "http.response.status_code": response.status,
         ...(tally.route !== undefined && { "http.route": tally.route }),
       },

@@ -304,6 +304,14 @@ Deno.test("a collector of telemetry", async (t) => {
     );
   });
 
+  await t.step("calls made-up methods of HTTP by one name", () => {
+    const made = spans.filter(({ attributes }) =>
+      attributes["http.request.method"] === "_OTHER"
+    );
+    assert.deepEqual(made.map(({ name }) => name), ["HTTP", "HTTP"]);
+    assert.doesNotMatch(JSON.stringify(spans), /MADE-UP|DREAMT/);
+  });
+
   await t.step("counts HTTP requests, made-up methods as one", () => {
     const count = (attributes: Record<string, unknown>) =>
       countOf("tool_server.request.duration", attributes);
