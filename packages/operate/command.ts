@@ -67,17 +67,17 @@ export abstract class Command {
     const known = about.isKnown || ended > 0;
     return this.print(
       { block: made, ended, known },
-      `${shown(name)} is blocked; ${endedWords(ended)}` +
+      `${visible(name)} is blocked; ${endedWords(ended)}` +
         (known ? "" : `. ${about.unknown} yet`),
     );
   }
 
   async #unblock(name: string): Promise<string> {
     const lifted = await this.operator.register.blocks.lift(name);
-    if (!lifted) throw new RefusalError(`${shown(name)} is not blocked`);
+    if (!lifted) throw new RefusalError(`${visible(name)} is not blocked`);
     this.audit("Block lifted", { name });
     const may = isMachine(name) ? "connect" : "sign in";
-    return this.print({ lifted }, `${shown(name)} may ${may} again`);
+    return this.print({ lifted }, `${visible(name)} may ${may} again`);
   }
 
   /** Lists the blocks of people, or of clients. */
@@ -99,11 +99,6 @@ export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** Prints text from outside, so that it cannot steer the terminal. */
-export function shown(value: unknown): string {
-  return visible(String(value)).replaceAll("\n", " ");
-}
-
 /** Prints how many connections were ended. */
 export function endedWords(count: number): string {
   return `${count} ${count === 1 ? "connection" : "connections"} ended`;
@@ -113,7 +108,10 @@ export function endedWords(count: number): string {
 export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";
   const head = Object.keys(rows[0]);
-  const lines = [head, ...rows.map((row) => head.map((it) => shown(row[it])))];
+  const lines = [
+    head,
+    ...rows.map((row) => head.map((it) => visible(`${row[it]}`))),
+  ];
   const widths = head.map((_, at) =>
     Math.max(...lines.map((line) => line[at].length))
   );

@@ -7,6 +7,7 @@ import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import type { Grant } from "../../src/auth/rules/grant.ts";
 import { folded, personName } from "../../src/auth/rules/person.ts";
 import { machineSubject } from "../../src/auth/rules/subject.ts";
+import { visible } from "../../src/log/log_line.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
 import {
   Command,
@@ -14,7 +15,6 @@ import {
   endedWords,
   isMachine,
   type Operator,
-  shown,
   table,
 } from "./command.ts";
 import {
@@ -56,7 +56,7 @@ class PeopleCommand extends Command {
     if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
     const isKnown = await register.isKnown(subject);
-    const unknown = `Nothing is known of ${shown(subject)}`;
+    const unknown = `Nothing is known of ${visible(subject)}`;
     switch (verb) {
       case "show":
         if (!isKnown) throw new UnknownNameError(unknown);
@@ -77,7 +77,7 @@ class PeopleCommand extends Command {
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         // The name itself is what is erased.
         this.audit("Person erased", { ended });
-        return this.print({ subject, ended }, `${shown(subject)} is erased`);
+        return this.print({ subject, ended }, `${visible(subject)} is erased`);
       }
       default:
         return await this.change({
@@ -124,7 +124,7 @@ class PeopleCommand extends Command {
     const state = kept.block ? "blocked" : "not blocked";
     return this.print(
       kept,
-      `${shown(subject)}: ${state}, ${kept.sessions} sessions, ` +
+      `${visible(subject)}: ${state}, ${kept.sessions} sessions, ` +
         `${kept.tasks.length} tasks\n${table(rows)}`,
     );
   }
@@ -149,11 +149,11 @@ class PeopleCommand extends Command {
     // Someone after so many may be called the same.
     if (meant.length > 0) {
       throw new RefusalError(
-        `Several people may be called ${shown(named)}: name a subject`,
+        `Several people may be called ${visible(named)}: name a subject`,
       );
     }
     throw new UnknownNameError(
-      `No one is called ${shown(named)}: find them with "deno task people ` +
+      `No one is called ${visible(named)}: find them with "deno task people ` +
         'list" or "people blocked", or write their subject, as github:583231',
     );
   }
@@ -179,7 +179,7 @@ class ClientsCommand extends Command {
     const id = shortClientId(named.replace(/^client:/, ""));
     const name = machineSubject(id);
     const isKnown = await register.blocks.find(name) !== undefined;
-    const unknown = `No open connection is known of ${shown(id)}`;
+    const unknown = `No open connection is known of ${visible(id)}`;
     const end = () => register.endClient(id);
     if (verb !== "end") {
       return await this.change({ name, isKnown, unknown, end });

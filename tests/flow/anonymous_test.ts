@@ -294,7 +294,7 @@ Deno.test("what a stranger began is not a person's after a sign-in, nor the othe
     const { taskId } = await ask(first, "tools/call", call("long"));
     assert.equal(
       await refusal(second, "tasks/get", { taskId }),
-      `Unknown task: ${taskId}`,
+      `Unknown task: "${taskId}"`,
     );
     assert.equal((await ask(first, "tasks/get", { taskId })).taskId, taskId);
 

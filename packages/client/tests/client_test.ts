@@ -208,7 +208,7 @@ for (const revision of ["2025-11-25", "2026-07-28"] as const) {
     withClient(async ({ client }) => {
       await assert.rejects(
         client.request("tools/call", { name: "none" }),
-        { message: "Unknown tool: none", code: -32602 },
+        { message: 'Unknown tool: "none"', code: -32602 },
       );
     }, { revision }));
 

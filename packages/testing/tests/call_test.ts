@@ -105,7 +105,7 @@ Deno.test("call() refuses an unknown tool, and tells those there are", () =>
       server.call("gret"),
       (error: RefusedError) =>
         error instanceof RefusedError && error.code === -32602 &&
-        /^gret was refused.*Unknown tool: gret.*The server has greet, list\.$/
+        /^gret was refused.*Unknown tool: "gret"\. The server has greet, list\.$/
           .test(error.message),
     );
   }));

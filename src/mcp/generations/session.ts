@@ -61,8 +61,10 @@ export async function initialize(
     );
   }
   if (!isImplementation(clientInfo)) {
+    const { name, version } = isObject(clientInfo) ? clientInfo : {};
     throw invalidParams(
-      `clientInfo must have a name and a version, not ${shown(clientInfo)}`,
+      "clientInfo must have a name and a version, both strings, not " +
+        `${shown(name)} and ${shown(version)}`,
     );
   }
   const { length } = JSON.stringify(capabilities);

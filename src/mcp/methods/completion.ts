@@ -10,7 +10,7 @@ import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { invalidParams, quoted, shown } from "../wire/messages.ts";
+import { invalidParams, shown } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 /** The most values one answer may hold. */
@@ -41,23 +41,18 @@ export async function completionValues(
   { ref, argument, context: given }: JsonObject,
   context: CompleteContext,
 ): Promise<ReturnType<typeof completionOf>> {
-  if (
-    !isObject(argument) || typeof argument.name !== "string" ||
-    typeof argument.value !== "string"
-  ) {
+  const { name, value } = isObject(argument) ? argument : {};
+  if (typeof name !== "string" || typeof value !== "string") {
     throw invalidParams(
-      `argument must have a name and a value, both strings, not ${
-        shown(argument)
-      }`,
+      "argument must have a name and a value, both strings, not " +
+        `${shown(name)} and ${shown(value)}`,
     );
   }
   const { names, complete } = findReference(catalogue, ref);
-  const propose = names.includes(argument.name)
-    ? complete?.[argument.name]
-    : undefined;
+  const propose = names.includes(name) ? complete?.[name] : undefined;
   if (propose === undefined) return completionOf([]);
   return completionOf(
-    await propose(argument.value, knownArguments(given), context),
+    await propose(value, knownArguments(given), context),
   );
 }
 
@@ -70,7 +65,7 @@ function findReference(
 } {
   if (isObject(ref) && ref.type === "ref/prompt") {
     const prompt = prompts.get(ref.name as string);
-    if (!prompt) throw invalidParams(`Unknown prompt: ${quoted(ref.name)}`);
+    if (!prompt) throw invalidParams(`Unknown prompt: ${shown(ref.name)}`);
     return {
       names: Object.keys(prompt.args?.shape ?? {}),
       complete: prompt.complete,
@@ -85,10 +80,12 @@ function findReference(
       };
     }
     if (resources.has(ref.uri as string)) return { names: [] };
-    throw invalidParams(`Unknown resource: ${quoted(ref.uri)}`);
+    throw invalidParams(`Unknown resource: ${shown(ref.uri)}`);
   }
   throw invalidParams(
-    `ref must be a ref/prompt or a ref/resource, not ${shown(ref)}`,
+    `ref must be a ref/prompt or a ref/resource, not ${
+      shown(isObject(ref) ? ref.type : ref)
+    }`,
   );
 }
 

@@ -9,7 +9,7 @@ import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../wire/json_schema.ts";
-import { argumentsOf, invalidParams, quoted } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { inputErrorText } from "../wire/tool_result.ts";
 
@@ -23,7 +23,7 @@ export async function getPrompt(call: Call): Promise<Answer> {
   const { name } = params;
   const prompt = catalogue.prompts.get(name as string);
   if (prompt === undefined) {
-    throw invalidParams(`Unknown prompt: ${quoted(name)}`);
+    throw invalidParams(`Unknown prompt: ${shown(name)}`);
   }
   const { description } = prompt;
   const args = await parseArguments(prompt, argumentsOf(params));

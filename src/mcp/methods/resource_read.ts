@@ -15,7 +15,7 @@ import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../catalogue/find_resource.ts";
-import { invalidParams, quoted, shown } from "../wire/messages.ts";
+import { invalidParams, shown } from "../wire/messages.ts";
 import { URI_CHARACTERS } from "../catalogue/uri_template.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function readResource(call: Call): Promise<Answer> {
   const missing = () =>
     new RpcError(
       stateless ? RpcCode.invalidParams : RpcCode.resourceNotFound,
-      `Resource not found: ${quoted(uri)}`,
+      `Resource not found: ${shown(uri)}`,
       { data: { uri } },
     );
   if (!found) throw missing();

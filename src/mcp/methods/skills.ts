@@ -4,12 +4,7 @@
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-import {
-  invalidParams,
-  methodNotFound,
-  quoted,
-  shown,
-} from "../wire/messages.ts";
+import { invalidParams, methodNotFound, shown } from "../wire/messages.ts";
 import type { Method } from "../exchange/run.ts";
 
 /** Makes a method that only a server with skills has. */
@@ -30,7 +25,7 @@ export const listSkills: Method = ofSkills(({ introduction, params }) => ({
 export const getSkill: Method = ofSkills(
   ({ catalogue, introduction, params: { uri } }) => {
     const skill = catalogue.skills.get(uri as string);
-    if (!skill) throw invalidParams(`No skill is served at ${quoted(uri)}`);
+    if (!skill) throw invalidParams(`No skill is served at ${shown(uri)}`);
     const { printer } = introduction;
     const { entry } = skill;
     return { result: printer.result({ skill: entry }, catalogue.listCache) };
@@ -42,7 +37,7 @@ export const readDirectory: Method = ofSkills(
   ({ catalogue, introduction, params: { uri, cursor } }) => {
     const directory = catalogue.directories.get(uri as string);
     if (!directory) {
-      throw invalidParams(`${quoted(uri)} is not a directory`);
+      throw invalidParams(`${shown(uri)} is not a directory`);
     }
     if (cursor !== undefined && cursor !== null) {
       throw invalidParams(

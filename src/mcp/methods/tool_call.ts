@@ -19,7 +19,7 @@ import {
 } from "../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
-import { argumentsOf, invalidParams, quoted } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
@@ -74,7 +74,7 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
   if (tool === undefined) {
     const isOurs = catalogue.taskTools.has(name as string);
     if (isOurs) return callTaskTool(call, name as string);
-    throw invalidParams(`Unknown tool: ${quoted(name)}`);
+    throw invalidParams(`Unknown tool: ${shown(name)}`);
   }
   const input = argumentsOf(params);
   if (!tool.input) return start(new ToolCall(tool, input, call));

@@ -55,7 +55,7 @@ const ID_RULE =
 const METHOD_CHARACTERS = 256;
 
 /** The longest text from a client that an error repeats, in characters. */
-const QUOTED_CHARACTERS = 100;
+const SHOWN_CHARACTERS = 100;
 
 /**
  * True if the value may name a request: a string of at most 1,024 characters or
@@ -74,19 +74,17 @@ export function shortened(text: string, characters: number): string {
     : text;
 }
 
-/** Repeats a client's text in an error message: cut, every character visible. */
-export function quoted(value: unknown): string {
-  return typeof value === "string"
-    ? visible(shortened(value, QUOTED_CHARACTERS))
-    : typeof value;
-}
-
-/** Prints a value for a refusal: in quotes, cut, every character visible. */
+/**
+ * Tells a value in a refusal: a text in quotes, cut, every character visible; of
+ * what has members, which may be megabytes, only the kind.
+ */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(
-    typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,
-  ) ?? "nothing";
-  return visible(shortened(text, QUOTED_CHARACTERS + 2));
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  if (isObject(value)) return "an object";
+  return typeof value === "string"
+    ? visible(JSON.stringify(shortened(value, SHOWN_CHARACTERS)))
+    : String(value);
 }
 
 /**
@@ -175,7 +173,7 @@ export function invalidParams(message: string, status = 200): RpcError {
 
 /** Makes an error -32601; 2026 wants it on HTTP 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
-  const message = `Method not found: ${quoted(method)}`;
+  const message = `Method not found: ${shown(method)}`;
   const status = stateless ? 404 : 200;
   return new RpcError(RpcCode.methodNotFound, message, { status });
 }

@@ -17,7 +17,7 @@ import {
   stillWorkingResult,
   unknownTaskResult,
 } from "../exchange/task_answer.ts";
-import { argumentsOf, invalidParams, quoted, shown } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal } from "../../store/task_record.ts";
@@ -45,9 +45,7 @@ export async function updateTask(call: Call): Promise<Answer> {
   for (const [key, response] of Object.entries(inputResponses)) {
     if (isObject(response)) continue;
     throw invalidParams(
-      `inputResponses: ${quoted(key)} must be an object, not ${
-        shown(response)
-      }`,
+      `inputResponses: ${shown(key)} must be an object, not ${shown(response)}`,
     );
   }
   await engine.tasks.answer(taskId, inputResponses);
@@ -88,7 +86,7 @@ async function findOwnTask(call: Call): Promise<Task> {
   }
   const task = await useTask(call, taskId);
   if (task === undefined) {
-    throw invalidParams(`Unknown task: ${quoted(taskId)}`);
+    throw invalidParams(`Unknown task: ${shown(taskId)}`);
   }
   return task;
 }

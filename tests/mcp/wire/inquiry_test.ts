@@ -210,7 +210,7 @@ function flip(text: string): string {
 Deno.test("openRequestState() says what it wants of what is no text", async () => {
   await assert.rejects(openRequestState(KEY, { a: 1 }, BINDING, NOW), {
     message:
-      'requestState must be a string, not {"a":1}. Send the request without it to begin again',
+      "requestState must be a string, not an object. Send the request without it to begin again",
   });
 });
 

@@ -9,9 +9,9 @@ import {
   printId,
   printNotification,
   printResult,
-  quoted,
   salvageId,
   shortened,
+  shown,
 } from "../../../src/mcp/wire/messages.ts";
 import { refuses } from "../../kit/refuses.ts";
 
@@ -144,12 +144,24 @@ Deno.test("ids, progress tokens and methods have a longest length", () => {
   assert.equal(salvageId({ id: `${longest}a` }), undefined);
 });
 
-Deno.test("quoted() repeats no more than a hundred characters", () => {
-  assert.equal(quoted("short"), "short");
-  assert.equal(quoted("a".repeat(5000)).length, 100);
-  assert.ok(quoted("\u{1F600}".repeat(5000)).isWellFormed());
-  assert.equal(quoted(["a".repeat(5000)]), "object");
-  assert.equal(quoted("a\u202e\n\x1b"), "a\\u202e\\u000a\\u001b");
+Deno.test("shown() puts a text in quotes, cut, every character visible", () => {
+  assert.equal(shown("short"), '"short"');
+  assert.equal(shown("a".repeat(5000)).length, 102);
+  assert.ok(shown("\u{1F600}".repeat(5000)).isWellFormed());
+  assert.equal(shown("a\u202e\x9b\n"), '"a\\u202e\\u009b\\n"');
+});
+
+Deno.test("shown() tells only the kind of what has members, and prints the rest", () => {
+  const unread = {
+    toJSON(): never {
+      throw new Error("It was printed");
+    },
+  };
+  const told = [unread, [unread], undefined, null, 1.5, false].map(shown);
+  assert.equal(
+    told.join(),
+    "an object,an array,nothing,null,1.5,false",
+  );
 });
 
 Deno.test("isRequestId() takes strings and integers, and never null", () => {
@@ -227,7 +239,7 @@ Deno.test("methodNotFound() is in band in 2025, and 404 in 2026", () => {
       `\x1b${"x".repeat(255)}`,
       stateless,
     );
-    assert.match(message, /^Method not found: \\u001bx{98}…$/);
+    assert.match(message, /^Method not found: "\\u001bx{98}…"$/);
     return [code, status];
   };
   assert.deepEqual(refusalOf(false), [-32601, 200]);
