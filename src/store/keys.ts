@@ -90,7 +90,7 @@ export const listedWaitKey = listedIn("wait");
 export function listingWaitKey(subject: string, [, wait]: Deno.KvKey) {
   return waitsOfKey(subject, String(wait));
 }
-/** The wait of one place in one call, or in one task · as long as the wait. */
+/** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitAtKey = hashed("wait-at");
 
 /** A secret that all processes share, made once · for ever. */

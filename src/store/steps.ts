@@ -24,7 +24,7 @@ export interface Step {
   /** Its kind and its name: `step:draft`. */
   id: string;
   /** Its number among all steps of a run, from 1 on. */
-  place: number;
+  number: number;
   /** The version of the tool's steps that it was run by. */
   version: number;
   /** True if no other step was under way when it began. */
@@ -130,7 +130,7 @@ export function stepStore(database: Database) {
 
   async function inOrder(taskId: string): Promise<StepRecord[]> {
     const listed = await database.list<StepRecord>(taskStepKey(taskId));
-    return listed.map(({ value }) => value).sort((a, b) => a.place - b.place);
+    return listed.map(({ value }) => value).sort((a, b) => a.number - b.number);
   }
 
   /** Writes all steps of a task, some at a time, and drops their results. */

@@ -26,8 +26,8 @@ type WaitKind = "page" | "moment";
 export interface Waiting {
   subject: string;
   kind: WaitKind;
-  /** Names the one place that waits: asked again, it finds the same wait. */
-  place: string;
+  /** Names the question of a call, or of a task: asked again, it finds its wait. */
+  asker: string;
   /** Names what is asked there: another question is another wait. */
   question: string;
   tool: string;
@@ -41,8 +41,8 @@ export interface Waiting {
 }
 
 /** A stored wait. */
-export interface WaitRecord extends Expiring, Omit<Waiting, "place"> {
-  /** The key of its place. */
+export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
+  /** The key of its asker. */
   at: Deno.KvKey;
   /** The client's name in its grant. */
   clientName?: string;
@@ -83,7 +83,7 @@ export interface Wait extends
 export interface ListedWait
   extends Expiring, Pick<WaitRecord, "kind" | "grantId" | "taskId"> {}
 
-/** The wait at a place. */
+/** The wait of an asker. */
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
@@ -114,7 +114,7 @@ export function dropWait(
 ): Transaction {
   const { key, value: { subject, at, state } } = found;
   transaction.check(found).end(key).delete(listingWaitKey(subject, key));
-  // The place of a used one may be another's by now.
+  // The asker of a used one may have another wait by now.
   return state === "used" ? transaction : transaction.end(at);
 }
 

@@ -86,7 +86,7 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Opens the wait of a place, or finds the one that is there. One for another
+     * Opens the wait of an asker, or finds the one that is there. One for another
      * question ends.
      *
      * @throws {LimitError} when the person has too many
@@ -107,8 +107,8 @@ export function waitStore(database: Database) {
           `A question must have at most ${WAIT_CHARACTERS} characters of JSON`,
         );
       }
-      const { place, ...own } = waiting;
-      const at = waitAtKey(place);
+      const { asker, ...own } = waiting;
+      const at = waitAtKey(asker);
       const id = randomId();
       const key = waitKey(id);
       // Every new wait changes this record, so the count stays true.
@@ -181,9 +181,9 @@ export function waitStore(database: Database) {
       return await readAll(await listed(subject));
     },
 
-    /** Finds the wait of a place; undefined if there is none. */
-    async at({ place, subject }: Waiting): Promise<Wait | undefined> {
-      const pointer = await database.find<Pointer>(waitAtKey(place));
+    /** Finds the wait of an asker; undefined if there is none. */
+    async at({ asker, subject }: Waiting): Promise<Wait | undefined> {
+      const pointer = await database.find<Pointer>(waitAtKey(asker));
       const found = pointer &&
         await database.find<WaitRecord>(pointer.value.wait);
       return found?.value.subject === subject

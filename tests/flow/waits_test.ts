@@ -476,7 +476,7 @@ test.inMemory("a client that signed in elsewhere is verified by no ID of there",
     const { id } = await waits.open({
       subject: "github:42",
       kind: "page",
-      place: `${clientId}`,
+      asker: `${clientId}`,
       question: "pay",
       tool: "pay",
       clientId,

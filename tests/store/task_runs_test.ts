@@ -54,7 +54,7 @@ function runsOn(kv: Deno.Kv) {
 function stepOf(id: string, more: Partial<Step> = {}): Step {
   return {
     id,
-    place: 1,
+    number: 1,
     version: 1,
     isAlone: true,
     state: "kept",
@@ -256,7 +256,7 @@ test.inMemory("save() keeps a long result whole, in one commit if it is short", 
   assert(await steps.save(hold, stepOf("step:a", { text: '"a"' })));
   assert.equal(place.commits, 1);
   const text = JSON.stringify("x".repeat(100_000));
-  assert(await steps.save(hold, stepOf("step:b", { place: 2, text })));
+  assert(await steps.save(hold, stepOf("step:b", { number: 2, text })));
   assert.deepEqual((await steps.list("t")).map(({ text }) => text), [
     '"a"',
     text,
@@ -497,14 +497,14 @@ test.onDatabases("end() of durable work ends what it waits for, and nothing of a
   await beginOn(kv, "one");
   await beginOn(kv, "two");
   const waits = waitStore(new Database(kv));
-  const waiting = (taskId: string, place: string) =>
+  const waiting = (taskId: string, asker: string) =>
     ({
       subject: BINDING,
       kind: "moment",
       tool: "report",
       question: "paid",
       taskId,
-      place,
+      asker,
     }) as const;
   const payload = { message: "Waits for the payment" };
   const one = await waits.open(waiting("one", "1"), payload);

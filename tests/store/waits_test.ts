@@ -16,7 +16,7 @@ const ADA = "github:1";
 const ASKED: Waiting = {
   subject: ADA,
   kind: "page",
-  place: "a call",
+  asker: "a call",
   question: "a question",
   tool: "pay",
 };
@@ -25,7 +25,7 @@ const YES = { action: "accept" };
 const NO = { action: "decline" };
 const nothing = () => {};
 
-test.onDatabases("open() finds the wait that a place has, and asks another question anew", async ({ kv, other }) => {
+test.onDatabases("open() finds the wait that an asker has, and asks another question anew", async ({ kv, other }) => {
   const waits = waitStore(new Database(kv));
   const first = await waits.open(ASKED, PAYLOAD);
   const again = await waitStore(new Database(other)).open(ASKED, PAYLOAD);
@@ -54,7 +54,7 @@ test.onDatabases("open() opens no more than the most of fifty at once", async ({
     other,
     waitStore,
     (waits, index) =>
-      waits.open({ ...ASKED, place: `call ${index}` }, PAYLOAD, { most: 5 })
+      waits.open({ ...ASKED, asker: `call ${index}` }, PAYLOAD, { most: 5 })
         .catch((error) => error),
   );
   const refused = opened.filter((it) => it instanceof LimitError);
@@ -91,20 +91,20 @@ test.onDatabases("take() gives an answer to one of fifty", async ({ kv, other })
   assert.notEqual((await waits.open(ASKED, PAYLOAD)).id, wait.id);
 });
 
-test.onDatabases("release() puts an answer back for the next run, unless its place is taken or it was erased", async ({ kv }) => {
+test.onDatabases("release() puts an answer back for the next run, unless its asker has another or it was erased", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
-  const answered = async (place: string) => {
-    const wait = await waits.open({ ...ASKED, place }, PAYLOAD);
+  const answered = async (asker: string) => {
+    const wait = await waits.open({ ...ASKED, asker }, PAYLOAD);
     await waits.answer(wait.id!, ADA, YES, nothing);
     return { wait, taken: (await waits.take(wait))! };
   };
   const { wait, taken } = await answered("one");
   assert.equal(await taken.release(), true);
   assert.equal(await taken.release(), false);
-  const back = await waits.open({ ...ASKED, place: "one" }, PAYLOAD);
+  const back = await waits.open({ ...ASKED, asker: "one" }, PAYLOAD);
   assert.deepEqual([back.id, back.state], [wait.id, "answered"]);
   const two = await answered("two");
-  await waits.open({ ...ASKED, place: "two" }, PAYLOAD);
+  await waits.open({ ...ASKED, asker: "two" }, PAYLOAD);
   assert.equal(await two.taken.release(), false);
   const three = await answered("three");
   await waits.forgetAllOf(ADA);
@@ -122,7 +122,7 @@ test.inMemory("answer() and find() know a wait's own person and kind only", asyn
   );
   assert.equal(await waits.tell(page.id!, YES), false);
   const moment = await waits.open(
-    { ...ASKED, kind: "moment", place: "a task" },
+    { ...ASKED, kind: "moment", asker: "a task" },
     PAYLOAD,
   );
   assert.equal(await waits.answer(moment.id!, ADA, YES, nothing), undefined);
@@ -154,7 +154,7 @@ test.inMemory("answer() commits nothing when what it rests on has changed", asyn
 test.inMemory("open() refuses a person who has too many, and what is too long", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   for (let index = 0; index < 100; index++) {
-    await waits.open({ ...ASKED, place: `${index}` }, PAYLOAD);
+    await waits.open({ ...ASKED, asker: `${index}` }, PAYLOAD);
   }
   await assert.rejects(
     waits.open(ASKED, PAYLOAD),
@@ -164,12 +164,12 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
   );
   await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
   // Durable work is another matter: it may wait for days.
-  await waits.open({ ...ASKED, kind: "moment", place: "a task" }, PAYLOAD);
+  await waits.open({ ...ASKED, kind: "moment", asker: "a task" }, PAYLOAD);
   const bob = { ...ASKED, subject: "github:2" };
   const sized = (characters: number) => ({
     message: "a".repeat(characters - '{"message":""}'.length),
   });
-  await waits.open({ ...bob, place: "long" }, sized(16_000));
+  await waits.open({ ...bob, asker: "long" }, sized(16_000));
   await assert.rejects(waits.open(bob, sized(16_001)), TypeError);
 });
 
@@ -195,17 +195,17 @@ test.inMemory("an answered page waits for no one any more, and not longer than i
 test.onDatabases("close() takes no answer from then on, and gives the one that was faster", async ({ kv, other }) => {
   const waits = waitStore(new Database(kv));
   const moment = { ...ASKED, kind: "moment" } as const;
-  const late = await waits.open({ ...moment, place: "late" }, PAYLOAD);
+  const late = await waits.open({ ...moment, asker: "late" }, PAYLOAD);
   assert.equal(await waits.close(late), undefined);
   assert.equal(await waits.tell(late.id!, NO), false);
   assert.equal(await waits.close(late), undefined);
-  const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
+  const early = await waits.open({ ...moment, asker: "early" }, PAYLOAD);
   const slow = overtaken(other, () => waits.tell(early.id!, YES));
   const closed = await waitStore(new Database(slow)).close(early);
   assert.deepEqual(closed, { data: YES });
 });
 
-test.inMemory("withdraw() of a used wait leaves its place to the next", async ({ kv }) => {
+test.inMemory("withdraw() of a used wait leaves its asker to the next", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   const first = await waits.open(ASKED, PAYLOAD);
   await waits.answer(first.id!, ADA, YES, nothing);
@@ -215,7 +215,7 @@ test.inMemory("withdraw() of a used wait leaves its place to the next", async ({
   assert.deepEqual(await waits.at(ASKED), next);
 });
 
-test.inMemory("open() takes no used wait for the one of its place, though it was read before", async ({ kv }) => {
+test.inMemory("open() takes no used wait for the one of its asker, though it was read before", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   const used = await waits.open(ASKED, PAYLOAD);
   const [place] = await Array.fromAsync(kv.list({ prefix: ["wait-at"] }));
@@ -273,15 +273,15 @@ test.onDatabases("a moment outlives the grant of its call as long as another use
     grantId: "g1",
     taskId: "t",
   } as const;
-  const early = await waits.open({ ...moment, place: "early" }, PAYLOAD);
+  const early = await waits.open({ ...moment, asker: "early" }, PAYLOAD);
   await tasks.use("t", { binding: "ada", grantId: "g2" });
   await end(first);
   assert.equal(await waits.tell(early.id!, 1), true);
-  const other = await waits.open({ ...moment, place: "other" }, PAYLOAD);
+  const other = await waits.open({ ...moment, asker: "other" }, PAYLOAD);
   await end(second);
   assert.equal(other.state, "open");
   await assert.rejects(
-    waits.open({ ...moment, place: "none" }, PAYLOAD),
+    waits.open({ ...moment, asker: "none" }, PAYLOAD),
     ChallengeError,
   );
 });
@@ -300,14 +300,14 @@ test.inMemory("a wait ends with its time, with the grant of its call, and with t
   // A task may go on with another grant of the same person.
   await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
   const moment = await waits.open(
-    { ...asked, kind: "moment", place: "a task", taskId: "t1" },
+    { ...asked, kind: "moment", asker: "a task", taskId: "t1" },
     PAYLOAD,
   );
   await database.commit((transaction) =>
     setGrant(transaction, { ...grant, status: "closed" })
   );
   const late = await waits.open(
-    { ...ASKED, kind: "moment", place: "its end", taskId: "t1" },
+    { ...ASKED, kind: "moment", asker: "its end", taskId: "t1" },
     PAYLOAD,
   );
   assert.equal(await waits.tell(moment.id!, YES), true);
@@ -316,7 +316,7 @@ test.inMemory("a wait ends with its time, with the grant of its call, and with t
   const over = {
     ...ASKED,
     kind: "moment",
-    place: "over",
+    asker: "over",
     taskId: "t1",
   } as const;
   await assert.rejects(waits.open(over, PAYLOAD), /The task has ended/);
@@ -443,7 +443,7 @@ test.onDatabases("forgetAllOf() leaves nothing of a person's waits", async ({ kv
   const database = new Database(kv);
   const waits = waitStore(database);
   await waits.open(ASKED, PAYLOAD);
-  const used = await waits.open({ ...ASKED, place: "used" }, PAYLOAD);
+  const used = await waits.open({ ...ASKED, asker: "used" }, PAYLOAD);
   await waits.answer(used.id!, ADA, YES, nothing);
   await waits.take(used);
   await waits.forgetAllOf(ADA);

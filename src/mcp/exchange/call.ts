@@ -45,8 +45,8 @@ export abstract class Call implements Work, Running {
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
-  /** The running tool, or the wait for its task, that hears each beat. */
-  lasting?: Pick<Running, "beat">;
+  /** Hears each beat: for the running tool, or the wait for its task. */
+  onBeat?: (nowMilliseconds: number) => void;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
   /** True if it waits for the end of that task, for a client without tasks. */
@@ -175,7 +175,7 @@ export abstract class Call implements Work, Running {
 
   /** Keeps a quiet response open: the first comment makes it a stream. */
   beat(nowMilliseconds: number): void {
-    this.lasting?.beat(nowMilliseconds);
+    this.onBeat?.(nowMilliseconds);
     if (this.hasEnded) return;
     const { response, startedMilliseconds } = this;
     const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);

@@ -78,7 +78,7 @@ export class Visits {
   #opening = new Set<Promise<unknown>>();
 
   /**
-   * @param place the call with its arguments, or the task: another one never
+   * @param asker the call with its arguments, or the task: another one never
    * meets its questions
    * @param taskId the task, if it is one
    */
@@ -86,7 +86,7 @@ export class Visits {
     private readonly pages: WaitPages,
     private readonly caller: Caller,
     private readonly tool: string,
-    private readonly place: unknown,
+    private readonly asker: unknown,
     private readonly taskId?: string,
   ) {}
 
@@ -122,9 +122,9 @@ export class Visits {
       clientId,
       grantId,
       pageTask: taskId,
-      place: await fingerprintOfLong(
+      asker: await fingerprintOfLong(
         // Another client of the same person is another asker.
-        canonicalJson([binding, clientId ?? grantId, tool, this.place, key]),
+        canonicalJson([binding, clientId ?? grantId, tool, this.asker, key]),
       ),
       // An address often changes with every call, and the page opens the first.
       question: fingerprint(JSON.stringify([message, origin])),

@@ -24,7 +24,7 @@ import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
-import type { Beginning } from "../work/work_of_task.ts";
+import type { TaskRequest } from "../work/work_of_task.ts";
 
 /** The parts of the server at its home address by which work is taken over. */
 export interface HomeServer extends Pick<Engine, "waitPages"> {
@@ -121,7 +121,7 @@ function resumedRequest(
   { client, meta }: RunBeginning,
   authenticated: Authenticated,
   catalogue: Catalogue,
-): Beginning {
+): TaskRequest {
   const { changes, waitPages } = engine;
   const { caller } = authenticated;
   const { tool, countedAs, createdMilliseconds } = run;

@@ -23,7 +23,7 @@ import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { type LastingCall, LastingTool } from "../work/hand_over.ts";
+import { handOverInTime, type LastingCall } from "../work/hand_over.ts";
 import {
   checkKnowsTasks,
   hasTasks,
@@ -37,7 +37,7 @@ import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
-class ToolCall extends LastingTool implements ToolRun {
+class ToolCall implements ToolRun {
   /** Gives back its place among the running calls of a limited tool. */
   leave?: () => void;
   prepared?: unknown;
@@ -47,17 +47,14 @@ class ToolCall extends LastingTool implements ToolRun {
     readonly tool: CompiledTool,
     readonly input: JsonObject,
     readonly call: LastingCall,
-  ) {
-    super();
-  }
+  ) {}
 
   /** Runs the tool in the request, as long as that lasts. */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
     if (running instanceof Promise && mayOutlast(tool)) {
-      this.result = running;
-      call.lasting = this;
+      call.onBeat = handOverInTime(call, tool, running);
     }
     return follow(running, (result) => print(call, result));
   }

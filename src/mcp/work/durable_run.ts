@@ -142,9 +142,9 @@ export class DurableRun implements Durable {
   ): Promise<T> {
     const known = this.#memory.steps.get(call.id);
     const { version, signal, cut } = this.#around;
-    const place = known?.version === version ? known.place : undefined;
+    const number = known?.version === version ? known.number : undefined;
     try {
-      await this.#order.wait(call, place, signal);
+      await this.#order.wait(call, number, signal);
     } catch (error) {
       // Its code cannot catch this.
       return await cut(error);

@@ -25,7 +25,7 @@ import {
 } from "./run_at_work.ts";
 import { Takeovers } from "./takeovers.ts";
 import { STOPPING } from "../exchange/running.ts";
-import type { Beginning } from "./work_of_task.ts";
+import type { TaskRequest } from "./work_of_task.ts";
 import { TaskRoom } from "./task_room.ts";
 import { EXPELLED } from "./task_state.ts";
 
@@ -121,7 +121,7 @@ export class DurableRunner {
    * many
    */
   async start(
-    request: Beginning,
+    request: TaskRequest,
     work: DurableWork,
     beginning: RunBeginning,
   ): Promise<Task> {

@@ -27,37 +27,43 @@ export interface TaskEngine extends Engine {
 /** A call whose work may go on as a task. */
 export type LastingCall = Call & { readonly engine: TaskEngine };
 
-/** A running tool. It costs a call nothing that ends before its first beat. */
-export abstract class LastingTool {
-  abstract readonly tool: CompiledTool;
-  abstract readonly call: LastingCall;
-  /** The result, once the tool runs and its call may be handed over. */
-  protected result?: Promise<CallToolResult>;
-  #notBefore = 0;
-
-  beat(nowMilliseconds: number): void {
-    const { call, tool, result } = this;
-    const due = call.startedMilliseconds + tool.handOverMilliseconds;
-    if (nowMilliseconds < Math.max(due, this.#notBefore)) return;
-    if (result === undefined || !isFree(call)) return;
-    this.#notBefore = Infinity;
+/**
+ * Hands the call of a running tool over when it has lasted for the tool's time.
+ *
+ * @param result what the running tool gives
+ * @returns a function for the beats of the call
+ */
+export function handOverInTime(
+  call: LastingCall,
+  tool: CompiledTool,
+  result: Promise<CallToolResult>,
+): NonNullable<Call["onBeat"]> {
+  let notBefore = call.startedMilliseconds + tool.handOverMilliseconds;
+  return (nowMilliseconds) => {
+    if (nowMilliseconds < notBefore || !isFree(call)) return;
+    notBefore = Infinity;
     handOver(call, tool, result).then(
-      () => this.#notBefore = 0,
-      (error) => this.#complain(error, nowMilliseconds),
+      () => notBefore = 0,
+      // It goes on in its request.
+      (error) => {
+        if (error instanceof StorageError) {
+          notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
+        } else complain(call, error);
+      },
     );
-  }
+  };
+}
 
-  /** Logs why the call was not handed over: it goes on in its request. */
-  #complain(error: unknown, nowMilliseconds: number): void {
-    const { engine: { log }, requestId: reference } = this.call;
-    if (error instanceof StorageError) {
-      this.#notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
-    } else if (error instanceof LimitError) {
-      log.info("A call was not handed over: its caller has too many tasks", {
-        reference,
-      });
-    } else log.warning("A call could not be handed over", { reference, error });
-  }
+/** Logs why a call was not handed over. */
+function complain(
+  { engine: { log }, requestId: reference }: LastingCall,
+  error: unknown,
+): void {
+  if (error instanceof LimitError) {
+    log.info("A call was not handed over: its caller has too many tasks", {
+      reference,
+    });
+  } else log.warning("A call could not be handed over", { reference, error });
 }
 
 /** True if a call may be answered with a task now. */

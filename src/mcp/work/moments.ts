@@ -47,13 +47,13 @@ export async function waitForMoment(
   const waiting: Waiting = {
     subject,
     kind: "moment",
-    place: canonicalJson(["task", taskId, id]),
+    asker: canonicalJson(["task", taskId, id]),
     question: id,
     tool,
     grantId,
     taskId,
   };
-  // A repetition finds the wait of its place, with the same token.
+  // A repetition finds its wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
     const wait = await persist(

@@ -21,7 +21,7 @@ import { Left } from "./run_rest.ts";
 import { DivergenceError, stepName } from "./step_order.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
-import { type Beginning, WorkOfTask } from "./work_of_task.ts";
+import { type TaskRequest, WorkOfTask } from "./work_of_task.ts";
 
 export interface DurableWork {
   tool: string;
@@ -37,7 +37,7 @@ export interface DurableWork {
 export interface Resumed {
   work: DurableWork;
   /** Undefined: its caller may not do this any more. */
-  request?: Beginning;
+  request?: TaskRequest;
 }
 
 export interface RunStores {
@@ -118,7 +118,7 @@ export class RunAtWork {
 export function taskOfRun(
   { tasks, runs, log, stopping }: RunStores,
   hold: Hold,
-  request?: Beginning,
+  request?: TaskRequest,
 ): TaskAtWork {
   const { taskId, run: { caller } } = hold;
   const turn = {

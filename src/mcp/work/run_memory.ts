@@ -45,7 +45,7 @@ export class RunMemory {
   stepOf({ id, number, isAlone }: StepCall): Step {
     const { version, now } = this.around;
     const startedAt = this.steps.get(id)?.startedAt ?? now();
-    return { id, place: number, version, isAlone, state: "begun", startedAt };
+    return { id, number, version, isAlone, state: "begun", startedAt };
   }
 
   /** Lets work go on only in this process, and only if its caller still may. */

@@ -39,7 +39,7 @@ export class StepOrder {
   readonly #calls = new Map<string, StepCall>();
   /** Calls that have not ended. */
   readonly #open = new Set<StepCall>();
-  /** The steps of this version that earlier runs began, by their place. */
+  /** The steps of this version that earlier runs began, by their number. */
   readonly #before: readonly Step[];
   #next = 0;
   #called = Promise.withResolvers<void>();
@@ -102,12 +102,12 @@ export class StepOrder {
   /**
    * Waits until every step has been asked for that was before this one.
    *
-   * @param place the place of the step in earlier runs; undefined: it is new
+   * @param number its number in earlier runs; undefined: it is new
    * @throws {DivergenceError}
    */
   async wait(
     call: StepCall,
-    place: number | undefined,
+    number: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     if (!this.#missing) return;
@@ -117,7 +117,7 @@ export class StepOrder {
     try {
       for (;;) {
         const missing = this.#missing;
-        if (!missing || missing.place > (place ?? call.number)) return;
+        if (!missing || missing.number > (number ?? call.number)) return;
         if (this.#isSequential) throw this.#divergence(call, missing);
         over ??= pause(PATIENCE_MILLISECONDS, ending).then(() => "over");
         const called = this.#called.promise;
@@ -148,7 +148,7 @@ export class StepOrder {
     throw new DivergenceError(
       `The work has changed: ${
         named(missing.id)
-      }, which was number ${missing.place}, ` +
+      }, which was number ${missing.number}, ` +
         `is not there any more. ${ADVICE}`,
     );
   }
@@ -157,10 +157,12 @@ export class StepOrder {
     return this.#open.size === 1 && this.#before.every((step) => step.isAlone);
   }
 
-  #divergence({ id, number, where }: StepCall, { id: was, place }: Step) {
+  #divergence({ id, number, where }: StepCall, before: Step) {
     return new DivergenceError(
-      `The work has changed: number ${place} was ${named(was)}, and ` +
-        `${named(id)} is number ${number}${placeOf(where)}. ${ADVICE}`,
+      `The work has changed: number ${before.number} was ${
+        named(before.id)
+      }, ` +
+        `and ${named(id)} is number ${number}${placeOf(where)}. ${ADVICE}`,
     );
   }
 }

@@ -23,7 +23,7 @@ import {
   STOPPED,
   taskEndOf,
 } from "./task_state.ts";
-import type { Beginning, WorkOfTask } from "./work_of_task.ts";
+import type { TaskRequest, WorkOfTask } from "./work_of_task.ts";
 
 interface Around {
   tasks: TaskStore;
@@ -54,7 +54,7 @@ export class TaskAtWork {
     readonly taskId: string,
     around: Around,
     private readonly caller: Caller,
-    private readonly request?: Beginning,
+    private readonly request?: TaskRequest,
   ) {
     this.#around = around;
     this.#onAbort = around.turn ? undefined : STOPPED;

@@ -17,7 +17,7 @@ import { STOPPING } from "../exchange/running.ts";
 import type { Work } from "../exchange/work.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { TaskRoom } from "./task_room.ts";
-import { type Beginning, WorkOfTask } from "./work_of_task.ts";
+import { type TaskRequest, WorkOfTask } from "./work_of_task.ts";
 
 interface WorkingTool {
   name: string;
@@ -29,7 +29,7 @@ export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
 /** A call that runs, and its way to become a task. */
 export interface Begun {
-  readonly request: Beginning & Pick<Call, "authored" | "recall" | "stop">;
+  readonly request: TaskRequest & Pick<Call, "authored" | "recall" | "stop">;
   readonly result: Promise<CallToolResult>;
   /** The progress of its tool so far. */
   readonly statusMessage?: string;
@@ -69,7 +69,7 @@ export class TaskRunner {
    * many
    */
   async start(
-    request: Beginning,
+    request: TaskRequest,
     tool: WorkingTool,
     work: TaskWork,
   ): Promise<Task> {
@@ -106,7 +106,7 @@ export class TaskRunner {
 
   /** Creates a task, and gives it to `work` in the same turn. */
   async #begin(
-    request: Beginning,
+    request: TaskRequest,
     { name: tool, scopes }: WorkingTool,
     work: (atWork: TaskAtWork, task: Task, list: string) => Promise<void>,
   ): Promise<Task> {
@@ -161,7 +161,7 @@ export class TaskRunner {
   /** @param begun the call that becomes the task, if it is one */
   #workOf(
     atWork: TaskAtWork,
-    request: Beginning,
+    request: TaskRequest,
     begun?: Begun["request"],
   ): WorkOfTask {
     const { tasks, questions, clock, log } = this;

@@ -106,11 +106,9 @@ export async function waitForTask(
 ): Promise<Task | undefined> {
   const { engine: { tasks, waitPages }, caller: { binding }, signal } = call;
   const over = new AbortController();
-  call.lasting = {
-    beat(nowMilliseconds) {
-      const until = Math.max(untilMilliseconds, relay?.untilMilliseconds ?? 0);
-      if (nowMilliseconds >= until && !call.isAsking) over.abort();
-    },
+  call.onBeat = (nowMilliseconds) => {
+    const until = Math.max(untilMilliseconds, relay?.untilMilliseconds ?? 0);
+    if (nowMilliseconds >= until && !call.isAsking) over.abort();
   };
   const waiting = AbortSignal.any([signal, over.signal]);
   let seen = task;
@@ -128,7 +126,7 @@ export async function waitForTask(
   } catch (error) {
     if (signal.aborted || !over.signal.aborted) throw error;
   } finally {
-    call.lasting = undefined;
+    call.onBeat = undefined;
     relay?.end();
   }
   return seen;

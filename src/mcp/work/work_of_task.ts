@@ -30,7 +30,7 @@ import { printProgress, StatusMessage } from "./task_state.ts";
 const LINK_CHARACTERS = 500;
 
 /** A request that becomes a task. */
-export interface Beginning extends Work, Pick<Running, "countedAs"> {
+export interface TaskRequest extends Work, Pick<Running, "countedAs"> {
   readonly authenticated: Authenticated;
   /** True if its client, who knows no tasks, is told the progress. */
   readonly awaitsTask?: boolean;
@@ -72,7 +72,7 @@ export class WorkOfTask implements Work {
   readonly durable?: DurableRun;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
-  readonly #request: Beginning;
+  readonly #request: TaskRequest;
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
@@ -80,7 +80,7 @@ export class WorkOfTask implements Work {
 
   constructor(
     readonly requestId: string,
-    request: Beginning,
+    request: TaskRequest,
     surroundings: Surroundings,
   ) {
     const { caller, upstream, client, meta, changes } = request;

@@ -162,7 +162,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   await waits.open({
     subject: "github:42",
     kind: "page",
-    place: "a call",
+    asker: "a call",
     question: "a question",
     tool: "read",
   }, { message: "private", url: "https://pay.example.com" });

@@ -11,7 +11,7 @@ const NOW = 1_790_000_000;
 function stepOf(id: string, more: Partial<Step> = {}): Step {
   return {
     id,
-    place: 1,
+    number: 1,
     version: 1,
     isAlone: true,
     state: "kept",

@@ -57,7 +57,7 @@ class Task {
         run: { deaths },
         expiresAt: this.now + 1000 * 3600,
       } as never,
-      steps: [...this.steps.values()].sort((a, b) => a.place - b.place),
+      steps: [...this.steps.values()].sort((a, b) => a.number - b.number),
       version,
       signal,
       now: () => this.now,
@@ -192,10 +192,10 @@ Deno.test("repeatableStep() is one commit, and done again wherever its process h
   assert.deepEqual(task.states, ["step:wait kept"]);
   // A version before has noted its beginning.
   const noted = new Task();
-  const { place, isAlone, version, startedAt } = task.steps.get("step:wait")!;
+  const { number, isAlone, version, startedAt } = task.steps.get("step:wait")!;
   const known: Step = {
     id: "step:wait",
-    place,
+    number,
     isAlone,
     version,
     startedAt,
@@ -363,7 +363,7 @@ Deno.test("steps side by side may end in any order, and be asked for in any", as
     await Promise.all([branch("a"), branch("b")]);
   };
   await task.run(code("a"));
-  assert.equal(task.steps.get("step:b2")?.place, 3);
+  assert.equal(task.steps.get("step:b2")?.number, 3);
   const { length } = task.states;
   await task.run(code("none"));
   assert.equal(task.states.length, length);
@@ -720,7 +720,7 @@ Deno.test("rest.until leaves out a wait for which the run leaves its process", a
 
 /** A step as an earlier run has left it. */
 function left(task: Task, more: Partial<Step>): void {
-  const step = { place: 1, version: 1, isAlone: true, startedAt: task.now };
+  const step = { number: 1, version: 1, isAlone: true, startedAt: task.now };
   task.steps.set("step:a", { id: "step:a", state: "begun", ...step, ...more });
 }
 

@@ -6,24 +6,23 @@ import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import type { Work } from "../../../src/mcp/exchange/work.ts";
 import {
+  handOverInTime,
   type LastingCall,
-  LastingTool,
 } from "../../../src/mcp/work/hand_over.ts";
 import type { Begun } from "../../../src/mcp/work/task_runner.ts";
 import { settled } from "../../kit/wait.ts";
 
 /** A running tool of a call that began at 0, and may become a task at 45 s. */
-class Running extends LastingTool {
-  readonly tool = { handOverMilliseconds: 45_000 } as CompiledTool;
+class Running {
   /** The tries of a hand-over. */
   readonly tried: Begun[] = [];
   readonly logged: string[] = [];
   handOver = (_begun: Begun): Promise<void> => Promise.resolve();
   readonly state = { hasEnded: false, isStopped: false };
   readonly call: LastingCall;
+  readonly beat: (nowMilliseconds: number) => void;
 
   constructor() {
-    super();
     const { state } = this;
     const log = (level: string) => () => void this.logged.push(level);
     this.call = Object.defineProperties({
@@ -44,7 +43,9 @@ class Running extends LastingTool {
       hasEnded: { get: () => state.hasEnded },
       isStopped: { get: () => state.isStopped },
     }) as unknown as LastingCall;
-    this.result = new Promise<CallToolResult>(() => {});
+    const tool = { handOverMilliseconds: 45_000 } as CompiledTool;
+    const result = new Promise<CallToolResult>(() => {});
+    this.beat = handOverInTime(this.call, tool, result);
   }
 
   /** Passes over it, and lets a try end. */

@@ -260,7 +260,7 @@ test.inMemory("wait() has a hundred places for a person, and more for many peopl
     tool: "pay",
   } as const;
   for (let n = 0; n < 100; n++) {
-    await waits.open({ ...other, place: `${n}` }, { message: "Waits" });
+    await waits.open({ ...other, asker: `${n}` }, { message: "Waits" });
   }
   await assert.rejects(
     workOn(kv, "t2", false).run(),
