@@ -11,6 +11,7 @@ import type { Logger } from "../log/log.ts";
 import { confirmation } from "./rules/confirmation.ts";
 import { heldScopes } from "./rules/held_scopes.ts";
 import type { Permissions } from "./rules/permissions.ts";
+import { basePathOf } from "../net/url.ts";
 import type { ScopeInWords } from "../pages/scopes.tsx";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
@@ -112,8 +113,12 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     log,
   });
   const endGrants = grantsEnd(shared);
+  const { serverTitle, about } = options;
+  /** The props of every page. */
+  const frame = { base: basePathOf(baseUrl), serverTitle, about };
   return {
     ...shared,
+    frame,
     allowedUsers,
     configured,
     lifetimes,
@@ -141,7 +146,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     }),
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({ ...shared, providers }),
-    choice: providerChoice({ ...options, providers }),
+    choice: providerChoice({ baseUrl, providers, frame }),
     providerTokens: providerTokens({ ...shared, providers }),
     /** Decides when the provider is asked who a person is now. */
     confirmation: confirmation({ ...shared, allowedUsers }),

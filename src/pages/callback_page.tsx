@@ -1,33 +1,48 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page at which a browser lands if the client uses this server's own page
- * as its redirect URI. A window that was opened as a popup hands the
- * authorization response to its opener.
+ * `GET /oauth/callback`: the page at which a browser lands if the client uses
+ * this server's own page as its redirect URI. A window that was opened as a
+ * popup hands the authorization response to its opener.
  *
  * @module
  */
+import type { Context } from "@hono/hono";
+import type { About } from "../authoring/about.ts";
+import type { Config } from "../settings/config.ts";
 import { Layout, type PageProps } from "./layout.tsx";
+import { page } from "./respond.ts";
 import { CALLBACK_SCRIPT } from "./scripts.ts";
 
-/** An authorization response (RFC 6749 §4.1.2) as its opener gets it. */
-export type CallbackMessage =
-  | { type: "oauth_callback"; code: string; state?: string }
-  | {
-    type: "oauth_callback";
-    error: string;
-    error_description?: string;
-    state?: string;
-  };
+/** An authorization response as its opener gets it. */
+interface CallbackMessage {
+  type: "oauth_callback";
+  code?: string;
+  state?: string;
+  error?: string;
+  error_description?: string;
+}
 
-/** The contents of the page, and the message it posts. */
+/**
+ * Parses an authorization response (RFC 6749 §4.1.2); undefined if it is not
+ * one. A repeated parameter makes it invalid (RFC 6749 §3.1).
+ */
+export function parseResponse(
+  parameters: URLSearchParams,
+): CallbackMessage | undefined {
+  const known = ["code", "state", "error", "error_description"] as const;
+  const [code, state, error, error_description] = known.map((name) =>
+    parameters.get(name) ?? undefined
+  );
+  if (known.some((name) => parameters.getAll(name).length > 1)) return;
+  const type = "oauth_callback";
+  if (error !== undefined) return { type, error, error_description, state };
+  return code === undefined ? undefined : { type, code, state };
+}
+
 interface CallbackProps extends PageProps {
   /** Undefined: the request carried no authorization response. */
   message?: CallbackMessage;
-  /**
-   * The origins an opener may have: our own and those the operator listed,
-   * never `*`. An opener of any other origin, a loopback port among them, gets
-   * nothing by message.
-   */
+  /** The origins that an opener may have, never `*`. */
   origins: readonly string[];
 }
 
@@ -53,7 +68,7 @@ function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
       "Apps send people here at the end of signing in. Start from the app.",
     ];
   }
-  if ("code" in message) {
+  if (message.error === undefined) {
     return [
       "Almost done",
       "You approved, and the app is finishing the connection.",
@@ -90,4 +105,25 @@ export function CallbackPage(
       </main>
     </Layout>
   );
+}
+
+/**
+ * Shows the outcome of an authorization request and tells the window that
+ * opened this one, if it is at our own origin or one of `ALLOWED_ORIGINS`. A
+ * loopback page is not among them: its port does not tell to whom it belongs.
+ */
+export function callback(
+  { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {
+    config: Config;
+    about?: About;
+    baseUrl: string;
+  },
+): (c: Context) => Response {
+  const origins = [baseUrl, ...allowedOrigins.filter((item) => item !== "*")];
+  return (c) => {
+    const message = parseResponse(new URL(c.req.url).searchParams);
+    return page(c, CallbackPage({ serverTitle, about, message, origins }), {
+      status: message ? 200 : 400,
+    });
+  };
 }

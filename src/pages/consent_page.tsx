@@ -10,6 +10,8 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
+import { type Client, clientName } from "../auth/rules/client.ts";
+import { isSelfRegistered } from "../auth/rules/client_policy.ts";
 import { redirectKind } from "../auth/rules/redirect_uri.ts";
 import { displayName } from "./names.tsx";
 import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
@@ -19,17 +21,8 @@ import { TICK_SCRIPT } from "./scripts.ts";
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
   host: string;
-  /** The client's name for itself; cleaned before it is shown. */
-  clientName: string;
-  /**
-   * `document`: the client is described by a metadata document on `domain`,
-   * which was fetched from there. `self-asserted`: anyone could have
-   * registered under this name. `configured`: the operator set it up.
-   */
-  clientVerification:
-    | { kind: "document"; domain: string }
-    | { kind: "self-asserted" }
-    | { kind: "configured" };
+  /** Its name for itself is cleaned before it is shown. */
+  client: Client;
   redirectUri: string;
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
@@ -48,12 +41,12 @@ export interface ConsentProps extends PageProps {
 /** The page, one form: `approve` or `deny`. Send it with `forms: "any"`. */
 export function ConsentPage(props: ConsentProps) {
   const { base = "", lifetimes, person, providerName, scopes } = props;
-  const clientName = displayName(props.clientName);
-  const claimed = <bdi class="claimed">{clientName}</bdi>;
+  const name = displayName(clientName(props.client));
+  const claimed = <bdi class="claimed">{name}</bdi>;
   return (
     <CardPage
       {...props}
-      title={`Allow “${clientName}”?`}
+      title={`Allow “${name}”?`}
       heading={<Question {...props} claimed={claimed} />}
       script={scopes.length > 1 ? TICK_SCRIPT : undefined}
     >
@@ -117,48 +110,47 @@ type Claimed = { claimed: Child };
 
 /** The question; a name that anyone could have chosen is in quotation marks. */
 function Question(
-  { claimed, clientVerification: by, serverTitle }: ConsentProps & Claimed,
+  { claimed, client, serverTitle }: ConsentProps & Claimed,
 ) {
-  const isClaim = by.kind === "self-asserted";
   return (
     <>
-      Let {isClaim && "an app calling itself "}“{claimed}”
-      {by.kind === "document" && ` from ${by.domain}`} use{" "}
+      Let {isSelfRegistered(client) && "an app calling itself "}“{claimed}”
+      {client.domain !== undefined && ` from ${client.domain}`} use{" "}
       <bdi>{serverTitle}</bdi>?
     </>
   );
 }
 
-function Asker({ claimed, clientVerification }: ConsentProps & Claimed) {
-  switch (clientVerification.kind) {
-    case "document":
-      return (
-        <>
-          <strong>{clientVerification.domain}</strong>{" "}
-          <span class="badge good">Domain verified</span>
-          <p class="small soft">It calls its app “{claimed}”.</p>
-        </>
-      );
-    case "configured":
-      return (
-        <>
-          “{claimed}” <span class="badge good">Set up by the operator</span>
-        </>
-      );
-    case "self-asserted":
-      return (
-        <>
-          An app calling itself “{claimed}”{" "}
-          <span class="badge warn">Unverified</span>
-          <p class="small soft">
-            Any app can choose any name. No one has checked this one.
-          </p>
-        </>
-      );
+function Asker(
+  { claimed, client: { isConfigured, domain } }: ConsentProps & Claimed,
+) {
+  if (isConfigured) {
+    return (
+      <>
+        “{claimed}” <span class="badge good">Set up by the operator</span>
+      </>
+    );
   }
+  return domain === undefined
+    ? (
+      <>
+        An app calling itself “{claimed}”{" "}
+        <span class="badge warn">Unverified</span>
+        <p class="small soft">
+          Any app can choose any name. No one has checked this one.
+        </p>
+      </>
+    )
+    : (
+      <>
+        <strong>{domain}</strong>{" "}
+        <span class="badge good">Domain verified</span>
+        <p class="small soft">It calls its app “{claimed}”.</p>
+      </>
+    );
 }
 
-function Destination({ clientVerification, redirectUri }: ConsentProps) {
+function Destination({ client: { domain }, redirectUri }: ConsentProps) {
   const kind = redirectKind(redirectUri);
   return (
     <>
@@ -181,7 +173,7 @@ function Destination({ clientVerification, redirectUri }: ConsentProps) {
       {kind !== "https" && (
         <p class="small soft">
           Which program that is cannot be checked from here
-          {clientVerification.kind === "document" &&
+          {domain !== undefined &&
             ", whatever the domain above says"}.
         </p>
       )}

@@ -8,25 +8,36 @@ import { visible } from "../log/log_line.ts";
 import { Moment, Upcoming } from "./table.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
+/** A state in words, its tone, and for a time not simply past, how it is told. */
+type StateWords = readonly [
+  words: string,
+  tone: string,
+  lead?: string,
+  Time?: typeof Moment,
+];
+
+/**
+ * The states of a step. `tried`: it is tried again later; `uncertain`: the task
+ * ended while it ran; `left`: the task ended before it; `awaiting` and `waited`:
+ * for a word from outside.
+ */
+const STATES = {
+  kept: ["Kept", "good"],
+  running: ["Running", "", "Since "],
+  tried: ["To be tried again", "warn", "next try ", Upcoming],
+  failed: ["Failed", "bad"],
+  uncertain: ["May have happened", "warn"],
+  sleeping: ["Sleeping", "", "Until ", Upcoming],
+  slept: ["Slept", "good"],
+  awaiting: ["Waiting for word", "", "Until ", Upcoming],
+  waited: ["Over", "good"],
+  left: ["Cut off", ""],
+  answered: ["Answered", "good"],
+} as const satisfies Record<string, StateWords>;
+
 export interface StepInWords {
   name: string;
-  /**
-   * `tried`: it is tried again later; `uncertain`: the task ended while it ran;
-   * `left`: the task ended before it; `awaiting` and `waited`: for a word from
-   * outside.
-   */
-  state:
-    | "kept"
-    | "running"
-    | "tried"
-    | "failed"
-    | "uncertain"
-    | "sleeping"
-    | "slept"
-    | "awaiting"
-    | "waited"
-    | "left"
-    | "answered";
+  state: keyof typeof STATES;
   /** The time of the state; for what is to come, its end. Epoch seconds. */
   at: number;
   /** The tries so far, and the most that there may be. */
@@ -40,20 +51,6 @@ export interface StepInWords {
 const MOST_STEPS = 200;
 /** The most characters of the words for a failure. */
 const SAID_CHARACTERS = 300;
-
-const TONES: Readonly<Record<StepInWords["state"], [string, string]>> = {
-  kept: ["Kept", "good"],
-  running: ["Running", ""],
-  tried: ["To be tried again", "warn"],
-  failed: ["Failed", "bad"],
-  uncertain: ["May have happened", "warn"],
-  sleeping: ["Sleeping", ""],
-  slept: ["Slept", "good"],
-  awaiting: ["Waiting for word", ""],
-  waited: ["Over", "good"],
-  left: ["Cut off", ""],
-  answered: ["Answered", "good"],
-};
 
 export function WorkSteps(
   { steps, now }: { steps: readonly StepInWords[]; now: number },
@@ -73,8 +70,8 @@ export function WorkSteps(
               <h3 class="row-title">
                 <bdi>{visible(step.name)}</bdi>
               </h3>
-              <span class={`badge ${TONES[step.state][1]}`}>
-                {TONES[step.state][0]}
+              <span class={`badge ${STATES[step.state][1]}`}>
+                {STATES[step.state][0]}
               </span>
             </div>
             <p class="small soft">
@@ -92,21 +89,11 @@ export function WorkSteps(
   );
 }
 
-/** The lead and the component of a time, where it is not simply past. */
-const TIMES: Partial<
-  Record<StepInWords["state"], [lead: string, Time: typeof Moment]>
-> = {
-  running: ["Since ", Moment],
-  sleeping: ["Until ", Upcoming],
-  awaiting: ["Until ", Upcoming],
-  tried: ["next try ", Upcoming],
-};
-
 /** The time of a step, and its tries. */
 function StepTime(
   { state, at, tries = 0, most, now }: StepInWords & { now: number },
 ) {
-  const [lead, Time] = TIMES[state] ?? ["", Moment];
+  const [, , lead = "", Time = Moment]: StateWords = STATES[state];
   const isCounted = state === "tried" ||
     lead === "" && (most !== undefined || tries > 1);
   return (

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { clientCalled } from "../kit/records.ts";
 import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
 import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
@@ -80,8 +81,7 @@ const CONSENT: ConsentProps = {
   serverTitle,
   about: ABOUT,
   host: "tools.example.com",
-  clientName: "Claude",
-  clientVerification: { kind: "document", domain: "claude.ai" },
+  client: clientCalled("Claude", "claude.ai"),
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
   providerName: "GitHub",
   scopes: [
@@ -532,8 +532,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   "consent-unverified": (
     <ConsentPage
       {...CONSENT}
-      clientName="Inspector"
-      clientVerification={{ kind: "self-asserted" }}
+      client={clientCalled("Inspector")}
       redirectUri="http://localhost:6274/oauth/callback"
       scopes={[]}
     />
@@ -541,16 +540,14 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   "consent-private-use": (
     <ConsentPage
       {...CONSENT}
-      clientName="Cursor"
-      clientVerification={{ kind: "self-asserted" }}
+      client={clientCalled("Cursor")}
       redirectUri="cursor://anysphere.cursor-mcp/oauth/callback"
     />
   ),
   "consent-long": (
     <ConsentPage
       {...CONSENT}
-      clientName={LONG_NAME}
-      clientVerification={{ kind: "self-asserted" }}
+      client={clientCalled(LONG_NAME)}
       redirectUri={`https://client.example/${"callback/".repeat(20)}`}
       scopes={Array.from({ length: 14 }, (_, index) => ({
         scope: `${index < 8 ? "mail" : "files"}:scope${index}`,
@@ -563,8 +560,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <ConsentPage
       {...CONSENT}
       serverTitle="أدوات البريد"
-      clientName={RTL_NAME}
-      clientVerification={{ kind: "self-asserted" }}
+      client={clientCalled(RTL_NAME)}
     />
   ),
   "callback": (

@@ -34,6 +34,11 @@ export function newClient(body: Record<string, unknown> = {}): Client {
   }, now()).client;
 }
 
+/** Makes a client of a name; with a domain, it has a metadata document there. */
+export function clientCalled(client_name: string, domain?: string): Client {
+  return { ...newClient({ client_name }), domain };
+}
+
 export function requestOf(client: Client): AuthorizationRequest {
   return {
     clientId: client.clientId,

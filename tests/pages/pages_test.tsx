@@ -18,6 +18,8 @@ import { displayName } from "../../src/pages/names.tsx";
 import { page, type PageOptions } from "../../src/pages/respond.ts";
 import { scopesInWords } from "../../src/pages/scopes.tsx";
 
+import { clientCalled } from "../kit/records.ts";
+
 const HOSTILE = `"><script>alert(1)</script>'&`;
 
 async function send(content: JSX.Element, options?: PageOptions) {
@@ -29,8 +31,7 @@ async function send(content: JSX.Element, options?: PageOptions) {
 const CONSENT: ConsentProps = {
   lifetimes: DEFAULT_LIFETIMES,
   serverTitle: "Tool Server",
-  clientName: "Example Client",
-  clientVerification: { kind: "self-asserted" },
+  client: clientCalled("Example Client"),
   host: "tools.example",
   redirectUri: "https://client.example/callback",
   providerName: "GitHub",
@@ -95,8 +96,7 @@ Deno.test("pages escape everything a request or a registration brings", async ()
     <ConsentPage
       {...CONSENT}
       serverTitle={HOSTILE}
-      clientName={HOSTILE}
-      clientVerification={{ kind: "document", domain: HOSTILE }}
+      client={clientCalled(HOSTILE, HOSTILE)}
       redirectUri={`x:${HOSTILE}`}
       providerName={HOSTILE}
       scopes={[{ scope: HOSTILE, words: HOSTILE }]}
@@ -172,7 +172,7 @@ Deno.test("ConsentPage tells a name that no one checked from a verified domain",
   const verified = await send(
     <ConsentPage
       {...CONSENT}
-      clientVerification={{ kind: "document", domain: "client.example" }}
+      client={clientCalled("Example Client", "client.example")}
     />,
   );
   assert.match(verified.html, /client\.example<\/strong>[^]*Domain verified/);
@@ -183,7 +183,7 @@ Deno.test("ConsentPage does not vouch for a program on this device", async () =>
   const { html } = await send(
     <ConsentPage
       {...CONSENT}
-      clientVerification={{ kind: "document", domain: "client.example" }}
+      client={clientCalled("Example Client", "client.example")}
       redirectUri="http://127.0.0.1:33418/"
     />,
   );

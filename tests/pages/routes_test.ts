@@ -3,7 +3,7 @@ import { statusOf } from "../kit/answer.ts";
 import { INTRODUCTION, startServer } from "../kit/server.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { parseResponse } from "../../src/auth/server/client_callback.ts";
+import { parseResponse } from "../../src/pages/callback_page.tsx";
 import { tool } from "../../src/authoring/tool.ts";
 import { SILENT } from "../kit/log.ts";
 

@@ -9,7 +9,6 @@
 import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
-import { basePathOf } from "../../net/url.ts";
 import { personName } from "../rules/person.ts";
 import {
   AccountPage,
@@ -110,10 +109,7 @@ export function accountPages(
   services: AuthServices & { places: AccountPlaces },
   parts: readonly AccountPart[],
 ): (part: AccountPart) => (c: Context) => Promise<Response> {
-  const { baseUrl, providers, signedIn, places, clock } = services;
-  const base = basePathOf(baseUrl);
-  const { serverTitle, about } = services;
-  const frame = { base, serverTitle, about };
+  const { frame, providers, signedIn, places, clock } = services;
   const pages = new Buckets(PAGES);
 
   async function show(
@@ -136,7 +132,7 @@ export function accountPages(
       isOperator,
       providerName,
       query,
-      form: { base, csrf, back: places.print(part.name, query) },
+      form: { base: frame.base, csrf, back: places.print(part.name, query) },
       now: now(clock),
     });
     return page(

@@ -8,7 +8,6 @@
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../errors.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
-import { basePathOf } from "../../net/url.ts";
 import { page } from "../../pages/respond.ts";
 import type { ClientInWords } from "../../pages/names.tsx";
 import {
@@ -78,9 +77,7 @@ export async function waitsInWords(
 }
 
 export function waitEndpoints(services: AuthServices) {
-  const { baseUrl, serverTitle, about, signedIn, waits } = services;
-  const base = basePathOf(baseUrl);
-  const frame = { base, serverTitle, about };
+  const { baseUrl, frame, signedIn, waits } = services;
 
   return {
     /** Answers `GET /wait/:id`. */

@@ -5,7 +5,6 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { basePathOf } from "../../net/url.ts";
 import { base64url, fingerprint } from "../../crypto/crypto.ts";
 import { keepCookie, readCookie } from "../../http/browser.ts";
 import { page } from "../../pages/respond.ts";
@@ -27,9 +26,10 @@ import { codeChallenge } from "../rules/pkce.ts";
 type ProviderChoice = ReturnType<typeof providerChoice>;
 
 export function providerChoice(
-  { baseUrl, providers, serverTitle, about }: PageProps & {
+  { baseUrl, providers, frame }: {
     baseUrl: string;
     providers: SignInProviders;
+    frame: PageProps;
   },
 ) {
   const cookie = { name: "provider", baseUrl };
@@ -78,10 +78,9 @@ export function providerChoice(
       page(
         c,
         ChooserPage({
-          serverTitle,
-          about,
+          ...frame,
           fields,
-          action: `${basePathOf(baseUrl)}/authorize`,
+          action: `${frame.base}/authorize`,
           options: options(c),
         }),
         { forms: "any" },

@@ -9,7 +9,6 @@
  */
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
-import { basePathOf } from "../../net/url.ts";
 import { OAuthError } from "../../errors.ts";
 import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
@@ -37,11 +36,10 @@ import type { AuthServices } from "../services.ts";
 export function authorizeEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {
-  const { baseUrl, serverTitle, about, inWords, providers, choice } = services;
+  const { baseUrl, frame, inWords, providers, choice } = services;
   const { clients, approvals, connections, requests, signedIn } = services;
   const { scopes: known, lifetimes, policy, blocked } = services;
   const { clock, log } = services;
-  const base = basePathOf(baseUrl);
 
   async function findClient(clientId: string): Promise<Client> {
     try {
@@ -161,11 +159,9 @@ export function authorizeEndpoint(
     return page(
       c,
       ConsentPage({
-        serverTitle,
-        about,
+        ...frame,
         host: new URL(baseUrl).host,
-        clientName: clientName(client),
-        clientVerification: verificationOf(client),
+        client,
         redirectUri,
         providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
@@ -175,17 +171,9 @@ export function authorizeEndpoint(
           ...withheld.includes(words.scope) && { isWithheld: true },
         })),
         fields: { request: handle },
-        action: `${base}/authorize`,
-        base,
+        action: `${frame.base}/authorize`,
       }),
       { forms: "any" },
     );
   };
-}
-
-function verificationOf({ domain, isConfigured }: Client) {
-  if (isConfigured) return { kind: "configured" as const };
-  return domain === undefined
-    ? { kind: "self-asserted" as const }
-    : { kind: "document" as const, domain };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { parseResponse } from "../../../src/auth/server/client_callback.ts";
-import { statusOf } from "../../kit/answer.ts";
-import { startOAuthServer } from "../../kit/sign_in.ts";
+import { parseResponse } from "../../src/pages/callback_page.tsx";
+import { statusOf } from "../kit/answer.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
 
 const type = "oauth_callback";
 
