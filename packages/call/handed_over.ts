@@ -11,12 +11,10 @@ import {
   TASK_CANCEL,
   TASK_STATUS,
 } from "../../src/mcp/wire/not_yet.ts";
-import type { Client, ClientOptions, Json } from "../client/mod.ts";
+import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
 /** The least time between two questions: a server may answer each at once. */
 const PAUSE_MILLISECONDS = 1000;
-/** The longest that an interrupted command waits for its task to be told. */
-const CANCEL_MILLISECONDS = 3000;
 
 /** True if a call of a tool may be answered before it has its result. */
 export function mayGoOn(
@@ -38,7 +36,7 @@ export async function resultAfter(
   answer: Json,
   client: Client,
   { onTask }: Pick<ClientOptions, "onTask">,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Json> {
   const begun = parseNotYet(answer);
   if (begun === undefined) return answer;
@@ -55,12 +53,12 @@ export async function resultAfter(
       found = parseNotYet(told);
       if (found?.taskId !== taskId) return told;
       await pause(PAUSE_MILLISECONDS, signal);
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
     }
   } catch (error) {
     // Its refusal would hide the reason.
-    if (signal.aborted) {
-      const end = AbortSignal.timeout(CANCEL_MILLISECONDS);
+    if (signal?.aborted) {
+      const end = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await ask(TASK_CANCEL, end).catch(() => {});
     }
     throw error;

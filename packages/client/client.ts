@@ -35,7 +35,7 @@ export interface ListRead {
  */
 export class Client extends Exchange {
   /** The longest that a cancelled request waits for its task to be told. */
-  static readonly #CANCEL_MILLISECONDS = 3000;
+  static readonly CANCEL_MILLISECONDS = 3000;
 
   /** Gives the result of `initialize`, once, or of `server/discover`. */
   async introduction(): Promise<Json> {
@@ -63,7 +63,7 @@ export class Client extends Exchange {
     } catch (error) {
       if (!options.signal?.aborted) throw error;
       // A refusal would hide the reason.
-      const signal = AbortSignal.timeout(Client.#CANCEL_MILLISECONDS);
+      const signal = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await this.begin("tasks/cancel", { taskId }, { signal }).catch(() => {});
       throw options.signal.reason;
     }

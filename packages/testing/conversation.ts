@@ -6,12 +6,8 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
-import {
-  isUnknownTask,
-  parseNotYet,
-  TASK_CANCEL,
-  TASK_STATUS,
-} from "../../src/mcp/wire/not_yet.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../../src/mcp/wire/not_yet.ts";
+import { resultAfter } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
@@ -119,23 +115,21 @@ export class Conversation {
    * as a model does; any other answer as it is.
    */
   async resultOf(answer: JsonObject): Promise<JsonObject> {
-    const taskId = parseNotYet(answer)?.taskId;
-    const mayBeTask = this.target.catalogue.taskTools.has(TASK_STATUS);
-    if (taskId === undefined || !mayBeTask) return answer;
-    const call = (name: string, options = this.options) =>
-      this.run("tools/call", { name, arguments: { taskId } }, options);
-    this.#isHandedOver = true;
+    if (!this.target.catalogue.taskTools.has(TASK_STATUS)) return answer;
+    const { client, options: { signal } } = this;
+    let taskId: string | undefined;
+    const onTask = (task: { taskId: string }) => {
+      this.#isHandedOver = true;
+      taskId = task.taskId;
+    };
     try {
-      let told = await call(TASK_STATUS);
-      // A tool that repeats what another server said names a task of that one.
-      if (isUnknownTask(told)) return answer;
-      while (parseNotYet(told)?.taskId === taskId) {
-        told = await call(TASK_STATUS);
-      }
-      return told;
+      return await this.attempt(() =>
+        resultAfter(answer, client, { onTask }, signal)
+      );
     } catch (error) {
       // No one will answer a question that the task may still wait for.
-      await call(TASK_CANCEL, {}).catch(() => {});
+      const params = { name: TASK_CANCEL, arguments: { taskId } };
+      await this.run("tools/call", params, {}).catch(() => {});
       throw error;
     }
   }
