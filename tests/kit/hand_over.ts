@@ -81,7 +81,11 @@ export function taskIdOf({ content: [{ text }] }: Json): string {
 }
 
 /** Calls a led tool, and lets the time pass after which it is handed over. */
-export async function handOver(caller: Caller, led: Led, time: FakeTime) {
+export async function handOver<T>(
+  caller: Caller,
+  led: { started: PromiseWithResolvers<T> },
+  time: FakeTime,
+) {
   const answer = caller.call("led");
   const context = await led.started.promise;
   time.tick(45);

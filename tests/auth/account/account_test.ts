@@ -4,7 +4,7 @@ import { statusOf } from "../../kit/answer.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client, REDIRECT_URI } from "../../kit/client.ts";
-import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { initialize } from "../../kit/message.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -12,20 +12,6 @@ import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 
 const ACCOUNT = `${BASE_URL}/account`;
 const TOOLS = [tool({ name: "hello", run: () => "hello" })];
-
-async function signIn(
-  server: OAuthServer,
-  { as = "42", email = "jo@example.com", at = "" } = {},
-): Promise<{ browser: Browser; page: Arrival }> {
-  server.provider.subject = as;
-  server.provider.email = email;
-  const browser = server.browser();
-  const page = await browser.open(ACCOUNT + at);
-  return {
-    browser,
-    page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
-  };
-}
 
 function end(browser: Browser, page: Arrival, fields = {}, nth = 0) {
   return browser.press(formOf(page, "/account/end", nth), "", "", fields);
@@ -52,7 +38,7 @@ Deno.test("GET /account shows a person's connections under their clients", async
   server.provider.subject = "someone else";
   await (await Client.register(server, { client_name: "Third" })).connect();
 
-  const { page } = await signIn(server);
+  const { page } = await AccountVisitor.signIn(server);
   assert.equal(page.url, ACCOUNT);
   assert.match(page.text, /Signed in as <strong><bdi>Jo</);
   assert.match(page.text, /First[^]*2 sign-ins/);
@@ -73,7 +59,7 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   );
   assert.equal(await statusOf(client.call(tokens.access_token, "hello")), 200);
 
-  const { browser, page } = await signIn(server);
+  const { browser, page } = await AccountVisitor.signIn(server);
   assert.match(page.text, /1 open session/);
   const after = await end(browser, page);
   assert.match(after.text, /Ended\. The app has to ask again/);
@@ -88,7 +74,7 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
 Deno.test("POST /account/end says that a connection had already ended, or never was", async () => {
   await using server = await startOAuthServer();
   await (await Client.register(server)).connect();
-  const { browser, page } = await signIn(server);
+  const { browser, page } = await AccountVisitor.signIn(server);
   assert.match((await end(browser, page)).text, /Ended\. The app/);
   for (const fields of [{}, { grants: "nothing" }]) {
     assert.match((await end(browser, page, fields)).text, /had already ended/);
@@ -125,7 +111,7 @@ Deno.test("GET /account names the domain of a client with a metadata document, a
   for (const id of [documentUrl, configured.client_id]) {
     await new Client(server, id).connect();
   }
-  const { page } = await signIn(server);
+  const { page } = await AccountVisitor.signIn(server);
   const badges = page.text.matchAll(/class="badge good">([^<]*)</g);
   assert.deepEqual([...badges].map(([, text]) => text).sort(), [
     "Set up by the operator",
@@ -139,7 +125,7 @@ Deno.test("an operator sees everyone's connections, and ends them", async () => 
   await using server = await startOAuthServer({ environment });
   const client = await Client.register(server, { client_name: "Their app" });
   const tokens = await client.connect();
-  const { browser, page } = await signIn(server, {
+  const { browser, page } = await AccountVisitor.signIn(server, {
     as: "1",
     email: "root@example.com",
     at: "/people",
@@ -164,7 +150,7 @@ Deno.test("an operator sees the registrations that people connected, newest firs
     if (client_name !== "Unused") await client.connect();
     time.tick(60);
   }
-  const { page } = await signIn(server, {
+  const { page } = await AccountVisitor.signIn(server, {
     as: "1",
     email: "root@example.com",
     at: "/people",
@@ -193,7 +179,7 @@ Deno.test("an operator sees why the last attempts to connect failed", async () =
   );
   assert.match(denied.url, /access_denied/);
 
-  const { page } = await signIn(server, {
+  const { page } = await AccountVisitor.signIn(server, {
     as: "1",
     email: "root@example.com",
     at: "/attempts",
@@ -227,58 +213,10 @@ Deno.test("GET /account says so where no one signs in", async () => {
   assert.match(page.text, /No one signs in here/);
 });
 
-/** Counts the reads of lists of sessions. */
-function countingLists(kv: Deno.Kv): { kv: Deno.Kv; count(): number } {
-  let count = 0;
-  const list: Deno.Kv["list"] = (selector, options) => {
-    const key = "prefix" in selector ? selector.prefix : selector.start;
-    if (key[0] === "session-of") count++;
-    return kv.list(selector, options);
-  };
-  const counting = new Proxy(kv, {
-    get(target, name) {
-      if (name === "list") return list;
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { kv: counting, count: () => count };
-}
-
-Deno.test("the account page lists a person's sessions once, however many connections they have or end", async () => {
-  using database = await Deno.openKv(":memory:");
-  const { kv, count } = countingLists(database);
-  await using server = await startOAuthServer({
-    kv,
-    environment: { OAUTH_ADMINS: "1" },
-  });
-  const client = await Client.register(server);
-  for (let n = 0; n < 5; n++) {
-    const { access_token } = await client.connect();
-    const answer = await server.post(initialize("2025-11-25"), {
-      authorization: `Bearer ${access_token}`,
-    });
-    await answer.body?.cancel();
-  }
-  const { browser, page } = await signIn(server);
-  assert.equal(page.text.match(/1 open session/g)?.length, 5);
-  assert.equal(count(), 1);
-  const at = "/people";
-  const operator = await AccountVisitor.signIn(server, { as: "1", at });
-  assert.equal(count(), 2);
-  await end(browser, page);
-  // One is for the page which follows.
-  assert.equal(count(), 4);
-  server.provider.subject = "42";
-  await client.connect();
-  await operator.look(at);
-  assert.equal(count(), 5);
-});
-
 Deno.test("GET /account is for a person sixty times in a row, and then once a second", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer();
-  const { browser } = await signIn(server);
+  const { browser } = await AccountVisitor.signIn(server);
   const statuses = [];
   for (let n = 0; n < 60; n++) {
     statuses.push((await browser.open(ACCOUNT)).status);
@@ -286,7 +224,7 @@ Deno.test("GET /account is for a person sixty times in a row, and then once a se
   assert.deepEqual(new Set(statuses.slice(0, 59)), new Set([200]));
   assert.equal(statuses[59], 429);
   // Another person of the same network is not in the way.
-  await signIn(server, { as: "43" });
+  await AccountVisitor.signIn(server, { as: "43" });
   time.tick(1);
   assert.equal((await browser.open(ACCOUNT)).status, 200);
 });

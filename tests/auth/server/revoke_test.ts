@@ -13,7 +13,6 @@ import {
   newPersonalGrantId,
   parseCredential,
 } from "../../../src/auth/rules/credential.ts";
-import { silentLogger } from "../../kit/log.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
@@ -227,20 +226,3 @@ Deno.test("POST /revoke refuses a client also when its token cannot be read", as
   }, token);
   assert.equal(answer.text, "Who are you?");
 });
-
-for (const isKnown of [true, false]) {
-  Deno.test(`POST /revoke ends a token that a person made, without a client, when it is ${isKnown ? "known" : "not known"}`, async () => {
-    const id = newPersonalGrantId();
-    const ended: unknown[] = [];
-    const { status } = await revokeWith({
-      accessTokens: {
-        find: () => Promise.resolve(isKnown ? { grant: { id } } : undefined),
-      },
-      endGrants: (some: { grant: unknown }[]) =>
-        void ended.push(...some.map(({ grant }) => grant)),
-      log: silentLogger,
-    }, mintPersonalToken(id));
-    assert.equal(status, 200);
-    assert.deepEqual(ended, isKnown ? [{ id }] : []);
-  });
-}

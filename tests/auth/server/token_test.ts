@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { kvWith } from "../../kit/kv.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { until } from "../../kit/wait.ts";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
@@ -32,25 +33,19 @@ Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", 
 /** Makes a database that records the keys that are checked and written. */
 function keepKeys(real: Deno.Kv) {
   const keys: string[] = [];
-  const kv = new Proxy(real, {
-    get(real, name) {
-      if (name !== "atomic") {
-        const member = Reflect.get(real, name);
-        return typeof member === "function" ? member.bind(real) : member;
-      }
-      return () => {
-        const operation = real.atomic();
-        const { check, set } = operation;
-        operation.check = (...entries) => {
-          keys.push(...entries.map(({ key }) => JSON.stringify(key)));
-          return check.apply(operation, entries);
-        };
-        operation.set = (key, ...rest) => {
-          keys.push(JSON.stringify(key));
-          return set.call(operation, key, ...rest);
-        };
-        return operation;
+  const kv = kvWith(real, {
+    atomic() {
+      const operation = real.atomic();
+      const { check, set } = operation;
+      operation.check = (...entries) => {
+        keys.push(...entries.map(({ key }) => JSON.stringify(key)));
+        return check.apply(operation, entries);
       };
+      operation.set = (key, ...rest) => {
+        keys.push(JSON.stringify(key));
+        return set.call(operation, key, ...rest);
+      };
+      return operation;
     },
   });
   return { kv, keys };

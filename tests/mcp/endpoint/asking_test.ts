@@ -2,14 +2,9 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import {
-  mintCredential,
-  newGrantId,
-} from "../../../src/auth/rules/credential.ts";
-import { startOAuthServer } from "../../kit/sign_in.ts";
 import { REPLY_SECONDS } from "../../../src/store/replies.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { Events, resultOf, statusOf } from "../../kit/answer.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer, type TestSession } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
@@ -212,33 +207,3 @@ Deno.test("stop() ends the wait for an answer", async () => {
   server.app.stop();
   assert.equal(await textOf(events), "The server stops");
 });
-
-for (const [bytes, isRead] of [[16_384, true], [16_385, false]] as const) {
-  Deno.test(`what a stranger may answer in ${bytes} bytes is ${isRead ? "" : "not "}read before they are refused`, async () => {
-    await using server = await startOAuthServer(TOOLS);
-    let wasRead = false;
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        wasRead = true;
-        controller.enqueue(new Uint8Array(bytes).fill(32));
-        controller.close();
-      },
-    }, { highWaterMark: 0 });
-    assert.equal(
-      await statusOf(server.fetch("/mcp", {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${
-            mintCredential("access_token", newGrantId())
-          }`,
-          "content-type": "application/json",
-          "content-length": String(bytes),
-          "mcp-session-id": "x",
-        },
-        body,
-      })),
-      401,
-    );
-    assert.equal(wasRead, isRead);
-  });
-}

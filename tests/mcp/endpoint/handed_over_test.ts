@@ -46,10 +46,7 @@ test.inMemory("task_status puts a question of a task to a client of 2025, and it
   await using second = await startServer({ tools: [asking.tool], kv });
   const human = { elicitation: {} };
   const caller = await callerOf(first, "2025", human);
-  const answer = caller.call("led");
-  await asking.started.promise;
-  time.tick(45);
-  const taskId = taskIdOf(await resultOf(answer));
+  const { taskId } = await handOver(caller, asking, time);
   asking.ask.resolve();
   const other = await callerOf(second, "2025", human);
   const events = new Events(await other.call("task_status", { taskId }));
@@ -68,10 +65,7 @@ test.inMemory("task_status puts a question of a task to a client of 2026, and it
   const asking = new Asking();
   await using server = await startServer({ tools: [asking.tool], kv });
   const caller = await callerOf(server, "2026", { elicitation: {} });
-  const answer = caller.call("led");
-  await asking.started.promise;
-  time.tick(45);
-  const taskId = taskIdOf(await resultOf(answer));
+  const { taskId } = await handOver(caller, asking, time);
   asking.ask.resolve();
   const { resultType, inputRequests, requestState } = await resultOf(
     caller.call("task_status", { taskId }),
@@ -96,10 +90,7 @@ for (const generation of GENERATIONS) {
     const asking = new Asking();
     await using server = await startServer({ tools: [asking.tool], kv });
     const caller = await callerOf(server, generation, { elicitation: {} });
-    const answer = caller.call("led");
-    await asking.started.promise;
-    time.tick(45);
-    const taskId = taskIdOf(await resultOf(answer));
+    const { taskId } = await handOver(caller, asking, time);
     const mute = await callerOf(server, generation);
     const telling = mute.call("task_status", { taskId });
     await until(() => server.app.running === 2);

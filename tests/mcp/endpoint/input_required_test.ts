@@ -195,14 +195,6 @@ Deno.test("what precedes a question makes the answer a stream", async () => {
   assert.equal(result.resultType, "input_required");
 });
 
-Deno.test("only what the client declared is asked", async () => {
-  await using server = await start();
-  const answer = server.call("tools/call", { name: "meet" }, {
-    capabilities: { roots: {} },
-  });
-  assert.equal(await refusal(answer), "400 -32021");
-});
-
 Deno.test("an answer that is none is -32602", async () => {
   await using server = await start();
   const { requestState } = await firstRound(server, "meet");

@@ -185,13 +185,6 @@ Deno.test("a malformed filter is -32602, without a stream", async () => {
   }
 });
 
-Deno.test("tasks are listened for only by who declared them", async () => {
-  await using server = await start();
-  const params = { notifications: { taskIds: ["a"] } };
-  const answer = server.call("subscriptions/listen", params);
-  assert.equal(await refusal(answer), "400 -32021");
-});
-
 Deno.test("a client that falls a thousand changes behind is let go", async () => {
   await using server = await start();
   const { events } = await listen(server);

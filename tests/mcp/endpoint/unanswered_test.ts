@@ -1,5 +1,6 @@
 /** Questions that no one answers: no `catch` of an author acts on them. */
 import assert from "node:assert/strict";
+import { kvWith } from "../../kit/kv.ts";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -58,16 +59,10 @@ class Cautious {
 async function startCautious() {
   const kv = await Deno.openKv(":memory:");
   let isFull = false;
-  const failing = new Proxy(kv, {
-    get(kv, name) {
-      const member = Reflect.get(kv, name);
-      if (name !== "atomic") {
-        return typeof member === "function" ? member.bind(kv) : member;
-      }
-      return () => {
-        if (isFull) throw new Error("The disk is full");
-        return kv.atomic();
-      };
+  const failing = kvWith(kv, {
+    atomic() {
+      if (isFull) throw new Error("The disk is full");
+      return kv.atomic();
     },
   });
   const cautious = new Cautious();

@@ -178,19 +178,6 @@ Deno.test("ask() tells the author of a form without fields, which no one may hav
   assert.match(advice.join(), /without fields/);
 });
 
-for (
-  const [what, answer] of Object.entries({
-    "no action": {},
-    "another action": { action: "maybe", content: { name: "Ada" } },
-    "an accepted form without content": { action: "accept" },
-  })
-) {
-  Deno.test(`ask() refuses an answer with ${what}`, async () => {
-    const { context } = contextOf(FORMS, answer);
-    await rejects(context.ask(QUESTION), -32602);
-  });
-}
-
 Deno.test("ask() puts a form three times, and says what is wrong with it", async () => {
   const wrong = { action: "accept", content: { name: 1 } };
   const { context, sent } = contextOf(FORMS, wrong);
@@ -216,7 +203,6 @@ const SAMPLE = {
   maxTokens: 5,
 } as Parameters<CallContext["sample"]>[0];
 const TOOL_SAMPLE = { ...SAMPLE, tools: [] };
-const PAGE = { message: "Pay", url: "https://example.com" };
 
 type Use = (context: CallContext) => Promise<unknown>;
 
@@ -225,16 +211,7 @@ type Use = (context: CallContext) => Promise<unknown>;
  */
 const MISSING: [what: string, Use, JsonObject, needs: JsonObject][] = [
   ["a form", (c) => c.ask(QUESTION), {}, { elicitation: { form: {} } }],
-  ["a form", (c) => c.ask(QUESTION), { elicitation: { url: {} } }, {
-    elicitation: { form: {} },
-  }],
-  ["a page", (c) => c.ask(PAGE), { elicitation: {} }, {
-    elicitation: { url: {} },
-  }],
   ["sampling", (c) => c.sample(SAMPLE), { sampling: true }, { sampling: {} }],
-  ["sampling with tools", (c) => c.sample(TOOL_SAMPLE), { sampling: {} }, {
-    sampling: { tools: {} },
-  }],
   ["roots", (c) => c.roots(), {}, { roots: {} }],
 ];
 
@@ -253,14 +230,6 @@ for (const [what, use, capabilities, requiredCapabilities] of MISSING) {
     await assert.rejects(use(session.context), ToolError);
   });
 }
-
-Deno.test("ask() takes a client with both forms and pages at its word", async () => {
-  const settings = { capabilities: { elicitation: { form: {}, url: {} } } };
-  const { context, sent } = contextOf(settings, { action: "cancel" });
-  await context.ask(QUESTION);
-  await context.ask(PAGE);
-  assert.equal(sent.length, 2);
-});
 
 Deno.test("sample() hands the request on and the answer back", async () => {
   const answer = { model: "m", role: "assistant", content: { type: "text" } };

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import * as z from "zod";
-import { prompt } from "../../../src/authoring/prompt.ts";
 import {
-  listPrompt,
   withSecuritySchemes,
 } from "../../../src/mcp/catalogue/descriptions.ts";
 
@@ -21,17 +18,4 @@ Deno.test("withSecuritySchemes() asks for a sign-in where a tool needs scopes, a
     assert.deepEqual(securitySchemes, schemes);
     assert.deepEqual(_meta, { securitySchemes: schemes, b: 1 });
   }
-});
-
-Deno.test("listPrompt() shows arguments where there are some", () => {
-  const get = () => "";
-  assert(!("arguments" in listPrompt(prompt({ name: "a", get }))));
-  const args = z.object({
-    topic: z.string().describe("What for"),
-    tone: z.string().optional(),
-  });
-  assert.deepEqual(listPrompt(prompt({ name: "a", args, get })).arguments, [
-    { name: "topic", description: "What for", required: true },
-    { name: "tone", required: false },
-  ]);
 });

@@ -40,29 +40,20 @@ Deno.test("checkStandardHeaders() leaves a nameless body to its method", () => {
   check(request("resources/read", { uri: 1 }), {});
 });
 
+const LIST = request("tools/list");
+const ENCODED = { "mcp-name": "=?base64?b3RoZXI=?=" };
+
 const MISMATCHES: Record<string, [RpcRequest, Record<string, string>]> = {
-  "another Mcp-Method": [
-    request("tools/list"),
-    { "mcp-method": "prompts/list" },
-  ],
-  "an Mcp-Method in other case": [
-    request("tools/list"),
-    { "mcp-method": "Tools/List" },
-  ],
+  "another Mcp-Method": [LIST, { "mcp-method": "prompts/list" }],
+  "an Mcp-Method in other case": [LIST, { "mcp-method": "Tools/List" }],
   "another Mcp-Name": [CALL, { "mcp-name": "other" }],
   "an Mcp-Name in other case": [CALL, { "mcp-name": "Greet" }],
-  "an encoded Mcp-Name with another meaning": [
-    CALL,
-    { "mcp-name": "=?base64?b3RoZXI=?=" },
-  ],
+  "an encoded Mcp-Name with another meaning": [CALL, ENCODED],
   "an Mcp-Name that equals the body only while it is encoded": [
-    request("prompts/get", { name: "=?base64?b3RoZXI=?=" }),
-    { "mcp-name": "=?base64?b3RoZXI=?=" },
+    request("prompts/get", { name: ENCODED["mcp-name"] }),
+    ENCODED,
   ],
-  "an Mcp-Name with raw characters beyond ASCII": [
-    READ,
-    { "mcp-name": "notes://a/é" },
-  ],
+  "raw characters beyond ASCII": [READ, { "mcp-name": "notes://a/é" }],
   "no Mcp-Name": [CALL, {}],
   "no Mcp-Name for the text null": [
     request("tools/call", { name: "null" }),

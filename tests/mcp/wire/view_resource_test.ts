@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { initialize } from "../../kit/message.ts";
 import * as z from "zod";
 import { result } from "../../../src/authoring/result.ts";
 import { tool } from "../../../src/authoring/tool.ts";
@@ -112,32 +113,12 @@ Deno.test("the extension is declared where there is a view, besides that of task
       [[long, chart()], { [EXTENSION]: {}, [tasks]: {} }, { [EXTENSION]: {} }],
     ] as const
   ) {
-    await using server = await testServer({ tools, handOver: 0 });
-    const ask = async (method: string, params: object, headers = {}) => {
-      const response = await server.fetch("/mcp", {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...headers,
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      });
-      return (await response.json()).result.capabilities;
-    };
-    const revision = "2026-07-28";
-    const discovered = await ask("server/discover", {
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientCapabilities": {},
-      },
-    }, { "mcp-protocol-version": revision, "mcp-method": "server/discover" });
-    assert.deepEqual(discovered.extensions, stateless);
-    const initialized = await ask("initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "a", version: "1" },
-    });
+    await using server = await startServer({ tools, handOver: 0 });
+    const discovered = await resultOf(server.call("server/discover"));
+    assert.deepEqual(discovered.capabilities.extensions, stateless);
+    const { capabilities: initialized } = await resultOf(
+      server.post(initialize("2025-11-25")),
+    );
     assert.deepEqual(initialized.extensions, session);
     assert.equal(initialized.resources !== undefined, session !== undefined);
   }
