@@ -6,7 +6,11 @@
 import { MACHINE_ID } from "../../src/auth/rules/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { visible } from "../../src/log/log_line.ts";
-import { type CommandLine, RefusalError } from "./command_line.ts";
+import {
+  type CommandLine,
+  RefusalError,
+  UnknownNameError,
+} from "./command_line.ts";
 import type { Register } from "./register.ts";
 
 /** The surroundings of a command. */
@@ -47,14 +51,8 @@ export abstract class Command {
     log.audit(`${did} on the command line`, { operator: by, ...facts });
   }
 
-  /** Does what people and clients have in common. */
-  protected async change(about: Blockable): Promise<string> {
-    return this.line.verb === "block"
-      ? await this.#block(about)
-      : await this.#unblock(about.name);
-  }
-
-  async #block(about: Blockable): Promise<string> {
+  /** Blocks a person or a client, and ends everything of it. */
+  protected async block(about: Blockable): Promise<string> {
     const { name } = about;
     const { register: { blocks }, by } = this.operator;
     const { reason } = this.line;
@@ -72,9 +70,10 @@ export abstract class Command {
     );
   }
 
-  async #unblock(name: string): Promise<string> {
+  /** Lifts the block of a person or a client. */
+  protected async unblock(name: string): Promise<string> {
     const lifted = await this.operator.register.blocks.lift(name);
-    if (!lifted) throw new RefusalError(`${visible(name)} is not blocked`);
+    if (!lifted) throw new UnknownNameError(`${visible(name)} is not blocked`);
     this.audit("Block lifted", { name });
     const may = isMachine(name) ? "connect" : "sign in";
     return this.print({ lifted }, `${visible(name)} may ${may} again`);

@@ -21,7 +21,7 @@ export class UsageError extends Error {}
 /** A command line that is well formed, and cannot be carried out as it is. */
 export class RefusalError extends UsageError {}
 
-/** A command about a name of which nothing is known. */
+/** A command about a name of which there is nothing to do it to. */
 export class UnknownNameError extends RefusalError {}
 
 export interface CommandLine {

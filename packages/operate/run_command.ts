@@ -55,6 +55,7 @@ class PeopleCommand extends Command {
     if (verb === "blocked") return await this.blocked(false);
     if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
+    if (verb === "unblock") return await this.unblock(subject);
     const isKnown = await register.isKnown(subject);
     const unknown = `Nothing is known of ${visible(subject)}`;
     switch (verb) {
@@ -80,7 +81,7 @@ class PeopleCommand extends Command {
         return this.print({ subject, ended }, `${visible(subject)} is erased`);
       }
       default:
-        return await this.change({
+        return await this.block({
           name: subject,
           isKnown,
           unknown,
@@ -178,16 +179,20 @@ class ClientsCommand extends Command {
     if (named === "") throw new UsageError("Name a client by its ID");
     const id = shortClientId(named.replace(/^client:/, ""));
     const name = machineSubject(id);
-    const isKnown = await register.blocks.find(name) !== undefined;
+    if (verb === "unblock") return await this.unblock(name);
     const unknown = `No open connection is known of ${visible(id)}`;
     const end = () => register.endClient(id);
-    if (verb !== "end") {
-      return await this.change({ name, isKnown, unknown, end });
+    if (verb === "block") {
+      const isKnown = await register.blocks.find(name) !== undefined;
+      return await this.block({ name, isKnown, unknown, end });
     }
     const ended = await end();
-    if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
     this.audit("Everything of a client ended", { clientId: id, ended });
-    return this.print({ clientId: id, ended }, endedWords(ended));
+    // It may have ended before: nothing is kept of a client by itself.
+    return this.print(
+      { clientId: id, ended },
+      ended > 0 ? endedWords(ended) : unknown,
+    );
   }
 
   async #list(): Promise<string> {

@@ -234,13 +234,19 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
         error.message === "Nothing is known of github:99",
     );
   }
-  await assert.rejects(
-    it.run("clients end foo"),
-    (error) =>
-      error instanceof UnknownNameError &&
-      error.message === "No open connection is known of foo",
-  );
+  for (const line of ["people unblock github:99", "clients unblock foo"]) {
+    await assert.rejects(
+      it.run(line),
+      (error) =>
+        error instanceof UnknownNameError &&
+        /^[\w:]+ is not blocked$/.test(error.message),
+    );
+  }
   assert.deepEqual(it.events, []);
+  assert.equal(
+    await it.run("clients end foo"),
+    "No open connection is known of foo",
+  );
   assert.equal(
     await it.run("people block github:99"),
     "github:99 is blocked; 0 connections ended. " +
