@@ -34,7 +34,7 @@ export const CLIENTS = settingsOf({
       "one, such as `data/clients.json`. See docs/machines.md.",
     shape: text("a JSON array of clients, or the path of a file with one"),
     fix: "Use the names of RFC 7591, such as client_id and redirect_uris, or " +
-      "the path of a file, such as data/clients.json. See docs/machines.md",
+      "the path of a file, such as data/clients.json",
   },
   OAUTH_REGISTRATION: {
     words: "Whether clients may register themselves. Others have a metadata " +

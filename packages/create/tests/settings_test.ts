@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
-import { VARIABLES } from "../../../src/settings/table.ts";
+import { SETTINGS, VARIABLES } from "../../../src/settings/table.ts";
 import { PACKAGE, projectFiles } from "../project.ts";
 import { DOCKERFILE } from "../container_files.ts";
 import {
@@ -114,11 +114,12 @@ Deno.test("settingsPage() explains every variable of people, and what is declare
   );
 });
 
-Deno.test("the files of a project point to no page that it does not have", () => {
+Deno.test("the files and the complaints of a project point to no page that it does not have", () => {
   const words = "Ours. See docs/ours.md.";
   const example = envExample(declare({ A: z.string().describe(words) }));
   assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
   assert.doesNotMatch(DOCKERFILE, /docs\//);
+  for (const { fix = "" } of SETTINGS) assert.doesNotMatch(fix, /docs\//);
 });
 
 Deno.test("envExample() wraps what it says at 80 columns", () => {
