@@ -33,9 +33,6 @@ export interface CredentialsOptions {
   signal: AbortSignal;
 }
 
-/** The time within which a person signs in. */
-const PERSON_MILLISECONDS = 5 * 60_000;
-
 const METADATA_MILLISECONDS = 30_000;
 
 /** A token that ends so soon is exchanged before it is used. */
@@ -144,14 +141,7 @@ export class Credentials {
       fetch: this.#quickFetch,
     });
     show(request.url);
-    const tooLate = AbortSignal.timeout(PERSON_MILLISECONDS);
-    const response = await receiver.response(
-      request.state,
-      AbortSignal.any([signal, tooLate]),
-    ).catch((error) => {
-      if (!tooLate.aborted) throw error;
-      throw new Error("no one has done so within five minutes");
-    });
+    const response = await receiver.response(request.state, signal);
     const tokens: Tokens = await SignIn.finish(
       request,
       response,

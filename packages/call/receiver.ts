@@ -12,6 +12,9 @@ const PAGE = {
   ended: "Signing in ended. Close this window and go back to the terminal.",
 };
 
+/** The time within which a person signs in. */
+const PERSON_MILLISECONDS = 5 * 60_000;
+
 /** The time for which requests that have not ended are waited for. */
 const CLOSE_MILLISECONDS = 1000;
 
@@ -34,10 +37,15 @@ export class Receiver implements AsyncDisposable {
   /** Waits for the browser that has this `state`; any other is turned away. */
   async response(
     state: string,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<URLSearchParams> {
     this.#state = state;
-    return await unlessAborted(signal, this.#arrived.promise);
+    const tooLate = AbortSignal.timeout(PERSON_MILLISECONDS);
+    const end = signal ? AbortSignal.any([signal, tooLate]) : tooLate;
+    return await unlessAborted(end, this.#arrived.promise).catch((error) => {
+      if (!tooLate.aborted) throw error;
+      throw new Error("no one has done so within five minutes");
+    });
   }
 
   #receive({ url }: Request): Response {

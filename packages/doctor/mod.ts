@@ -17,9 +17,14 @@ import { listen } from "../call/receiver.ts";
 const USAGE = "deno task doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
-type Arguments = ExamineOptions & { url?: string };
+type Arguments = ExamineOptions & { url: string };
 
-/** @throws {Error} with the fault of the command line */
+/**
+ * Parses the command line. Without an address it is about the server of the
+ * environment, for which `TOOL_SERVER_TOKEN` is.
+ *
+ * @throws {Error} with its fault
+ */
 function parseArguments(args: string[]): Arguments {
   const { values: { store, token }, positionals: [url, ...others] } = parseArgs(
     {
@@ -32,7 +37,14 @@ function parseArguments(args: string[]): Arguments {
     throw new Error(`Got "${others[0]}" besides ${url}, wants one address`);
   }
   if (token === "") throw new Error("--token needs a value");
-  return { url, token, stores: store === undefined ? [] : parseStores(store) };
+  const stores = store === undefined ? [] : parseStores(store);
+  if (url !== undefined) return { url, token, stores };
+  const here = serverAddress(undefined, (name) => Deno.env.get(name));
+  return {
+    url: here.url.replace(/\/mcp$/, ""),
+    token: token ?? here.token,
+    stores,
+  };
 }
 
 /** @throws {Error} */
@@ -44,12 +56,6 @@ function parseStores(text: string): Store[] {
   });
 }
 
-/** Gives the address of the server of the environment. @throws {Error} */
-function addressHere(): string {
-  const { url } = serverAddress(undefined, (name) => Deno.env.get(name));
-  return url.replace(/\/mcp$/, "");
-}
-
 if (import.meta.main) {
   let url: string;
   let options: Arguments;
@@ -59,12 +65,11 @@ if (import.meta.main) {
   }
   try {
     options = parseArguments(Deno.args);
-    const { url: given = addressHere() } = options;
-    const parsed = parseTypedUrl(given);
+    const parsed = parseTypedUrl(options.url);
     if (
       options.token && parsed.protocol === "http:" && !isLoopback(parsed)
     ) {
-      throw new Error("--token is sent over https alone, and to this machine");
+      throw new Error("A token is sent over https alone, and to this machine");
     }
     url = parsed.href;
   } catch (error) {
@@ -73,11 +78,10 @@ if (import.meta.main) {
   }
   console.log(`Examining ${url}\n`);
   await using listener = listen();
-  const { signal } = new AbortController();
   const browser: Browser = {
     redirectUri: listener.redirectUri,
     show: (address) => console.log(`\nSign in here: ${address}\n`),
-    response: (state) => listener.response(state, signal),
+    response: (state) => listener.response(state),
   };
   const findings = await Array.fromAsync(
     examine(url, { ...options, browser }),

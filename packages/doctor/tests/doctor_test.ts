@@ -53,6 +53,26 @@ Deno.test("doctor examines the server of HOST and PORT, or of BASE_URL", async (
   }
 });
 
+Deno.test("doctor uses TOOL_SERVER_TOKEN at the server of the environment alone", async () => {
+  for (const isHere of [true, false]) {
+    const shown = new Set<string | null>();
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      ({ headers }) => {
+        shown.add(headers.get("authorization"));
+        return new Response(null, { status: 401 });
+      },
+    );
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--allow-all", "packages/doctor/mod.ts"]
+        .concat("--store=claude", isHere ? [] : url),
+      env: { BASE_URL: url, TOOL_SERVER_TOKEN: "ours" },
+    }).output();
+    assert.equal(shown.has("Bearer ours"), isHere);
+  }
+});
+
 Deno.test("doctor adds http:// on this machine", async () => {
   const { text } = await runDoctor("localhost:1");
   assert.match(text, /Examining http:\/\/localhost:1\//);
@@ -79,7 +99,7 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
       [["--token="], /--token needs a value/],
       [
         ["http://tools.example.com", "--token", "secret"],
-        /--token is sent over https alone/,
+        /A token is sent over https alone/,
       ],
       [
         ["a.example", "b.example"],
