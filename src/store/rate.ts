@@ -64,7 +64,7 @@ export function rateStore(database: Database, purpose: string, rate: Rate) {
             wish,
             spent,
           });
-          if (taken.given === 0 && spent === 0) return taken;
+          if (fullAt === before) return taken;
           const expiresAt = Math.ceil(fullAt / 1000);
           transaction.set<BucketRecord>(key, { fullAt, expiresAt });
           return taken;

@@ -45,4 +45,6 @@ test.inMemory("take() stays empty no longer than a bucket fills when the clock i
   milliseconds -= 3_600_000;
   const { waitMilliseconds } = await rates.take("a", 1, 0);
   assert.equal(waitMilliseconds, 1000);
+  milliseconds += 1000;
+  assert.equal((await rates.take("a", 6, 0)).given, 1);
 });
