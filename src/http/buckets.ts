@@ -85,7 +85,10 @@ interface Share {
   left: number;
   /** Tokens that may still be given in this fill without the database. */
   free: number;
-  /** Tokens that were given without the database, which hears of them next. */
+  /**
+   * Tokens that were given without the database, which hears of them next;
+   * negative where it gave some that came back.
+   */
   unshared: number;
   /** The time until which there is no token, in epoch milliseconds. */
   emptyUntil: number;
@@ -137,10 +140,6 @@ export class SharedBuckets {
     this.#own.giveBack(name);
     const share = this.#shares.get(name);
     if (share === undefined) return;
-    if (share.unshared === 0) {
-      share.left++;
-      return;
-    }
     share.unshared--;
     share.free++;
   }
@@ -174,7 +173,7 @@ export class SharedBuckets {
     const { unshared } = share;
     try {
       const part = await this.#store.take(name, this.#part, unshared);
-      share.unshared = Math.max(0, share.unshared - unshared);
+      share.unshared -= unshared;
       share.left += part.given;
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {

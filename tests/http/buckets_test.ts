@@ -64,6 +64,8 @@ Deno.test("Buckets forget the full ones first", () => {
   const buckets = new Buckets({ burst: 5, perSecond: 1 });
   for (let n = 0; n < 5000; n++) takeAll(buckets, `${n}`, NOW);
   for (let n = 5000; n < 10_000; n++) buckets.take(`${n}`, NOW);
+  buckets.take("0", NOW);
+  assert.equal(buckets.size, 10_000);
   // The time at which buckets with one token taken are full again.
   const time = NOW + 1000;
   buckets.take("newcomer", time);
@@ -121,6 +123,29 @@ Deno.test("take() lets two processes together have a small limit exactly, fill a
   }
 });
 
+Deno.test("take() lets one more through when the next token comes, though a process was refused meanwhile", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const { place, count } = processes;
+  const [one, other] = [processes.start(), processes.start()];
+  assert.equal(await count(other, 3), 3);
+  place.time += 5000;
+  assert.equal(await count(one, 6), 3);
+  place.time += 5000;
+  assert.equal(await count(one, 6), 1);
+});
+
+Deno.test("take() makes no one wait for the hour by which a clock is set back", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const { place, count } = processes;
+  const [one, other] = [processes.start(), processes.start()];
+  assert.equal(await count(other, 5), 5);
+  assert.equal(await count(one, 6), 1);
+  place.time -= 3_600_000;
+  assert.equal(await one.take("a", place.time), 10_000);
+  place.time += 10_000;
+  assert.equal(await count(one, 6), 1);
+});
+
 Deno.test("take() lets each process have a tenth of a large limit beyond what all have, fill after fill", async () => {
   using processes = await startProcesses({ burst: 1000, perSecond: 10 });
   const { place, count } = processes;
@@ -141,6 +166,8 @@ Deno.test("take() asks no database for the first tenth, nor for what is refused"
   assert.equal(await processes.count(one, 200), 90);
   processes.place.isBroken = true;
   assert.equal(await processes.count(one, 50), 0);
+  processes.place.time += 100_000;
+  assert.equal(await processes.count(one, 10), 10);
   assert.equal(processes.place.warnings, 0);
 });
 
@@ -148,13 +175,18 @@ Deno.test("take() limits alone while the database is away, and says so once a se
   using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
   const one = processes.start();
   processes.place.isBroken = true;
-  assert.equal(await processes.count(one, 20), 6);
-  assert.equal(processes.place.warnings, 1);
+  for (const [milliseconds, warnings] of [[0, 1], [999, 1], [1, 2]]) {
+    processes.place.time += milliseconds;
+    assert.equal(await processes.count(one, 2), 2);
+    assert.equal(processes.place.warnings, warnings);
+  }
+  assert.equal(await processes.count(one, 1), 0);
 });
 
 Deno.test("giveBack() makes room again, for this process", async () => {
   using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
   const one = processes.start();
+  one.giveBack("a");
   assert.equal(await processes.count(one, 9), 6);
   one.giveBack("a");
   assert.equal(await processes.count(one, 9), 1);

@@ -220,8 +220,10 @@ Deno.test("the log says of one provider among several that no one can sign in th
       OAUTH_PARTNER_CLIENT_SECRET: "a-secret-of-ours",
     },
   });
-  await server.fetch("/ready");
+  const ready = async () => (await server.fetch("/ready")).json();
+  assert.deepEqual(Object.keys((await ready()).providers), ["dev", "partner"]);
   await until(() => events.length > 0);
+  assert.equal((await ready()).providers.partner, "unavailable");
   const { message, properties } = events[0];
   assert.match(message, /^No one can sign in at one provider: /);
   assert.equal(properties.provider, "partner");
