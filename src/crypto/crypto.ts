@@ -32,10 +32,8 @@ export function base64(bytes: Uint8Array): string {
 /** Prints bytes as base64url without padding (RFC 4648 §5). */
 export function base64url(bytes: Uint8Array): string {
   if (typeof bytes.toBase64 === "function") return bytes.toBase64(URL_SAFE);
-  return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(
-    /=+$/,
-    "",
-  );
+  return base64(bytes).replaceAll("+", "-").replaceAll("/", "_")
+    .replaceAll("=", "");
 }
 
 /** Parses base64, padded or not. @throws {DOMException} for another text */

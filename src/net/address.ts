@@ -25,7 +25,7 @@ const MAPPED = 0xffffn;
 export function parseAddress(text: string): Address | undefined {
   const ipv4 = ipv4Bits(text);
   if (ipv4 !== undefined) return { bits: ipv4, width: 32 };
-  const bits = ipv6Bits(withoutMixedForm(text.replace(/%.*$/, "")));
+  const bits = ipv6Bits(withoutMixedForm(text.replace(/%.*/, "")));
   if (bits === undefined) return undefined;
   return bits >> 32n === MAPPED
     ? { bits: bits & 0xffffffffn, width: 32 }
@@ -94,7 +94,7 @@ function groups(text: string): bigint[] | undefined {
 /** Turns form 3 of RFC 4291 §2.2 into form 1: four bytes as two groups. */
 function withoutMixedForm(text: string): string {
   const start = text.lastIndexOf(":") + 1;
-  const bits = start > 0 ? ipv4Bits(text.slice(start)) : undefined;
+  const bits = ipv4Bits(text.slice(start));
   if (bits === undefined) return text;
   const group = (value: bigint) => value.toString(16);
   return `${text.slice(0, start)}${group(bits >> 16n)}:${

@@ -93,7 +93,7 @@ function tooManyChunks(): HttpError {
 }
 
 /** The seconds for a whole body: 4 MiB need half a megabit per second. */
-export const BODY_SECONDS = 60;
+const BODY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
 
 interface Arriving {
@@ -121,16 +121,7 @@ export class ArrivingBodies {
       this.#timer ??= detached(() =>
         setInterval(() => this.#look(), LOOK_MILLISECONDS)
       );
-      reading.then(
-        (value) => {
-          this.#arriving.delete(body);
-          resolve(value);
-        },
-        (error) => {
-          this.#arriving.delete(body);
-          reject(error);
-        },
-      );
+      reading.finally(() => this.#arriving.delete(body)).then(resolve, reject);
     });
   }
 

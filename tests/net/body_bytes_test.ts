@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  ArrivingBodies,
-  BODY_SECONDS,
-  readBytes,
-} from "../../src/net/body_bytes.ts";
+import { ArrivingBodies, readBytes } from "../../src/net/body_bytes.ts";
 import { HttpError } from "../../src/errors.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
@@ -75,15 +71,33 @@ Deno.test("readBytes() refuses one byte too many as soon as it is there", async 
   assert(endless.isCancelled);
 });
 
+Deno.test("readBytes() refuses a body that announces a byte too many", async () => {
+  const announced = (length: number) => {
+    const { request } = new Chunks(["1".repeat(8)]);
+    request.headers.set("content-length", String(length));
+    return request;
+  };
+  assert.equal((await readBytes(announced(8), 8)).length, 8);
+  await assert.rejects(readBytes(announced(9), 8), isStatus(413));
+});
+
+Deno.test("readBytes() takes a body that breaks off for a fault of its client", async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new Error("reset")),
+  });
+  const request = new Request("http://127.0.0.1", { method: "POST", body });
+  await assert.rejects(readBytes(request, 16), isStatus(400));
+});
+
 Deno.test("readBytes() refuses more chunks than a body needs, empty ones too", async () => {
   const bytes = await readBytes(
     new Chunks(repeated("1", 10_000)).request,
     16_384,
   );
   assert.equal(bytes.length, 10_000);
-  for (const text of ["1", ""]) {
+  for (const [text, most] of [["1", 16_384], ["", 0]] as const) {
     const endless = new Chunks(repeated(text));
-    await assert.rejects(readBytes(endless.request, 16_384), isStatus(400));
+    await assert.rejects(readBytes(endless.request, most), isStatus(400));
     assert(endless.isCancelled);
   }
 });
@@ -121,7 +135,7 @@ async function stall(
     })();
     await until(() => {
       // Again and again: the test cannot know when the server begins to read.
-      time.tick(BODY_SECONDS);
+      time.tick(60);
       return answer !== "";
     });
     await reading;
@@ -185,7 +199,7 @@ Deno.test("each body has a minute, from when it begins", async () => {
   begin("first");
   await place.pass(5);
   begin("second");
-  await place.pass(BODY_SECONDS - 6);
+  await place.pass(60 - 6);
   assert.deepEqual(refused, []);
   await place.pass(1);
   assert.deepEqual(refused, ["first"]);
@@ -206,15 +220,15 @@ Deno.test("wait() gives what was read, or why it could not be", async () => {
 Deno.test("no timer runs once no body is arriving", async () => {
   using place = openBodies();
   for (
-    const reading of [
-      () => Promise.resolve("body"),
-      () => Promise.reject(new Error("gone")),
-      never,
-    ]
+    const [reading, seconds] of [
+      [() => Promise.resolve("body"), 1],
+      [() => Promise.reject(new Error("gone")), 1],
+      [never, 60],
+    ] as const
   ) {
     const waiting = place.bodies.wait<unknown>(reading()).catch(() => {});
     assert.equal(place.timers.running.size, 1, `${reading}`);
-    await place.pass(BODY_SECONDS);
+    await place.pass(seconds);
     await waiting;
     await place.pass(1);
     assert.equal(place.timers.running.size, 0, `${reading}`);
