@@ -10,8 +10,8 @@ interface DataProps extends FormPage {
   providerName: string;
   /** True if the person signed in a moment ago, and may erase. */
   isRecent: boolean;
-  /** The days for which calls are kept; undefined: none are. */
-  ledgerDays?: number;
+  /** The days for which calls are kept; 0: none are. */
+  ledgerDays: number;
 }
 
 /** The data of a person: what it is, a copy of it, and its end. */
@@ -26,7 +26,7 @@ export function DataSection(
       "until they end; without a name and address as long as they would have lived",
     ],
     ["What you paused, and took away from apps", "366 days"],
-    ...ledgerDays === undefined ? [] : [
+    ...ledgerDays === 0 ? [] : [
       [
         "Your latest calls: tool, time and outcome",
         `${ledgerDays} days, or until their connection ends`,

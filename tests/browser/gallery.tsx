@@ -770,7 +770,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account-data-later": (
     <AccountPage {...ACCOUNT} part="data" title="Your data">
-      <DataSection csrf="c" providerName="GitHub" isRecent={false} />
+      <DataSection
+        csrf="c"
+        providerName="GitHub"
+        isRecent={false}
+        ledgerDays={0}
+      />
     </AccountPage>
   ),
   "account-people": (

@@ -18,12 +18,14 @@ import {
   resumeGrant,
 } from "../rules/grant.ts";
 import type { Parameters } from "../rules/parameters.ts";
-import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
 import type { AuthServices } from "../services.ts";
 import type { AccountPlaces } from "./account_pages.ts";
+
+/** Grants as they are after a change; undefined for what has ended. */
+type Changes = (Grant | undefined)[];
 
 export function connectionChanges(
   services: AuthServices & { places: AccountPlaces },
@@ -41,26 +43,20 @@ export function connectionChanges(
   }
 
   /** Keeps the scopes that a form leaves to a connection, in all sign-ins. */
-  async function narrowAll(of: Grant, form: Parameters): Promise<Grant[]> {
+  async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
     const held = (await connections.signInsOf(of)).map(({ value }) => value);
     const taken = held.flatMap((grant) => {
-      const kept = keptScopes(grant, form);
-      return grant.scopes.filter((scope) =>
-        scope !== OFFLINE_ACCESS && !kept.includes(scope)
-      );
+      const { scopes } = narrow(grant, form);
+      return grant.scopes.filter((scope) => !scopes.includes(scope));
     });
     // First what holds for the connection: a sign-in at this moment sees it, or
     // is seen.
-    if (taken.length > 0) {
-      await connections.withhold(of, taken);
-      await approvals.withhold(held, taken);
-    }
-    const narrowed: Grant[] = [];
-    for (const one of await connections.signInsOf(of)) {
-      const after = await grants.change(one, (grant) => narrow(grant, form));
-      if (after) narrowed.push(after);
-    }
-    return narrowed;
+    await connections.withhold(of, taken);
+    await approvals.withhold(held, taken);
+    return await Array.fromAsync(
+      await connections.signInsOf(of),
+      (one) => grants.change(one, (grant) => narrow(grant, form)),
+    );
   }
 
   /** Makes the endpoint of a change of one's own connection or token. */
@@ -68,18 +64,17 @@ export function connectionChanges(
     changed: Changed,
     { connection, token }: {
       /** Changes all sign-ins, and what holds for those to come. */
-      connection(of: Grant, form: Parameters): Promise<Grant[]>;
+      connection(of: Grant, form: Parameters): Promise<Changes>;
       token(grant: Grant, form: Parameters): Grant;
     },
   ): (c: Context) => Promise<Response> {
     async function change(
       found: Found<Grant>,
       form: Parameters,
-    ): Promise<Grant[]> {
-      const { kind } = found.value;
-      if (kind === undefined) return await connection(found.value, form);
-      const after = await grants.change(found, (grant) => token(grant, form));
-      return after ? [after] : [];
+    ): Promise<Changes> {
+      return found.value.kind === undefined
+        ? await connection(found.value, form)
+        : [await grants.change(found, (grant) => token(grant, form))];
     }
 
     return async (c) => {
@@ -88,7 +83,8 @@ export function connectionChanges(
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
         !isPassing(found.value);
-      const after = isOwn ? await change(found, form) : [];
+      const changes = isOwn ? await change(found, form) : [];
+      const after = changes.filter((grant) => grant !== undefined);
       for (const { id: grantId, clientName } of after) {
         log.audit(`Connection ${changed} on the account page`, {
           reference: c.get("reference"),
@@ -188,12 +184,10 @@ export function connectionChanges(
 
 /** Reduces a grant to the scopes whose boxes are ticked. */
 function narrow(grant: Grant, form: Parameters): Grant {
-  return narrowGrant(grant, keptScopes(grant, form));
-}
-
-/** Lists the scopes of a grant whose boxes are ticked. */
-function keptScopes({ scopes }: Grant, form: Parameters): string[] {
-  return scopes.filter((scope) => form.get(`scope.${scope}`) !== undefined);
+  return narrowGrant(
+    grant,
+    grant.scopes.filter((scope) => form.get(`scope.${scope}`) !== undefined),
+  );
 }
 
 /** A subject as our form has it. @throws {HttpError} 400 */

@@ -29,7 +29,7 @@ export function dataPart(
         ...form,
         providerName,
         isRecent: isRecent(session, now),
-        ledgerDays: ledgerDays > 0 ? ledgerDays : undefined,
+        ledgerDays,
       })),
   };
 }

@@ -12,7 +12,6 @@
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/browser.ts";
-import type { JsonObject } from "../../json.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import { type QuestionInWords, WorkPage } from "../../pages/work_page.tsx";
 import { type WorkInWords, WorkSection } from "../../pages/work_section.tsx";
@@ -119,12 +118,12 @@ export function workPart(services: AuthServices): AccountPart {
     const isOpen = !isTerminal(task.status);
     const [names, outline, run, asking] = await Promise.all([
       own.clientNames(session, [task]),
-      task.isDurable ? steps.outline(taskId) : [],
-      task.isDurable && isOpen ? taskRuns.find(taskId) : undefined,
+      steps.outline(taskId),
+      taskRuns.find(taskId),
       isOpen ? waits.listOf(session.subject) : [],
     ]);
     const pages = asking.filter(({ pageTask }) => pageTask === taskId);
-    const known = { ...task, run: run?.value ?? undefined };
+    const known = { ...task, run: run.value ?? undefined };
     return WorkPage({
       ...form,
       taskId,
@@ -159,18 +158,14 @@ function notThere(): HttpError {
 }
 
 function questionsOf({ inputRequests = {} }: Task): QuestionInWords[] {
-  return Object.values(inputRequests).map(({ params }) => ({
-    message: messageOf(params as JsonObject | undefined),
+  return Object.values(inputRequests).map(({ params = {} }) => ({
+    // A question for the client itself has no words for the person.
+    message: "message" in params ? String(params.message) : "",
   }));
 }
 
 function questionOfPage({ id, payload }: Wait): QuestionInWords {
-  return { waitId: id, message: messageOf(payload) };
-}
-
-function messageOf(params: JsonObject | undefined): string {
-  const { message } = params ?? {};
-  return typeof message === "string" ? message : "";
+  return { waitId: id, message: String(payload!.message) };
 }
 
 /** Makes the endpoint of the form by which a person cancels a task. */

@@ -99,11 +99,11 @@ async function confirmPerson(
   const { identity } = session;
   if (!confirmation.isWanted) return identity;
   const tokens = await accountSessions.tokensOf(id, session);
-  const { provider } = providers.of(session) ?? {};
+  // People of a provider that is no longer listed are not signed in.
+  const { provider } = providers.of(session)!;
   const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
-  const asked = isLive && provider
-    ? await identifyAgain(provider, tokens, identity, signInAgain)
-    : undefined;
+  const asked = isLive &&
+    await identifyAgain(provider, tokens, identity, signInAgain);
   if (asked) return confirmation.reduce(asked);
   // The provider cannot be asked.
   if (isRecent(session, now(clock))) return identity;

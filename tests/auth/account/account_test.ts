@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
+import { Database } from "../../../src/store/database.ts";
+import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { statusOf } from "../../kit/answer.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -7,6 +9,7 @@ import { Client, REDIRECT_URI } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { initialize } from "../../kit/message.ts";
+import { kvWith } from "../../kit/kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 
@@ -211,6 +214,35 @@ Deno.test("GET /account says so where no one signs in", async () => {
   const page = await server.browser().open(ACCOUNT);
   assert.equal(page.status, 501);
   assert.match(page.text, /No one signs in here/);
+});
+
+Deno.test("GET /account says when it shows the first connections of more", async () => {
+  await using server = await startOAuthServer();
+  await server.person();
+  const database = new Database(server.kv);
+  const [one] = await grantStore(database).listOfSubject("github:42");
+  for (let n = 1; n < 500; n++) {
+    const grant = { ...one, id: `grant-${n}` };
+    await database.commit((transaction) => setGrant(transaction, grant));
+  }
+  const { words } = await AccountVisitor.signIn(server);
+  assert.match(words, /These are of the first 500 of your connections/);
+});
+
+Deno.test("GET /account is 503 where the database lists nothing, and no read of it goes on unheard", async () => {
+  using database = await Deno.openKv(":memory:");
+  let isAway = false;
+  const list: Deno.Kv["list"] = (...args) => {
+    if (isAway) throw new Error("gone");
+    return database.list(...args);
+  };
+  await using server = await startOAuthServer({
+    kv: kvWith(database, { list }),
+  });
+  const visitor = await AccountVisitor.signIn(server);
+  isAway = true;
+  await visitor.look();
+  assert.equal(visitor.page.status, 503);
 });
 
 Deno.test("GET /account is for a person sixty times in a row, and then once a second", async () => {

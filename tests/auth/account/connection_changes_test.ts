@@ -274,9 +274,14 @@ for (const action of ["pause", "resume", "narrow"]) {
 
     const { page } = owner;
     await owner.press("/account/end");
-    owner.page = page;
-    await owner.press(`/account/${action}`);
-    assert.match(owner.words, /That connection had already ended/);
+    await owner.makeToken({ name: "Backup", days: "30" });
+    const [, token] = /name="grant" value="([^"]*)"/.exec(owner.page.text)!;
+    await owner.press("/account/end");
+    for (const over of [grant, token]) {
+      owner.page = page;
+      await owner.press(`/account/${action}`, { grant: over });
+      assert.match(owner.words, /That connection had already ended/);
+    }
   });
 
   Deno.test(`POST /account/${action} refuses a form that this server did not render for the session`, async () => {

@@ -51,6 +51,13 @@ async function call(client: Client, token: string, name: string, input = {}) {
   return await statusOf(client.call(token, name, input));
 }
 
+/** Follows the link to the calls of the first client or token of a page. */
+function lookAtCalls(visitor: AccountVisitor): Promise<string> {
+  const link = /href="\/account(\/calls\?client=[^"]+)"/;
+  const [, path] = link.exec(visitor.page.text)!;
+  return visitor.look(path);
+}
+
 /** Reads the stored ledgers. */
 async function ledgers(server: OAuthServer): Promise<Json[]> {
   const entries = server.kv.list<Json>({ prefix: ["ledger"] });
@@ -70,8 +77,8 @@ Deno.test("GET /account/calls shows how a person's calls ended, and nothing they
   await call(client, access_token, "crash");
   await call(client, access_token, words);
 
-  const visitor = await AccountVisitor.signIn(server, { at: "/calls" });
-  await visitor.look("/calls?client=Help");
+  const visitor = await AccountVisitor.signIn(server);
+  await lookAtCalls(visitor);
   for (
     const line of [
       /Failed in the server just now crash “ Helper ”/,
@@ -121,6 +128,7 @@ Deno.test("GET /account/calls shows no one else's calls", async () => {
     at: "/calls",
   });
   assert.match(visitor.words, /No tool was called lately/);
+  assert.doesNotMatch(visitor.words, /who are not all/);
 });
 
 Deno.test("GET /account/calls shows how a task ended, once it has", async () => {
@@ -168,6 +176,10 @@ Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", as
     (await AccountVisitor.signIn(server, { at })).words,
     /Went well just now search/,
   );
+  const kept = /Your latest calls: tool, time and outcome/;
+  const told = (await AccountVisitor.signIn(server, { at: "/data" })).words;
+  assert.match(told, kept);
+  assert.match(told, /2 days, or until their connection ends/);
   time.tick(2 * 24 * 60 * 60);
   const { words } = await AccountVisitor.signIn(server, { at });
   assert.match(words, /No tool was called lately/);
@@ -178,6 +190,10 @@ Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", as
   const visitor = await AccountVisitor.signIn(none);
   assert.match(visitor.words, /App/);
   assert.doesNotMatch(visitor.words, /Latest calls|No tool was called/);
+  await visitor.makeToken({ name: "Backup", days: "30" });
+  assert.match(visitor.words, /Backup/);
+  assert.doesNotMatch(visitor.words, /Latest calls/);
+  assert.doesNotMatch(await visitor.look("/data"), kept);
   await visitor.look("/calls");
   assert.equal(visitor.page.status, 404);
   assert.deepEqual(await ledgers(none), []);
@@ -190,7 +206,7 @@ Deno.test("a token that a person made shows its calls", async () => {
   const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
   await call(new Client(server, ""), token, "crash");
   assert.match(
-    await visitor.look("/calls"),
+    await lookAtCalls(visitor),
     /Failed in the server just now crash “ Backup \(access token\) ”/,
   );
 });
@@ -249,6 +265,7 @@ Deno.test("an operator sees everyone's calls, failures first, machines too", asy
   const rows = rowsOf(visitor).map(({ person, client, tool, outcome }) =>
     [person, client, tool, outcome].join(" ")
   );
+  assert.doesNotMatch(visitor.words, /who are not all/);
   assert.deepEqual(rows.slice(0, 2).sort(), [
     "ada First app fail Failed",
     "bob Second app crash Failed in the server",
@@ -277,7 +294,7 @@ for (
   const [query, wanted] of [
     ["?person=AD", ["ada fail", "ada search"]],
     ["?person=+ada+", ["ada fail", "ada search"]],
-    ["?client=second", ["bob crash", "bob search"]],
+    ["?client=+second+", ["bob crash", "bob search"]],
     ["?person=ada&outcome=failed", ["ada fail"]],
     ["?client=app&outcome=fine", ["ada search", "bob search"]],
     ["?person=no one", []],
@@ -320,7 +337,7 @@ Deno.test("no one but an operator sees everyone's calls, whatever they ask for",
   const visitor = await AccountVisitor.signIn(server);
   assert.doesNotMatch(
     await visitor.look("/calls?person=ada"),
-    /First app|Person/,
+    /First app|Nightly build|Person/,
   );
 });
 

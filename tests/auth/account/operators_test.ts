@@ -76,6 +76,10 @@ Deno.test("an operator finds people among all, and is told when a list is cut", 
   const rest = await peopleSeen(visitor, `?${next}`);
   assert.match(rest, /The next 21/);
   assert.doesNotMatch(rest, /of more/);
+  assert.match(
+    await visitor.look("/calls"),
+    /Calls of machines and of the first people of the list, who are not all/,
+  );
 });
 
 Deno.test("an operator ends everything of a person, and no one else does", async () => {

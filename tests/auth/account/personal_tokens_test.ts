@@ -13,11 +13,13 @@ import {
 import type { UpstreamTokens } from "../../../src/auth/provider/provider.ts";
 import { recordLog } from "../../kit/log.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { until } from "../../kit/wait.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
 import { Database } from "../../../src/store/database.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
+const SIGN_IN_AGAIN = /sign in again/i;
 const DAY = 24 * 60 * 60;
 const tools = [
   tool({ name: "whoami", run: (_, { caller }) => JSON.stringify(caller) }),
@@ -204,16 +206,21 @@ Deno.test("an operator sees whose tokens there are, and ends them", async () => 
   await using server = await start({
     environment: { OAUTH_ADMINS: "ops@example.com" },
   });
-  const { token } = await make(await signIn(server));
+  const signedIn = await signIn(server);
+  const tokens = [(await make(signedIn)).token, (await make(signedIn)).token];
   const { browser, page } = await signIn(server, {
     as: "1",
     email: "ops@example.com",
     at: "/people",
   });
   assert.match(page.text, /Backup \(access token\)/);
-  await browser.press(formOf(page, "/account/end"), "", "");
-  time.tick(1);
-  assert.equal((await call(server, token)).status, 401);
+  for (const left of [1, 0]) {
+    // The first form ends everything of the person.
+    await browser.press(formOf(page, "/account/end", 2 - left), "", "");
+    time.tick(1);
+    const answers = await Promise.all(tokens.map((it) => call(server, it)));
+    assert.equal(answers.filter((it) => it.status === 200).length, left);
+  }
 });
 
 Deno.test("another person ends no one's token", async () => {
@@ -326,6 +333,40 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
   assert.deepEqual(grants, []);
 });
 
+Deno.test("POST /account/tokens makes none for someone whose everything ends just before its commit", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const sessions = accountSessionStore(new Database(kv));
+  let isEnding = false;
+  const slow = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (isEnding) await sessions.endAllOf("github:42");
+      return await commit();
+    }),
+  });
+  await using server = await start({ kv: slow });
+  const signedIn = await signIn(server);
+  isEnding = true;
+  assert.equal((await make(signedIn)).page.status, 403);
+  const grants = await Array.fromAsync(kv.list({ prefix: ["grant"] }));
+  assert.deepEqual(grants, []);
+});
+
+for (
+  const [most, offered] of [
+    ["365", ["7", "30", "90", "365"]],
+    ["90", ["7", "30", "90"]],
+    ["10", ["7", "10"]],
+  ] as const
+) {
+  Deno.test(`the page offers no end of a token twice, nor one after the ${most} days of the operator`, async () => {
+    const environment = { OAUTH_PERSONAL_TOKEN_DAYS: most };
+    await using server = await start({ environment });
+    const { page } = await signIn(server);
+    const days = [...page.text.matchAll(/<option value="(\d+)"/g)];
+    assert.deepEqual(days.map(([, day]) => day), offered);
+  });
+}
+
 Deno.test("the page says that a token opens nothing that needs a permission, to who may have none", async () => {
   const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
   await using server = await start({ environment });
@@ -336,6 +377,10 @@ Deno.test("the page says that a token opens nothing that needs a permission, to 
   const member = await AccountVisitor.signIn(server, { at });
   assert.match(member.words, /It may use/);
   assert.doesNotMatch(member.words, none);
+  // Nor to anyone where nothing needs one.
+  await using open = await startOAuthServer();
+  const anyone = await AccountVisitor.signIn(open, { at });
+  assert.doesNotMatch(anyone.words, none);
 });
 
 Deno.test("POST /account/tokens makes none for who signed in a while ago and cannot be asked about, and the log has each that it makes", async () => {
@@ -346,12 +391,39 @@ Deno.test("POST /account/tokens makes none for who signed in a while ago and can
   // The provider's tokens of the session live for a minute.
   server.provider.ttlSeconds = 60;
   const signedIn = await signIn(server);
-  time.tick(61);
+  time.tick(60);
+  server.provider.identityFailure = "dead";
   assert.notEqual((await make(signedIn)).token, "");
-  time.tick(5 * 60);
-  assert.equal((await make(signedIn)).token, "");
+  time.tick(4 * 60);
+  const late = await make(signedIn);
+  assert.equal(late.token, "");
+  assert.match(late.page.text, SIGN_IN_AGAIN);
   const made = events.filter(({ message }) => /token made/.test(message));
   assert.deepEqual(made.map(({ properties }) => properties.subject), [
     "github:42",
   ]);
+});
+
+Deno.test("POST /account/tokens goes by who the provider says the person is now, where a rule looks at that", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  await using server = await start({ kv });
+  const signedIn = await signIn(server);
+  await using strict = await start({
+    kv,
+    provider: server.provider,
+    environment: { OAUTH_ALLOWED_USERS: "@example.com" },
+  });
+  const known = await signIn(strict);
+  time.tick(5 * 60);
+  assert.notEqual((await make(signedIn)).token, "");
+  // Without such a rule, the session kept nothing to ask the provider with.
+  const browser = strict.browser();
+  for (const cookie of signedIn.browser.cookies) browser.cookies.set(...cookie);
+  const unknown = await make({ browser, page: signedIn.page });
+  assert.equal(unknown.page.status, 403);
+  assert.match(unknown.page.text, SIGN_IN_AGAIN);
+  assert.notEqual((await make(known)).token, "");
+  strict.provider.email = "jo@elsewhere.example.org";
+  assert.equal((await make(known)).page.status, 403);
 });

@@ -8,7 +8,7 @@ import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
-import { FakeTime } from "../../kit/fake_time.ts";
+import { FakeTime, MovedTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -22,6 +22,7 @@ import { until } from "../../kit/wait.ts";
 const capabilities = {
   extensions: { "io.modelcontextprotocol/tasks": {} },
   elicitation: { form: {} },
+  roots: {},
 };
 const OPERATOR = { as: "root", email: "root@example.com" };
 const HOSTILE = `"><script>alert(1)</script>`;
@@ -43,6 +44,15 @@ const tools = [
     },
   }),
   tool({
+    name: "paying",
+    scopes: ["report"],
+    task: "required",
+    async run(_, { ask }) {
+      await ask({ message: "Pay 7 €", url: "https://pay.example.com/" });
+      return "Paid";
+    },
+  }),
+  tool({
     name: "broken",
     scopes: ["report"],
     task: "required",
@@ -54,8 +64,10 @@ const tools = [
     name: "steps",
     scopes: ["report"],
     task: { durable: true },
-    input: z.object({ way: z.enum(["sleep", "ask", "page", "fail", "hang"]) }),
-    async run({ way }, { step, sleep, ask }) {
+    input: z.object({
+      way: z.enum(["sleep", "ask", "roots", "page", "fail", "hang"]),
+    }),
+    async run({ way }, { step, sleep, ask, roots }) {
       await step("draft", () => ({ secret: "intermediate" }));
       if (way === "sleep") await sleep("until morning", 3600);
       if (way === "ask") {
@@ -65,6 +77,7 @@ const tools = [
           key: "sure",
         });
       }
+      if (way === "roots") await roots();
       if (way === "page") {
         await ask({ message: "Pay 5 €", url: "https://pay.example.com/" });
       }
@@ -129,6 +142,12 @@ async function untilSays(
 ): Promise<void> {
   await until(async () => words.test(await visitor.look(path)));
 }
+
+const BINDING = bindingOf({
+  issuer: BASE_URL,
+  resource: `${BASE_URL}/mcp`,
+  subject: "github:42",
+});
 
 /** The address of a task's page, below `/account`. */
 const at = (taskId: string) => `/work?task=${taskId}`;
@@ -213,13 +232,8 @@ Deno.test("the page of a task that is done has its result and its status as text
 Deno.test("a result that is long is cut and says so, and one without texts is its data", async () => {
   await using server = await start();
   const tasks = taskStore(new Database(server.kv));
-  const binding = bindingOf({
-    issuer: BASE_URL,
-    resource: `${BASE_URL}/mcp`,
-    subject: "github:42",
-  });
   const end = async (taskId: string, outcome: Json) => {
-    await tasks.create(taskId, { binding });
+    await tasks.create(taskId, { binding: BINDING });
     await tasks.end(taskId, { status: "completed", outcome });
   };
   const text = "x".repeat(200_000);
@@ -243,14 +257,39 @@ test.inMemory("a task whose tool the operator's permissions keep from its person
     taskId = await ada.begin("plain");
     await ended(ada, taskId);
   }
-  await using server = await start({
-    kv,
-    environment: { OAUTH_PERMISSIONS: "*=nothing" },
-    scopes: { nothing: "Nothing." },
+  for (const [scope, status] of [["nothing", 404], ["report", 200]] as const) {
+    await using server = await start({
+      kv,
+      environment: { OAUTH_PERMISSIONS: `*=${scope}` },
+      scopes: { nothing: "Nothing." },
+    });
+    const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
+    assert.equal(visitor.page.status, status);
+    assert.equal(/plain/.test(await visitor.look("/work")), status === 200);
+  }
+});
+
+test.inMemory("a list of tasks that is cut says so", async ({ kv }) => {
+  await using server = await start({ kv });
+  const tasks = taskStore(new Database(kv));
+  for (let n = 0; n < 101; n++) {
+    await tasks.create(`task-${n}`, { binding: BINDING });
+  }
+  const visitor = await AccountVisitor.signIn(server, { at: "/work" });
+  assert.match(visitor.words, /The first 100 of 101/);
+});
+
+test.inMemory("a task whose process died fails while its person looks at the list", async ({ kv }) => {
+  using time = new MovedTime();
+  await using server = await start({ kv });
+  await taskStore(new Database(kv)).create("dead", { binding: BINDING });
+  const visitor = await AccountVisitor.signIn(server, { at: "/work" });
+  assert.match(visitor.words, /Running/);
+  time.tick(30);
+  await until(async () => {
+    time.tick(5);
+    return /Failed/.test(await visitor.look("/work"));
   });
-  const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
-  assert.equal(visitor.page.status, 404);
-  assert.doesNotMatch(await visitor.look("/work"), /plain/);
 });
 
 Deno.test("the steps of durable work are a line: kept, sleeping until, and what is running", async () => {
@@ -261,6 +300,7 @@ Deno.test("the steps of durable work are a line: kept, sleeping until, and what 
   const until = /Sleeping until \d\d:\d\d UTC just now steps “ Claude ”/;
   await untilSays(visitor, "/work", until);
   await visitor.look(at(asleep));
+  assert.match(visitor.words, /steps Sleeping until \d\d:\d\d UTC Asked by/);
   assert.match(visitor.words, /draft Kept just now/);
   assert.match(visitor.words, /until morning Sleeping Until \d\d:\d\d UTC/);
   assert.doesNotMatch(visitor.page.text, /intermediate/);
@@ -303,6 +343,12 @@ Deno.test("a task that asks says where to answer: in its client, or on the page 
   for (const character of UNSEEN) {
     assert(!visitor.page.text.includes(character));
   }
+  const silent = await ada.begin("steps", { way: "roots" });
+  await untilSays(visitor, at(silent), /Waiting for your answer Answer it in/);
+  const paying = await ada.begin("paying");
+  await untilSays(visitor, at(paying), /Waiting for your answer Pay 7 €/);
+  await visitor.press("/account/work/cancel");
+  assert.doesNotMatch(visitor.words, /Waiting for your answer/);
   const page = await ada.begin("steps", { way: "page" });
   await untilSays(
     visitor,
