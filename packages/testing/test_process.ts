@@ -4,14 +4,15 @@
  * @module
  */
 import type { LogEvent, LogOptions } from "../../src/log/log.ts";
-import { assemble, type Assembled } from "../../src/server/assemble.ts";
+import { Assembled } from "../../src/server/assemble.ts";
 import { type Plan, planServer } from "../../src/server/plan.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
+import type { GivenParts } from "../../src/server/server_parts.ts";
 import { MortalKv } from "./mortal_kv.ts";
 
 /** The options of a process, the database and the settings among them. */
 export interface ProcessOptions
-  extends Omit<Parameters<typeof assemble>[1], "kv">, CreateServerOptions {
+  extends Omit<GivenParts, "kv">, CreateServerOptions {
   log: LogOptions;
 }
 
@@ -43,7 +44,7 @@ export class TestProcess implements AsyncDisposable {
       },
     };
     this.plan = planServer({ ...options, log: own }, options.env ?? {});
-    this.server = assemble(this.plan, {
+    this.server = new Assembled(this.plan, {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,

@@ -20,19 +20,6 @@ import {
   type ServerParts,
 } from "./server_parts.ts";
 
-export function assemble(plan: Plan, given: GivenParts): Assembled {
-  if (given.provider) checkSingleProvider(plan.config.auth);
-  const parts = openParts(plan, given, () => {
-    const { waitPages, gate } = servers.atHome();
-    return {
-      waitPages,
-      restore: async (caller) => await gate.restore(caller),
-    };
-  });
-  const servers = new AddressedServers(parts);
-  return new Assembled(parts, servers);
-}
-
 /** A server, with the parts that the test kit uses. */
 export class Assembled implements Server {
   readonly #parts: ServerParts;
@@ -43,12 +30,19 @@ export class Assembled implements Server {
   readonly #log: Logger;
   #closing?: Promise<void>;
 
-  constructor(parts: ServerParts, servers: AddressedServers) {
-    const { engine: { catalogue, log } } = parts;
-    this.#parts = parts;
-    this.#servers = servers;
-    this.#router = new Router(servers, log, () => this.#notice());
-    this.#log = parts.plan.log.logger("start");
+  constructor(plan: Plan, given: GivenParts) {
+    if (given.provider) checkSingleProvider(plan.config.auth);
+    this.#parts = openParts(plan, given, () => {
+      const { waitPages, gate } = this.#servers.atHome();
+      return {
+        waitPages,
+        restore: async (caller) => await gate.restore(caller),
+      };
+    });
+    const { catalogue, log } = this.#parts.engine;
+    this.#servers = new AddressedServers(this.#parts);
+    this.#router = new Router(this.#servers, log, () => this.#notice());
+    this.#log = plan.log.logger("start");
     this.#hasDurable = [...catalogue.tools.values()].some(durableOf);
   }
 

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import { assemble } from "../../src/server/assemble.ts";
+import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
@@ -94,7 +94,7 @@ export class ViewSite implements AsyncDisposable {
       ...this.env,
     });
     const [kv, showsViews] = [this.#kv, true];
-    this.#app = assemble(plan, { kv, origin: this.origin, showsViews });
+    this.#app = new Assembled(plan, { kv, origin: this.origin, showsViews });
   }
 
   /** Begins again with other tools. */

@@ -7,7 +7,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { assemble } from "../../src/server/assemble.ts";
+import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
@@ -63,7 +63,7 @@ export class Line extends Sender implements AsyncDisposable {
       env,
     );
     const { provider } = this;
-    return assemble(plan, {
+    return new Assembled(plan, {
       kv,
       provider,
       clock: () => Date.now() + this.#passedSeconds * 1000,

@@ -6,7 +6,7 @@
  */
 import { parseConfig } from "../../src/settings/config.ts";
 import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
-import { assemble } from "../../src/server/assemble.ts";
+import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { INTRODUCTION } from "./server.ts";
@@ -21,7 +21,7 @@ export async function serve(definitions: Definitions): Promise<Server> {
     port,
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
   }, (request, info) => app.fetch(request, info));
-  const app = assemble(
+  const app: Assembled = new Assembled(
     planServer({ ...INTRODUCTION, ...definitions }, env),
     { kv, origin: `http://${host}:${server.addr.port}` },
   );
