@@ -73,9 +73,16 @@ export function gateOfDoors(doors: Doors): Gate {
   };
 }
 
-/** Makes the caller of static credentials: the operator. */
-function holderOf(door: Door): Authenticated {
-  return Object.freeze({
+/** Lets in the operator, who presents one of the accepted credentials. */
+function staticDoor(
+  door: Door,
+  { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {
+    accepted: readonly string[];
+    /** Reads the credential of a request. */
+    presentedIn(headers: Headers): string | undefined;
+  },
+): Gate {
+  const holder: Authenticated = Object.freeze({
     caller: Object.freeze({
       subject: "operator",
       door,
@@ -83,24 +90,21 @@ function holderOf(door: Door): Authenticated {
       binding: "operator",
     }),
   });
-}
-
-const BY_TOKEN = holderOf("bearer");
-const BY_KEY = holderOf("api_key");
-
-function admit(
-  presented: string | undefined,
-  accepted: readonly string[],
-  holder: Authenticated,
-): Authenticated {
-  if (presented === undefined) {
-    throw new ChallengeError("Credentials are needed");
-  }
-  // All secrets are compared, always: the time taken must not tell which one
-  // was nearly right.
-  const matches = accepted.filter((secret) => isSameSecret(presented, secret));
-  if (matches.length > 0) return holder;
-  throw new ChallengeError("The credentials are wrong", "invalid_token");
+  return {
+    authenticate(headers) {
+      const presented = presentedIn(headers);
+      if (presented === undefined) {
+        throw new ChallengeError("Credentials are needed");
+      }
+      // All secrets are compared, always: the time taken must not tell which
+      // one was nearly right.
+      const matches = accepted.filter((it) => isSameSecret(presented, it));
+      if (matches.length > 0) return holder;
+      throw new ChallengeError("The credentials are wrong", "invalid_token");
+    },
+    restore: (caller) => caller.door === door ? holder : undefined,
+    challenge,
+  };
 }
 
 /** Makes the doors that open by comparison alone. */
@@ -108,30 +112,18 @@ export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {
   return {
-    bearer: bearer && bearerDoor(bearer),
-    apiKey: apiKey && apiKeyDoor(apiKey),
-  };
-}
-
-/** Lets in the sender of one of the tokens as `Authorization: Bearer`. */
-function bearerDoor({ tokens }: { tokens: readonly string[] }): Gate {
-  return {
-    authenticate: (headers) =>
-      admit(parseBearer(headers.get("authorization")), tokens, BY_TOKEN),
-    restore: ({ door }) => door === "bearer" ? BY_TOKEN : undefined,
-    challenge: (refusal) => printChallenge(refusal),
-  };
-}
-
-/** Lets in the sender of one of the keys in the header. */
-function apiKeyDoor(
-  { keys, header }: { keys: readonly string[]; header: string },
-): Gate & { header: string } {
-  return {
-    header,
-    authenticate: (headers) =>
-      admit(headers.get(header) ?? undefined, keys, BY_KEY),
-    restore: ({ door }) => door === "api_key" ? BY_KEY : undefined,
-    challenge: () => `ApiKey header="${header}"`,
+    bearer: bearer && staticDoor("bearer", {
+      accepted: bearer.tokens,
+      presentedIn: (headers) => parseBearer(headers.get("authorization")),
+      challenge: (refusal) => printChallenge(refusal),
+    }),
+    apiKey: apiKey && {
+      header: apiKey.header,
+      ...staticDoor("api_key", {
+        accepted: apiKey.keys,
+        presentedIn: (headers) => headers.get(apiKey.header) ?? undefined,
+        challenge: () => `ApiKey header="${apiKey.header}"`,
+      }),
+    },
   };
 }

@@ -35,7 +35,7 @@ async function call(server: Server, headers: HeadersOf, name = "whoami") {
   };
 }
 
-Deno.test("bearerDoor() lets in every token that is listed, and no one else", async () => {
+Deno.test("the door of bearer tokens lets in every token that is listed, and no one else", async () => {
   await using server = await start({
     AUTH_STRATEGY: "bearer",
     BEARER_TOKEN: "the-new-secret-token,the-old-secret-token",
@@ -72,7 +72,7 @@ Deno.test("bearerDoor() lets in every token that is listed, and no one else", as
   }
 });
 
-Deno.test("apiKeyDoor() reads the header that it was told", async () => {
+Deno.test("the door of API keys reads the header that it was told", async () => {
   await using server = await start({
     AUTH_STRATEGY: "api_key",
     API_KEY: "the-first-api-key,the-second-api-key",
