@@ -19,7 +19,7 @@ export function DataSection(
   { providerName, isRecent, ledgerDays, ...form }: DataProps,
 ) {
   const { base = "" } = form;
-  const kept: [what: string, until: string][] = [
+  const kept: (readonly [what: string, until: string])[] = [
     [
       "Connections and access tokens, with your name and address as " +
       `${providerName} tells them`,
@@ -30,7 +30,7 @@ export function DataSection(
       [
         "Your latest calls: tool, time and outcome",
         `${ledgerDays} days, or until their connection ends`,
-      ] as [string, string],
+      ] as const,
     ],
     ["Sessions of apps", "30 days after their last use"],
     ["Tasks with their results", "24 hours"],

@@ -40,7 +40,7 @@ interface OperatorPerson {
 }
 
 /** People, as far as they are on this page. */
-export interface OperatorPeopleProps {
+export interface OperatorPeopleProps extends FormPage {
   people: readonly OperatorPerson[];
   /** The registrations of their clients, newest first. */
   registrations: readonly Required<UsedClient>[];
@@ -52,6 +52,7 @@ export interface OperatorPeopleProps {
   next?: string;
   /** Old connections that were looked at, while not all have been. */
   gathering?: number;
+  now: number;
 }
 
 export function OperatorPeople(
@@ -64,10 +65,7 @@ export function OperatorPeople(
     gathering,
     now,
     ...form
-  }:
-    & OperatorPeopleProps
-    & FormPage
-    & { now: number },
+  }: OperatorPeopleProps,
 ) {
   const { base = "" } = form;
   const address = (query: Record<string, string>) =>

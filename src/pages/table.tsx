@@ -81,13 +81,14 @@ interface MomentProps {
 /** The time within which a moment needs no date. */
 const DAY_SECONDS = 24 * 60 * 60;
 
+const AGO = new Intl.RelativeTimeFormat("en");
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
 /** Tells how long ago a moment was: "just now", "5 minutes ago". */
 export function timeAgo({ at, now }: MomentProps): string {
   for (const [unit, seconds] of UNITS) {
     const count = Math.floor((now - at) / seconds);
-    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+    if (count >= 1) return AGO.format(-count, unit);
   }
   return "just now";
 }

@@ -392,7 +392,7 @@ function client(
   };
 }
 
-const PEOPLE: OperatorPeopleProps = {
+const PEOPLE: Omit<OperatorPeopleProps, "csrf" | "now"> = {
   people: [{
     subject: "github:583231",
     name: "octocat",

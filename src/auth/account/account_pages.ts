@@ -32,15 +32,13 @@ const MOST_CHARACTERS = 200;
 /** The page of a wait: `wait/` and an id that the store of waits made. */
 const WAIT = /^wait\/[\w-]{43}$/;
 
-/** A part by its name, and the parameters that are kept on the way. */
-interface PlacedPart extends Pick<PartLink, "name"> {
-  query?: readonly string[];
-}
-
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 
 /** Makes the printer and the reader of places; others lead to the first part. */
-export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
+export function accountPlaces(
+  baseUrl: string,
+  parts: readonly Pick<AccountPart, "name" | "query">[],
+) {
   const known = new Map(parts.map((part) => [part.name, part.query ?? []]));
 
   function asked(part: string, query: URLSearchParams): URLSearchParams {
@@ -94,8 +92,10 @@ export interface AccountVisit extends SignedIn {
   now: number;
 }
 
-export interface AccountPart extends PartLink, PlacedPart {
+export interface AccountPart extends PartLink {
   title: string;
+  /** The parameters of its address that are kept on the way. */
+  query?: readonly string[];
   /** True if a form of it may lead to the provider. */
   leadsAway?: true;
   /** Reads what it shows, and shows it. */
