@@ -10,6 +10,7 @@ import type { ListedProvider } from "../settings/providers.ts";
 import type { Logger } from "../log/log.ts";
 import { confirmation } from "./rules/confirmation.ts";
 import { heldScopes } from "./rules/held_scopes.ts";
+import type { Lifetimes } from "./rules/lifetimes.ts";
 import type { Permissions } from "./rules/permissions.ts";
 import { basePathOf } from "../net/url.ts";
 import type { ScopeInWords } from "../pages/scopes.tsx";
@@ -72,9 +73,7 @@ export interface AuthorizationServerOptions {
 
 export type AuthServices = ReturnType<typeof authorizationServices>;
 
-function openStores(
-  { database, log, config: { lifetimes } }: AuthorizationServerOptions,
-) {
+function openStores(database: Database, log: Logger, lifetimes: Lifetimes) {
   const grants = grantStore(database);
   return {
     accessTokens: accessTokenStore(database),
@@ -105,7 +104,8 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { clock } = database;
   const { admins, allowedUsers, blocked, clients: configured } = config;
   const { lifetimes, metadataDocuments, policy } = config;
-  const shared = { ...options, ...openStores(options), clock, admins, blocked };
+  const stores = openStores(database, log, lifetimes);
+  const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
     listed: config.providers,
     baseUrl,

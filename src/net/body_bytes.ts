@@ -73,6 +73,23 @@ async function readChunks(
   return bytes.subarray(0, size);
 }
 
+/** Reads chunks of an answer to us, and refuses more bytes than `most`. */
+export async function readAtMost(
+  chunks: AsyncIterable<Uint8Array>,
+  most: number,
+  refuse: (description: string) => Error,
+): Promise<Blob> {
+  const read: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    // Leaving the loop hangs up.
+    if (bytes > most) throw refuse(`more than ${most} bytes`);
+    read.push(chunk as Uint8Array<ArrayBuffer>);
+  }
+  return new Blob(read);
+}
+
 /** Enlarges a buffer to `least` bytes, and at least to twice its size. */
 function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(least, 2 * bytes.length));

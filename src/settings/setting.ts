@@ -5,8 +5,7 @@
  * @module
  */
 import type { Complaint } from "./complaint.ts";
-import { isNear, lettersOf } from "./letters.ts";
-import { ShapeError, type TextShape } from "./shapes.ts";
+import { isNear, lettersOf, ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
 export interface Setting {

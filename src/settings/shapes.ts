@@ -4,7 +4,6 @@
  * @module
  */
 import { isLoopback } from "../net/url.ts";
-import { isNear, lettersOf } from "./letters.ts";
 
 /** A shape in words, and the parser of such texts, which throws. */
 export interface TextShape<T> {
@@ -97,3 +96,23 @@ export const ISSUER_URL: TextShape<string> = {
   wants: "an https URL without ?",
   parse: (text) => text.includes("?") ? refuseText() : SERVER_URL.parse(text),
 };
+
+/** Gives the letters of a name: case and underscores do not count. */
+export function lettersOf(name: string): string {
+  return name.replaceAll("_", "").toUpperCase();
+}
+
+/**
+ * True if one letter is missing, added, wrong, or exchanged with the next, or
+ * none.
+ */
+export function isNear(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB ||
+    restA === restB.slice(1) ||
+    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] &&
+      restA[1] === restB[0];
+}

@@ -26,7 +26,7 @@ import {
   verifyClientAssertion,
 } from "../../src/auth/rules/client_authentication.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
-import { isDocumentUrl } from "../../src/auth/rules/client_id.ts";
+import { documentUrl } from "../../src/auth/rules/client_id.ts";
 import {
   openClient,
   parseMetadataDocument,
@@ -251,7 +251,7 @@ export const PARSERS: readonly Property[] = [
     for (const uri of found.redirect_uris) checkRedirectUri(uri);
     assert(found.grant_types.includes("authorization_code"));
     assert(!CONTROL.test(found.client_name ?? ""));
-    if (found.jwks_uri !== undefined) assert(isDocumentUrl(found.jwks_uri));
+    if (found.jwks_uri !== undefined) assert(documentUrl(found.jwks_uri));
   }),
   property(
     "parseMetadataDocument() is about its own address",
@@ -289,8 +289,8 @@ export const PARSERS: readonly Property[] = [
       assert.match(registered, LOOPBACK);
     },
   ),
-  property("isDocumentUrl() means one https address", texts, (text) => {
-    if (!isDocumentUrl(text)) return;
+  property("documentUrl() means one https address", texts, (text) => {
+    if (!documentUrl(text)) return;
     const url = new URL(text);
     assert.equal(url.href, text);
     assert.equal(url.protocol, "https:");

@@ -8,7 +8,8 @@
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { parseDocumentUrl } from "../rules/client_id.ts";
+import { documentUrl } from "../rules/client_id.ts";
+import { readAtMost } from "../../net/body_bytes.ts";
 import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
 import type { FetchDocument } from "../../store/documents.ts";
 
@@ -67,10 +68,16 @@ export async function fetchDocument(
   }
 
   async function fetchWithin(): Promise<FetchedDocument> {
-    const target = parseDocumentUrl(url);
+    const target = documentUrl(url);
+    if (!target) throw new TypeError("The address is no plain https URL");
     const addresses = checkAddresses(await resolve(target.hostname));
     const message = await firstAnswer(addresses, target);
-    const document = parseDocument(message, await readText(message));
+    const body = await readAtMost(
+      message,
+      MAX_DOCUMENT_BYTES,
+      (much) => new NoDocument(`It has ${much}`),
+    );
+    const document = parseDocument(message, await body.text());
     const headers = new Headers(
       Object.entries(message.headersDistinct).map((
         [name, values],
@@ -128,20 +135,6 @@ function get(
       signal,
     }, resolve).on("error", reject).end();
   });
-}
-
-async function readText(message: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    // Leaving the loop hangs up.
-    if (bytes > MAX_DOCUMENT_BYTES) {
-      throw new NoDocument(`It has more than ${MAX_DOCUMENT_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text();
 }
 
 function parseDocument(

@@ -84,7 +84,8 @@ export function signInProviders(
   return {
     all,
     /** Their names, as in a sentence: `Google or GitHub`. */
-    name: namesOf(all.map(({ provider }) => provider.name)),
+    name: new Intl.ListFormat("en-GB", { type: "disjunction" })
+      .format(all.map(({ provider }) => provider.name)),
     /** Finds the one with a name in the list, without one the only one. */
     at: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the one that a person signed in at, if it is still listed. */
@@ -101,10 +102,4 @@ export function signInProviders(
 
 function domainOf(address: string): string {
   return lowerAscii(address.slice(address.lastIndexOf("@") + 1));
-}
-
-function namesOf(names: readonly string[]): string {
-  return names.length < 2
-    ? names.join()
-    : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }

@@ -6,6 +6,7 @@
  * @module
  */
 import { isObject } from "../../json.ts";
+import { readAtMost } from "../../net/body_bytes.ts";
 import { misbehaved, UpstreamError } from "./provider.ts";
 
 /** The seconds in which the provider must answer in full. */
@@ -80,18 +81,11 @@ async function readBody(
     await body?.cancel();
     return null;
   }
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw misbehaved(
-        `${host} answered with more than ${MAX_ANSWER_BYTES} bytes`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return new Blob(chunks);
+  return await readAtMost(
+    body,
+    MAX_ANSWER_BYTES,
+    (much) => misbehaved(`${host} answered with ${much}`),
+  );
 }
 
 /**

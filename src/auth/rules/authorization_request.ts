@@ -87,7 +87,7 @@ export function parseAuthorizationRequest(
       `state must have at most ${STATE_MAX_LENGTH} characters`,
     );
   }
-  checkResources(parameters.resources, baseUrl);
+  checkResources(parameters.all("resource"), baseUrl);
   const wishes = parseWishes(parameters);
   return {
     clientId: client.clientId,

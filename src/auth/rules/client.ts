@@ -6,7 +6,7 @@
  * @module
  */
 import { fingerprint, randomId } from "../../crypto/crypto.ts";
-import { isDocumentUrl, shortClientId } from "./client_id.ts";
+import { documentUrl, shortClientId } from "./client_id.ts";
 import * as z from "zod";
 import { OAuthError } from "../../errors.ts";
 import { isObject } from "../../json.ts";
@@ -52,7 +52,7 @@ export function needsAuthentication(type: string): boolean {
 /** Members of a JWK that only its owner may know (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-function makeSchemas() {
+function makeSchema() {
   // No control characters, because it is shown and logged.
   const words = z.string().max(200).regex(/^\P{Cc}*$/u);
   const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
@@ -61,9 +61,9 @@ function makeSchemas() {
   );
   // More than there are values: unknown ones are dropped later.
   const choices = z.array(z.string().max(100)).max(20);
-  const redirectUris = z.array(z.string()).min(1).max(20);
-  const ofApp = z.object({
-    redirect_uris: redirectUris,
+  return z.object({
+    // Machines need none.
+    redirect_uris: z.array(z.string()).max(20).default([]),
     client_name: words.optional(),
     // Public clients with PKCE are the rule here, so `none` is the default; the
     // response states it (RFC 7591 §3.2.1 lets a server fill in its own).
@@ -82,17 +82,12 @@ function makeSchemas() {
     software_id: words.optional(),
     software_version: words.optional(),
     jwks: z.object({ keys: z.array(publicKey).max(20) }).optional(),
-    jwks_uri: z.string().refine(isDocumentUrl).optional(),
+    jwks_uri: z.string().refine(documentUrl).optional(),
   });
-  // Machines need no redirect URI.
-  const ofMachine = ofApp.extend({
-    redirect_uris: redirectUris.default([]),
-  });
-  return { ofApp, ofMachine };
 }
 
-/** The schemas, made with the first client so that others start sooner. */
-let schemas: ReturnType<typeof makeSchemas> | undefined;
+/** The schema, made with the first client so that others start sooner. */
+let schema: ReturnType<typeof makeSchema> | undefined;
 
 /** The wanted forms of members, for errors; RFC 7591 §2 has the others. */
 const WANTED: Readonly<Record<string, string>> = {
@@ -105,12 +100,17 @@ const WANTED: Readonly<Record<string, string>> = {
 };
 
 /** Checked client metadata in the wire's spelling, with defaults. */
-export type ClientMetadata = z.output<
-  ReturnType<typeof makeSchemas>["ofApp"]
->;
+export type ClientMetadata = z.output<ReturnType<typeof makeSchema>>;
 
 function refuse(description: string): never {
   throw new OAuthError("invalid_client_metadata", description);
+}
+
+function refuseUris(): never {
+  throw new OAuthError(
+    "invalid_redirect_uri",
+    "redirect_uris must be an array of 1 to 20 URIs",
+  );
 }
 
 /**
@@ -133,21 +133,17 @@ export function parseClientMetadata(
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
   );
-  const { ofApp, ofMachine } = schemas ??= makeSchemas();
-  const parsed = (machines ? ofMachine : ofApp).safeParse(present);
+  const parsed = (schema ??= makeSchema()).safeParse(present);
   if (!parsed.success) {
     const [member] = parsed.error.issues[0].path;
-    if (member === "redirect_uris") {
-      throw new OAuthError(
-        "invalid_redirect_uri",
-        "redirect_uris must be an array of 1 to 20 URIs",
-      );
-    }
+    if (member === "redirect_uris") refuseUris();
     const wanted = WANTED[String(member)] ?? "as in section 2 of RFC 7591";
     refuse(`${String(member)} must be ${wanted}`);
   }
   const metadata = parsed.data;
   metadata.redirect_uris.forEach(checkRedirectUri);
+  const hasUris = metadata.redirect_uris.length > 0;
+  if (!hasUris && !machines) refuseUris();
   const known: readonly string[] = [
     ...vouched ? VOUCHED_GRANT_TYPES : GRANT_TYPES,
     ...machines ? [MACHINE_GRANT_TYPE] : [],
@@ -161,9 +157,7 @@ export function parseClientMetadata(
   if (!signsIn && needsPage) {
     refuse("grant_types must include authorization_code");
   }
-  if (signsIn && metadata.redirect_uris.length === 0) {
-    refuse("redirect_uris must be an array of 1 to 20 URIs");
-  }
+  if (signsIn && !hasUris) refuseUris();
   metadata.response_types = metadata.response_types.filter((type) =>
     type === "code"
   );

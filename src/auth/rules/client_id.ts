@@ -29,36 +29,19 @@ export function namesDocument(clientId: string): boolean {
 const MAX_URL_CHARACTERS = 1024;
 
 /**
- * Parses a URL that means the same to every reader: https on its usual port,
+ * Reads a URL that means the same to every reader: https on its usual port,
  * with a host name and a path, written as a parser would print it. Anything
  * that parsers normalize (dot segments, tabs, backslashes, upper-case hosts,
- * numbers for addresses) is refused.
- *
- * @throws {TypeError}
+ * numbers for addresses) gives undefined.
  */
-export function parseDocumentUrl(text: string): URL {
+export function documentUrl(text: string): URL | undefined {
   const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null;
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
   // No IP address: a certificate vouches for the host, and people read it.
   // A URL parser takes quotes in it, too.
-  if (!plain || !/^[\w.-]*[a-z_-]$/.test(url.hostname)) {
-    throw new TypeError(
-      "It must be a plain https URL with a host name and a path",
-    );
-  }
-  return url;
-}
-
-/** True if {@linkcode parseDocumentUrl} accepts the text. */
-export function isDocumentUrl(text: string): boolean {
-  try {
-    parseDocumentUrl(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return plain && /^[\w.-]*[a-z_-]$/.test(url.hostname) ? url : undefined;
 }
 
 /**

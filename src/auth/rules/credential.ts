@@ -24,12 +24,6 @@ type MintedKind = keyof typeof PREFIXES;
 
 export type CredentialKind = MintedKind | "personal_token";
 
-const KINDS: Record<string, MintedKind> = {
-  tsc: "code",
-  tsa: "access_token",
-  tsr: "refresh_token",
-};
-
 /** A prefix for the kind, the grant's 16 random bytes, a secret of 32 bytes. */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
@@ -55,8 +49,10 @@ export function parseCredential(
   if (personal !== undefined) {
     return { kind: "personal_token", grantId: personal };
   }
-  const match = CREDENTIAL.exec(text);
-  return match ? { kind: KINDS[match[1]], grantId: match[2] } : undefined;
+  const [, prefix, grantId] = CREDENTIAL.exec(text) ?? [];
+  const kinds = Object.keys(PREFIXES) as MintedKind[];
+  const kind = kinds.find((kind) => PREFIXES[kind] === prefix);
+  return kind && { kind, grantId };
 }
 
 /** `own`: issued here; `jwt`: a signed JWT; `static`: anything else. */

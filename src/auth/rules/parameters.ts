@@ -34,8 +34,7 @@ const NAMES: ReadonlySet<string> = new Set(
 
 /** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
 export class Parameters {
-  readonly #values = new Map<string, string>();
-  readonly #lists = new Map<string, string[]>();
+  readonly #values = new Map<string, string[]>();
 
   /**
    * @param repeatable the names that may be repeated
@@ -45,43 +44,33 @@ export class Parameters {
     entries: Iterable<[string, string]>,
     repeatable: readonly string[] = ["resource"],
   ) {
-    for (const name of repeatable) this.#lists.set(name, []);
     for (const [name, value] of entries) {
       if (value === "") continue;
-      const list = this.#lists.get(name);
-      if (list) {
-        list.push(value);
-      } else if (this.#values.has(name)) {
+      const before = this.#values.get(name);
+      if (before && !repeatable.includes(name)) {
         throw invalidRequest(
           NAMES.has(name)
             ? `Parameter given twice: ${name}`
             : "A parameter is given twice",
         );
-      } else {
-        this.#values.set(name, value);
       }
+      this.#values.set(name, [...before ?? [], value]);
     }
   }
 
-  get resources(): readonly string[] {
-    return this.#lists.get("resource") ?? [];
-  }
-
-  /** Every value of `scope`, if it may be repeated. */
-  get scopes(): readonly string[] {
-    return this.#lists.get("scope") ?? [];
+  /** Gives every value of a parameter that may be repeated. */
+  all(name: "resource" | "scope"): readonly string[] {
+    return this.#values.get(name) ?? [];
   }
 
   get(name: string): string | undefined {
-    return this.#values.get(name);
+    return this.#values.get(name)?.[0];
   }
 
   /** @throws {OAuthError} `invalid_request` when it is missing */
   require(name: string): string {
-    const value = this.#values.get(name);
-    if (value === undefined) {
-      throw invalidRequest(`Missing parameter: ${name}`);
-    }
-    return value;
+    const value = this.get(name);
+    if (value !== undefined) return value;
+    throw invalidRequest(`Missing parameter: ${name}`);
   }
 }

@@ -17,7 +17,7 @@ import {
 } from "./client.ts";
 import {
   CLIENT_ID_MAX_CHARACTERS,
-  isDocumentUrl,
+  documentUrl,
   isSealedClientId,
   shortClientId,
 } from "./client_id.ts";
@@ -88,14 +88,15 @@ export function checkDocumentUrl(
   clientId: string,
   allowedDomains: readonly string[],
 ): void {
-  if (!isDocumentUrl(clientId)) {
+  const url = documentUrl(clientId);
+  if (!url) {
     throw new OAuthError(
       "invalid_client",
       "A client_id that begins with https:// must be the plain address of a " +
         "metadata document, with a host name and a path and without a port",
     );
   }
-  const { hostname } = new URL(clientId);
+  const { hostname } = url;
   if (allowedDomains.length > 0 && !allowedDomains.includes(hostname)) {
     throw new OAuthError(
       "invalid_client",

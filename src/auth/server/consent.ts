@@ -106,7 +106,7 @@ function chosenScopes(
   parameters: Form,
   withheld: readonly string[] = [],
 ): readonly string[] {
-  const { scopes: ticked } = parameters;
+  const ticked = parameters.all("scope");
   const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
   if (!hasBoxes) return asked.filter((scope) => !withheld.includes(scope));
   return asked.filter((scope) =>

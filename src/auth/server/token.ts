@@ -76,7 +76,7 @@ export function tokenEndpoint(
     },
   ): Promise<IssuedTokens> {
     const grantType = parameters.require("grant_type");
-    checkResources(parameters.resources, baseUrl);
+    checkResources(parameters.all("resource"), baseUrl);
     c.set("grantType", grantType);
     switch (grantType) {
       case "authorization_code":

@@ -5,7 +5,7 @@ import {
   freshSeconds,
 } from "../../../src/auth/clients/fetch_document.ts";
 import { DocumentError } from "../../../src/auth/clients/fetch_bounds.ts";
-import { parseDocumentUrl } from "../../../src/auth/rules/client_id.ts";
+import { documentUrl } from "../../../src/auth/rules/client_id.ts";
 import { createAuthority } from "../../kit/authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";
@@ -307,7 +307,7 @@ Deno.test("fetchDocument() does not tell an address inside from one that does no
   }
 });
 
-Deno.test("parseDocumentUrl() takes plain addresses", () => {
+Deno.test("documentUrl() takes plain addresses", () => {
   for (
     const text of [
       "https://client.example/client.json",
@@ -316,7 +316,7 @@ Deno.test("parseDocumentUrl() takes plain addresses", () => {
       "https://xn--bcher-kva.example/c",
     ]
   ) {
-    assert.equal(parseDocumentUrl(text).href, text);
+    assert.equal(documentUrl(text)!.href, text);
   }
 });
 

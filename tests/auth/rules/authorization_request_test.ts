@@ -76,7 +76,7 @@ Deno.test("Parameters refuses one that is given twice, except resource", () => {
     });
   }
   assert.deepEqual(
-    new Parameters([["resource", "a"], ["resource", "b"]]).resources,
+    new Parameters([["resource", "a"], ["resource", "b"]]).all("resource"),
     ["a", "b"],
   );
 });

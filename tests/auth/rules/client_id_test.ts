@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  isDocumentUrl,
+  documentUrl,
   isKnownClient,
 } from "../../../src/auth/rules/client_id.ts";
 
@@ -37,10 +37,10 @@ Deno.test("isKnownClient() knows documents where and while the operator wants th
   assert(!isKnown(DOCUMENT, { enabled: false }));
 });
 
-Deno.test("isDocumentUrl() wants a host name that a refusal may repeat", () => {
-  assert(isDocumentUrl(DOCUMENT));
-  assert(isDocumentUrl("https://a_b.xn--bcher-kva.example/x"));
+Deno.test("documentUrl() wants a host name that a refusal may repeat", () => {
+  assert(documentUrl(DOCUMENT));
+  assert(documentUrl("https://a_b.xn--bcher-kva.example/x"));
   for (const host of ['a"b.example', "a`b.example", "192.0.2.1", "[::1]"]) {
-    assert(!isDocumentUrl(`https://${host}/x`), host);
+    assert(!documentUrl(`https://${host}/x`), host);
   }
 });

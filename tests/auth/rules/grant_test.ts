@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { newGrantId } from "../../../src/auth/rules/credential.ts";
-import {
-  isDocumentUrl,
-  parseDocumentUrl,
-} from "../../../src/auth/rules/client_id.ts";
+import { documentUrl } from "../../../src/auth/rules/client_id.ts";
 import {
   bindingOf,
   callerOf,
@@ -88,17 +85,10 @@ Deno.test("bindingOf() tells persons, issuers and resources apart, and no client
   }
 });
 
-Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {
-  assert(isDocumentUrl("https://app.example.com/c.json"));
-  assert(!isDocumentUrl("https://:pass@app.example.com/c.json"));
-  assert(!isDocumentUrl("https://user@app.example.com/c.json"));
-});
-
-Deno.test("parseDocumentUrl() says of what is no URL what it must be", () => {
-  assert.throws(
-    () => parseDocumentUrl("c.json"),
-    /It must be a plain https URL/,
-  );
+Deno.test("documentUrl() refuses a password, with a name or without", () => {
+  assert(documentUrl("https://app.example.com/c.json"));
+  assert(!documentUrl("https://:pass@app.example.com/c.json"));
+  assert(!documentUrl("https://user@app.example.com/c.json"));
 });
 
 Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it", () => {
