@@ -151,6 +151,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Decides when the provider is asked who a person is now. */
     confirmation: confirmation({ ...shared, allowedUsers }),
     /** Tells what a grant's tokens may still be used for. */
-    mayHold: heldScopes({ ...config, baseUrl, permissions }),
+    heldOf: heldScopes({ ...config, baseUrl, permissions }),
   };
 }

@@ -34,7 +34,7 @@ export async function callGate(
     oauth: oauth && oauthDoor({
       baseUrl,
       scopes,
-      mayHold: heldScopes({ ...oauth, baseUrl, permissions }),
+      heldOf: heldScopes({ ...oauth, baseUrl, permissions }),
       accessTokens: accessTokenStore(database),
       grants: grantStore(database),
       upstream: (key) => lateApi(() => upstream(key)),

@@ -99,7 +99,7 @@ Deno.test("GET /ready looks for a provider that is not known to be well, once a 
     authorizationUrl: (request) => provider.authorizationUrl(request),
     redeem: (response) => provider.redeem(response),
     refresh: (token) => provider.refresh(token),
-    look() {
+    checkAnswers() {
       looks++;
       return answer();
     },
@@ -149,16 +149,16 @@ for (
       )],
   ] as const
 ) {
-  Deno.test(`look() takes any answer of ${name} for one, and none for none`, async () => {
+  Deno.test(`checkAnswers() takes any answer of ${name} for one, and none for none`, async () => {
     const server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen() {} },
       () => new Response("Use POST.", { status: 500 }),
     );
     const provider = make(`http://127.0.0.1:${server.addr.port}`);
-    await provider.look!();
+    await provider.checkAnswers!();
     await server.shutdown();
     await assert.rejects(
-      async () => await provider.look!(),
+      async () => await provider.checkAnswers!(),
       (error: UpstreamError) => error.kind === "unavailable",
     );
   });

@@ -10,7 +10,7 @@ import type { AuthorizationRequest } from "../../src/auth/rules/authorization_re
 import type { Grant } from "../../src/auth/rules/grant.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
-import type { MayHold } from "../../src/auth/rules/held_scopes.ts";
+import type { HeldOf } from "../../src/auth/rules/held_scopes.ts";
 import { Parameters } from "../../src/auth/rules/parameters.ts";
 import type { IssuedTokens } from "../../src/auth/rules/token_response.ts";
 import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
@@ -59,21 +59,21 @@ export function redeem(
     codeVerifier = VERIFIER,
     redirectUri,
     refreshable = true,
-    mayHold = (grant) => grant,
+    heldOf = (grant) => grant,
   }: {
     code: string;
     clientId: string;
     codeVerifier?: string;
     redirectUri?: string;
     refreshable?: boolean;
-    mayHold?: MayHold;
+    heldOf?: HeldOf;
   },
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
     lifetimes: DEFAULT_LIFETIMES,
     codes: codeStore(database, DEFAULT_LIFETIMES),
     grants: grantStore(database),
-    mayHold,
+    heldOf,
     clock: database.clock,
   });
   const client = newClient({
@@ -106,7 +106,7 @@ export function refresh(
       refreshIfDue: (_key, commit) => commit(),
     },
     confirmation: confirmation({ allowedUsers: [], blocked: [], admins: [] }),
-    mayHold: (grant, scopes = grant.scopes) => ({ scopes }),
+    heldOf: (grant, scopes = grant.scopes) => ({ scopes }),
     clock: database.clock,
   });
   const parameters = new Parameters([["refresh_token", refreshToken]]);

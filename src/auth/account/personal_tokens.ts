@@ -150,12 +150,12 @@ export function personalTokenEndpoint(
       seconds: days * DAY_SECONDS,
       now: now(services.clock),
     });
-    const may = services.mayHold(grant);
-    if (!may || !opensAnything(may.ceiling, services)) {
+    const held = services.heldOf(grant);
+    if (!held || !opensAnything(held.ceiling, services)) {
       throw new HttpError(403, "This account may not use this server");
     }
     const token = await services.accessTokens.issuePersonal(
-      { ...grant, scopes: may.scopes },
+      { ...grant, scopes: held.scopes },
       {
         most: MOST_TOKENS,
         async keep(token) {

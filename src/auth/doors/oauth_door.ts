@@ -17,7 +17,7 @@ import {
   type Grant,
   withinLifetimes,
 } from "../rules/grant.ts";
-import type { Held, MayHold } from "../rules/held_scopes.ts";
+import type { Held, HeldOf } from "../rules/held_scopes.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import { resourceMetadataUrl, serverMetadataUrl } from "../rules/resource.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
@@ -40,7 +40,7 @@ export function oauthDoor(
     /** The scopes in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
     /** Tells what a grant's tokens may still be used for. */
-    mayHold: MayHold;
+    heldOf: HeldOf;
     accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
     grants: Pick<GrantStore, "touch">;
     upstream: ProviderTokens["upstream"];
@@ -48,7 +48,7 @@ export function oauthDoor(
     clock: Clock;
   },
 ): Gate {
-  const { baseUrl, mayHold, accessTokens, grants, lifetimes, clock } = parts;
+  const { baseUrl, heldOf, accessTokens, grants, lifetimes, clock } = parts;
   const verified = recent(read, { clock });
   const live = recent(accessTokens.findGrant, { clock });
 
@@ -59,7 +59,7 @@ export function oauthDoor(
     const grant = await live.find(grantId);
     if (!grant || grant.pausedAt !== undefined) return undefined;
     const { expiresAt } = withinLifetimes(grant, lifetimes);
-    const held = expiresAt > now(clock) && mayHold(grant, scopes);
+    const held = expiresAt > now(clock) && heldOf(grant, scopes);
     return held ? { grant, held } : undefined;
   }
 
@@ -76,7 +76,7 @@ export function oauthDoor(
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, dataKey } = access;
-    const held = mayHold(grant, access.scopes);
+    const held = heldOf(grant, access.scopes);
     if (!held) return undefined;
     const isPaused = grant.pausedAt !== undefined;
     if (grant.kind === "token" && !isPaused) grants.touch(grant.id);

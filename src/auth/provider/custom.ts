@@ -64,7 +64,7 @@ export function customProvider(
       (await client.refresh(server, refreshToken)).tokens,
     identify,
     isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
-    look: () => checkAnswers(fetchUpstream, options.tokenUrl),
+    checkAnswers: () => checkAnswers(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined
       : (tokens) => client.revoke(server, tokens),

@@ -118,7 +118,7 @@ export function gitHubProvider(
     identify: ({ accessToken }) => identify(accessToken),
     isAlive: (accessToken) =>
       isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
-    look: () => checkAnswers(fetchUpstream, server.token_endpoint),
+    checkAnswers: () => checkAnswers(fetchUpstream, server.token_endpoint),
     revokesOne: true,
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);

@@ -178,7 +178,7 @@ export function openIdProvider(
       if (endpoint === undefined) return undefined;
       return await isTokenAlive(askAs(accessToken), endpoint);
     },
-    look: discover,
+    checkAnswers: discover,
     revoke: async (tokens) => await client.revoke(await discover(), tokens),
   };
 }

@@ -73,7 +73,7 @@ export interface Provider {
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
   /** Sends a request only to find out if the provider answers. */
-  look?(): Promise<unknown>;
+  checkAnswers?(): Promise<unknown>;
   /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**

@@ -44,7 +44,7 @@ export function watchProvider(
     if (Math.abs(time - lookedMilliseconds) < LOOK_MILLISECONDS) return;
     lookedMilliseconds = time;
     try {
-      await observed("look", key, () => watched.look!());
+      await observed("check_answers", key, () => watched.checkAnswers!());
       reachability = "ok";
       hasTold = false;
     } catch (error) {
@@ -102,7 +102,7 @@ export function watchProvider(
   return {
     provider,
     reachability() {
-      if (reachability !== "ok" && watched.look) detached(look);
+      if (reachability !== "ok" && watched.checkAnswers) detached(look);
       return reachability;
     },
   };

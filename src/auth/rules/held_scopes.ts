@@ -26,7 +26,7 @@ export interface Held {
  * Finds which scopes of a grant still hold, by default all of its own;
  * undefined if the grant is no longer valid here.
  */
-export type MayHold = (
+export type HeldOf = (
   grant: Grant,
   scopes?: readonly string[],
 ) => Held | undefined;
@@ -44,7 +44,7 @@ export function heldScopes(
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
-): MayHold {
+): HeldOf {
   const { baseUrl, clients, permissions } = rules;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const asserters = new Set(rules.assertionIssuers.map(printIssuer));

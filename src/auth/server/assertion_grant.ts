@@ -38,7 +38,7 @@ export function assertionGrant(
   services: AuthServices & { verifyAssertion: VerifyAssertion },
 ) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
-  const { verifyAssertion, confirmation, mayHold, clock } = services;
+  const { verifyAssertion, confirmation, heldOf, clock } = services;
   const { assertions, accessTokens } = services;
   return async function redeem(
     parameters: Parameters,
@@ -93,10 +93,10 @@ export function assertionGrant(
     }, lifetimes);
 
     // The operator's rules, and the ceiling of the identity provider.
-    if (!mayHold({ ...wish, scopes: [] })) {
+    if (!heldOf({ ...wish, scopes: [] })) {
       throw invalidGrant("This account may not sign in here");
     }
-    const held = mayHold(wish, cutScopes(wanted, allowed));
+    const held = heldOf(wish, cutScopes(wanted, allowed));
     if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",

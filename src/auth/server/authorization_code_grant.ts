@@ -20,9 +20,9 @@ import type { AuthServices } from "../services.ts";
  * whose reading may have begun.
  */
 export function authorizationCodeGrant(
-  { codes, grants, mayHold, lifetimes, clock }: Pick<
+  { codes, grants, heldOf, lifetimes, clock }: Pick<
     AuthServices,
-    "codes" | "grants" | "mayHold" | "lifetimes" | "clock"
+    "codes" | "grants" | "heldOf" | "lifetimes" | "clock"
   >,
 ) {
   return async function redeem(
@@ -62,7 +62,7 @@ export function authorizationCodeGrant(
         now: now(clock),
         lifetimes,
       });
-      const held = mayHold(grant);
+      const held = heldOf(grant);
       if (!held) throw unknown();
 
       const { scopes } = held;

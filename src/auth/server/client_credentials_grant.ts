@@ -18,7 +18,7 @@ import type { AuthServices } from "../services.ts";
 
 /** Issues tokens to machines, without a refresh token: they ask again. */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, lifetimes, mayHold, clock }: AuthServices,
+  { baseUrl, accessTokens, lifetimes, heldOf, clock }: AuthServices,
 ) {
   return async function issueToMachine(
     parameters: Parameters,
@@ -40,7 +40,7 @@ export function clientCredentialsGrant(
       resource: resourceOf(baseUrl),
       now: now(clock),
     }, lifetimes);
-    if (!mayHold(grant)) throw refusedByBlock("unauthorized_client");
+    if (!heldOf(grant)) throw refusedByBlock("unauthorized_client");
     // Nothing else in that commit can fail.
     return (await accessTokens.issue(grant))!;
   };

@@ -51,14 +51,14 @@ export function refreshTokenGrant(
       | "refreshTokens"
       | "grants"
       | "confirmation"
-      | "mayHold"
+      | "heldOf"
       | "lifetimes"
       | "clock"
     >
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
 ) {
   const { baseUrl, refreshTokens, grants, providerTokens } = services;
-  const { confirmation, mayHold, lifetimes, clock } = services;
+  const { confirmation, heldOf, lifetimes, clock } = services;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const refreshes = new Buckets(PER_GRANT);
 
@@ -84,7 +84,7 @@ export function refreshTokenGrant(
         await refreshTokens.answerAgain(presented!);
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
       if (answer && answer.expiresAt > leastExpiresAt) {
-        const wanted = mayHold(known!, requestedScopes(scopes, known!));
+        const wanted = heldOf(known!, requestedScopes(scopes, known!));
         const isOver = now(clock) >= endOfToken(known!, answer, lifetimes);
         const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
         if (isSame && !isOver) return answer;
@@ -134,7 +134,7 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           confirmation.confirm(known, identity, time);
         confirmed = confirm(grant);
-        if (!mayHold(confirmed)) {
+        if (!heldOf(confirmed)) {
           // Its access token must not last until it expires.
           await grants.change(read.grant, confirm);
           throw ended();
@@ -142,7 +142,7 @@ export function refreshTokenGrant(
       }
 
       // The operator's rules of today.
-      const held = mayHold(confirmed, requested);
+      const held = heldOf(confirmed, requested);
       if (!held) throw ended();
       refuseFor(refreshes.take(grant.id, clock()));
 

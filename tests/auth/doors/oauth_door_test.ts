@@ -31,7 +31,7 @@ function start({ grant = GRANT, dataKey }: {
   const door = oauthDoor({
     baseUrl: "https://tools.example.com",
     scopes: { usual: [] },
-    mayHold: () => state.held && { scopes: state.held },
+    heldOf: () => state.held && { scopes: state.held },
     lifetimes: DEFAULT_LIFETIMES,
     accessTokens: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),

@@ -61,7 +61,7 @@ function held(
   grant = GRANT,
   scopes?: readonly string[],
 ) {
-  const mayHold = heldScopes({
+  const heldOf = heldScopes({
     blocked: [],
     baseUrl: BASE_URL,
     allowedUsers: [],
@@ -71,7 +71,7 @@ function held(
     assertionIssuers: [],
     ...options,
   });
-  return mayHold(grant, scopes);
+  return heldOf(grant, scopes);
 }
 
 Deno.test("heldScopes() leaves a grant all that it has where no one set rules", () => {

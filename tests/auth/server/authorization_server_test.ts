@@ -50,7 +50,7 @@ function start() {
   const door = oauthDoor({
     baseUrl: BASE_URL,
     scopes: { usual: [] },
-    mayHold: heldScopes({
+    heldOf: heldScopes({
       ...config,
       baseUrl: BASE_URL,
       permissions: undefined,

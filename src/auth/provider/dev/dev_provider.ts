@@ -149,7 +149,7 @@ export function devProvider(
       }),
     isAlive: (accessToken) =>
       answered(async () => await open("access", accessToken) !== undefined),
-    look: () => Promise.resolve(),
+    checkAnswers: () => Promise.resolve(),
   };
   /** `routes` are to be mounted at the root of the server. */
   return { routes: app, provider };
