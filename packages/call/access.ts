@@ -105,9 +105,7 @@ export class Access {
 }
 
 /** Reads the refusal in a response that wants other credentials. */
-export function refusalIn(
-  { status, headers }: Response,
-): Refusal | undefined {
+export function refusalIn({ status, headers }: Response): Refusal | undefined {
   const challenge = SignIn.parseChallenge(headers);
   const isStepUp = status === 403 && challenge.error === "insufficient_scope";
   return status === 401 || isStepUp ? { ...challenge, isStepUp } : undefined;

@@ -176,9 +176,7 @@ export class Command {
     }
     const taskId = this.#line.target;
     // A stream tells nothing of a task that is not there.
-    await client.read(
-      await client.post("tasks/get", { taskId }, this.#signal),
-    );
+    await client.read(await client.post("tasks/get", { taskId }, this.#signal));
     try {
       return await this.#showTool(
         await client.follow({ taskId }, { signal: this.#signal }),

@@ -112,10 +112,7 @@ export class Output {
 /** The messages before the result of one command. */
 export class Notices {
   /** @param isTold true if the person knows the ID of the task */
-  constructor(
-    private readonly terminal: Terminal,
-    private isTold: boolean,
-  ) {}
+  constructor(private readonly terminal: Terminal, private isTold: boolean) {}
 
   /** Shows progress, and a message of the log. */
   show(method: string, params: Json): void {

@@ -69,10 +69,7 @@ export async function introduce(
 }
 
 /** @throws {Fault} for a request that is refused */
-async function answered<T>(
-  method: string,
-  ask: () => Promise<T>,
-): Promise<T> {
+async function answered<T>(method: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

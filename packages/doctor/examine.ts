@@ -17,11 +17,7 @@ export interface ExamineOptions extends SiteOptions {
 }
 
 /** The requirements of any client, in the order in which it meets them. */
-const CHECKS = [
-  ...REACH_CHECKS,
-  ...SIGN_IN_CHECKS,
-  ...REGISTRATION_CHECKS,
-];
+const CHECKS = [...REACH_CHECKS, ...SIGN_IN_CHECKS, ...REGISTRATION_CHECKS];
 
 /** Examines the server at a URL. */
 export async function* examine(

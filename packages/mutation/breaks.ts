@@ -7,11 +7,7 @@
 import ts from "typescript";
 
 /** Receives a mutant: its kind, and the replacement of a node. */
-export type Report = (
-  kind: string,
-  node: ts.Node,
-  replacement: string,
-) => void;
+export type Report = (kind: string, node: ts.Node, replacement: string) => void;
 
 /** Chained calls that narrow the accepted or committed values. */
 const NARROWING = new Set([

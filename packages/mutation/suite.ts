@@ -31,10 +31,7 @@ export class Suite {
   ) {}
 
   /** Runs every test with nothing broken. */
-  static async measure(
-    root: string,
-    paths: readonly string[],
-  ): Promise<Suite> {
+  static async measure(root: string, paths: readonly string[]): Promise<Suite> {
     const suite = new Suite(root, paths);
     const { loaded } = await suite.#started();
     if (!loaded) {

@@ -73,9 +73,7 @@ export type { Frontmatter } from "../../src/authoring/skill.ts";
 export async function testServer<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
->(
-  options: TestServerOptions<S, V>,
-): Promise<TestServer> {
+>(options: TestServerOptions<S, V>): Promise<TestServer> {
   return await TestServer.start(options);
 }
 

@@ -213,10 +213,7 @@ const CONNECTIONS: ConnectionsProps = {
 const CHANGES: ConnectionsProps = {
   ...CONNECTIONS,
   clients: [
-    {
-      ...CONNECTIONS.clients[0],
-      connections: [GRANT],
-    },
+    { ...CONNECTIONS.clients[0], connections: [GRANT] },
     {
       name: "Cursor",
       callsHref: "/account/calls?client=Cursor",

@@ -63,11 +63,7 @@ interface Client {
  */
 function expectedOf(revision: string | undefined) {
   const { late, ...facts } = FACTS;
-  return {
-    ...facts,
-    ...(revision !== "2026-07-28" && { late }),
-    revision,
-  };
+  return { ...facts, ...(revision !== "2026-07-28" && { late }), revision };
 }
 
 const PYTHON = {

@@ -27,9 +27,7 @@ export class Browser {
    * @param send reaches servers; undefined for an unknown server, which ends
    * the walk
    */
-  constructor(
-    private readonly send: (url: URL) => Send | undefined,
-  ) {}
+  constructor(private readonly send: (url: URL) => Send | undefined) {}
 
   /** Opens an address and follows redirects to a page, or out of the tests. */
   open(url: string | URL): Promise<Arrival> {

@@ -114,9 +114,7 @@ export class Client {
   }
 
   /** Walks the whole way to tokens. */
-  async connect(
-    options: Parameters<Client["signIn"]>[0] = {},
-  ): Promise<Json> {
+  async connect(options: Parameters<Client["signIn"]>[0] = {}): Promise<Json> {
     const { status, body } = await this.redeem(await this.signIn(options));
     assert.equal(status, 200, JSON.stringify(body));
     return body;

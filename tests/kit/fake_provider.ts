@@ -79,9 +79,7 @@ export class FakeProvider implements Provider {
       : Promise.reject(new UpstreamError(kind, "As told"));
   }
 
-  async redeem(
-    request: { code: string; codeVerifier: string; nonce: string },
-  ) {
+  async redeem(request: { code: string; codeVerifier: string; nonce: string }) {
     await this.#answer("redeem");
     const known = this.#challenges.get(request.code);
     if (!known) throw new UpstreamError("dead", "No such code");

@@ -6,10 +6,7 @@
 import { atomicWith, kvWith } from "./kv.ts";
 
 /** Makes a handle like `kv`; `first` happens before its first commit. */
-export function overtaken(
-  kv: Deno.Kv,
-  first: () => Promise<unknown>,
-): Deno.Kv {
+export function overtaken(kv: Deno.Kv, first: () => Promise<unknown>): Deno.Kv {
   let isOver = false;
   return kvWith(kv, {
     atomic: atomicWith(kv, async (commit) => {

@@ -24,11 +24,7 @@ const tools = [
       return "waited";
     },
   }),
-  tool({
-    name: "rare",
-    limit: { callsPerMinute: 1 },
-    run: () => "done",
-  }),
+  tool({ name: "rare", limit: { callsPerMinute: 1 }, run: () => "done" }),
   tool({
     name: "crash",
     run() {

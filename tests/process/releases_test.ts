@@ -73,9 +73,7 @@ Deno.test("the Dockerfile's command serves its files, and its health check tells
     stdout: "null",
   }).output();
   assert(
-    keptSources(env.DENO_DIR).includes(
-      `file://${release.path}/dist/main.js`,
-    ),
+    keptSources(env.DENO_DIR).includes(`file://${release.path}/dist/main.js`),
   );
   // Docker passes its configured proxy on to every container.
   const proxy = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "inside" };

@@ -224,10 +224,7 @@ async function beAsked(
 }
 
 /** Starts a task and waits for its result. */
-async function work(
-  server: Answering,
-  { tokens }: Connected,
-): Promise<void> {
+async function work(server: Answering, { tokens }: Connected): Promise<void> {
   async function request(method: string, params: Json): Promise<Json> {
     const message = rpc(method, { ...params, _meta: statelessMeta(TASKS) });
     const response = await send(server, tokens, message, {

@@ -5,9 +5,7 @@ import { telemetry } from "../../src/telemetry/current.ts";
 import { registerCollector, startCollecting } from "../kit/collecting.ts";
 
 /** Collects telemetry of the database while something is done. */
-async function operationsIn(
-  act: () => Promise<unknown>,
-): Promise<unknown[]> {
+async function operationsIn(act: () => Promise<unknown>): Promise<unknown[]> {
   const told: unknown[] = [];
   const { databaseOperation } = telemetry!;
   telemetry!.databaseOperation = (facts, operate) => {

@@ -23,10 +23,7 @@ const SESSION = {
 
 const HOUR = 60 * 60;
 
-async function stored(
-  kv: Deno.Kv,
-  id: string,
-): Promise<Session | undefined> {
+async function stored(kv: Deno.Kv, id: string): Promise<Session | undefined> {
   return (await new Database(kv).find<Session>(sessionKey(id)))?.value;
 }
 

@@ -143,10 +143,7 @@ test.onDatabases("a parked run tells its client of its rest, until it is taken",
   const [wake] = await wakesOf(kv);
   holdOf(await runsOn(kv).take(wake, none));
   const awake = (await tasks.find("t", BINDING))!;
-  assert.deepEqual([awake.sleepsUntil, awake.waitsFor], [
-    undefined,
-    undefined,
-  ]);
+  assert.deepEqual([awake.sleepsUntil, awake.waitsFor], [undefined, undefined]);
   assert(awake.updatedMilliseconds > asleep.updatedMilliseconds);
 });
 

@@ -55,9 +55,7 @@ test.inMemory("ask() asks once, although it hears of the answer before it hears 
     }),
   });
   const asking = taskStore(new Database(losing));
-  const answer = await asking.ask("t", "key", question("?"), {
-    signal: never,
-  });
+  const answer = await asking.ask("t", "key", question("?"), { signal: never });
   assert.deepEqual(answer, { n: 1 });
   const task = await tasks.find("t", "someone");
   assert.deepEqual([task?.status, task?.inputRequests], ["working", undefined]);

@@ -422,10 +422,7 @@ for (
   test.inMemory(`what is asked opens in no row with another ${member}`, async ({ kv }) => {
     const waits = waitStore(new Database(kv));
     const asked = { ...ASKED, kind: "moment" } as const;
-    const { id } = await waits.open(
-      member === "kind" ? asked : ASKED,
-      PAYLOAD,
-    );
+    const { id } = await waits.open(member === "kind" ? asked : ASKED, PAYLOAD);
     const key = ["wait", fingerprint(id!)];
     const { value } = await kv.get<Record<string, unknown>>(key);
     const moved = member === "row" ? "b".repeat(43) : id!;

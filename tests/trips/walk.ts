@@ -215,10 +215,7 @@ async function call(
 }
 
 /** Calls a tool that asks; the answer is sent in another request. */
-async function beAsked(
-  processes: Steps,
-  headers: HeadersOf,
-): Promise<void> {
+async function beAsked(processes: Steps, headers: HeadersOf): Promise<void> {
   const message = rpc("tools/call", { name: "confirm", arguments: {} });
   const asked = await send(processes.as("question"), headers, message);
   const events = new Events(asked);

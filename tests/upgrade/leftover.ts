@@ -61,9 +61,7 @@ export function printEntry(
 }
 
 /** Opens the database of a release. */
-export async function openLeftover(
-  { entries }: Leftover,
-): Promise<Deno.Kv> {
+export async function openLeftover({ entries }: Leftover): Promise<Deno.Kv> {
   const kv = await Deno.openKv(":memory:");
   for (const { key, value } of entries) await kv.set(key, parse(value));
   return kv;

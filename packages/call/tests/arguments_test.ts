@@ -153,10 +153,7 @@ Deno.test("convert() and describe() end for a schema that leads back to itself",
     },
   };
   const { value } = root.properties;
-  assert.equal(
-    describe(value, root),
-    "number or list of number or list",
-  );
+  assert.equal(describe(value, root), "number or list of number or list");
   assert.throws(() => convert("value", "a", value, root), /value: got "a"/);
   assert.deepEqual(convert("value", "1,[2]", value, root), [1, [2]]);
 });

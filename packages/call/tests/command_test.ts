@@ -468,10 +468,7 @@ Deno.test("call exits with 2 for a wrong argument and an unknown tool", async ()
 
 Deno.test("call saves images, and tells of them otherwise", async () => {
   const told = await at(["picture"]);
-  assert.equal(
-    told.err,
-    "image/png, 8 bytes: --out FILE saves it\n".repeat(2),
-  );
+  assert.equal(told.err, "image/png, 8 bytes: --out FILE saves it\n".repeat(2));
   const directory = await Deno.makeTempDir();
   try {
     const { code } = await at(["picture", "--out", `${directory}/a.png`]);

@@ -55,10 +55,7 @@ class Home implements AsyncDisposable {
   /** Changes the kept tokens. */
   async change(tokens: Partial<KeptSignIn["tokens"]>): Promise<void> {
     await (await this.file).change((kept) =>
-      Promise.resolve({
-        ...kept!,
-        tokens: { ...kept!.tokens, ...tokens },
-      })
+      Promise.resolve({ ...kept!, tokens: { ...kept!.tokens, ...tokens } })
     );
   }
 

@@ -94,9 +94,7 @@ Deno.test("serverAddress() refuses what is no address", () => {
     "greet",
   ];
   for (const text of wrong) {
-    assert.throws(() => serverAddress(text, () => undefined), {
-      exitCode: 2,
-    });
+    assert.throws(() => serverAddress(text, () => undefined), { exitCode: 2 });
   }
 });
 

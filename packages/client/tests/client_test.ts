@@ -545,10 +545,7 @@ Deno.test("Client answers a ping, and speaks the revision agreed on", async () =
 
 Deno.test("Client asks for progress only if someone hears it", async () => {
   for (const onNotification of [undefined, () => {}]) {
-    const client = new Client({
-      url: "http://127.0.0.1/mcp",
-      onNotification,
-    });
+    const client = new Client({ url: "http://127.0.0.1/mcp", onNotification });
     const { body } = await client.encode("tools/list");
     assert.equal(body.includes("progressToken"), onNotification !== undefined);
   }

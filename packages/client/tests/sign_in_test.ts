@@ -100,12 +100,7 @@ for (
       "its authorization server",
       changed(RESOURCE, { authorization_servers: [LOCAL] }),
     ],
-    ...[
-      "authorization",
-      "token",
-      "registration",
-      "revocation",
-    ].map((name) => [
+    ...["authorization", "token", "registration", "revocation"].map((name) => [
       `its ${name} endpoint`,
       changed(SERVER, { [`${name}_endpoint`]: `${LOCAL}/${name}` }),
     ]),
@@ -154,23 +149,17 @@ for (
   const [what, changes, words] of [
     [
       "another resource",
-      changed(RESOURCE, {
-        resource: "https://other.example/mcp",
-      }),
+      changed(RESOURCE, { resource: "https://other.example/mcp" }),
       /says that it is https:\/\/other/,
     ],
     [
       "a resource beside it",
-      changed(RESOURCE, {
-        resource: `${ORIGIN}/mc`,
-      }),
+      changed(RESOURCE, { resource: `${ORIGIN}/mc` }),
       /says that it is/,
     ],
     [
       "no authorization server",
-      changed(RESOURCE, {
-        authorization_servers: [],
-      }),
+      changed(RESOURCE, { authorization_servers: [] }),
       /does not say where to sign in/,
     ],
     [
@@ -182,37 +171,27 @@ for (
     ],
     [
       "another issuer",
-      changed(SERVER, {
-        issuer: "https://other.example",
-      }),
+      changed(SERVER, { issuer: "https://other.example" }),
       /says that it is https:\/\/other/,
     ],
     [
       "no PKCE",
-      changed(SERVER, {
-        code_challenge_methods_supported: undefined,
-      }),
+      changed(SERVER, { code_challenge_methods_supported: undefined }),
       /does not offer PKCE/,
     ],
     [
       "a token endpoint over http",
-      changed(SERVER, {
-        token_endpoint: "http://tools.example.com/token",
-      }),
+      changed(SERVER, { token_endpoint: "http://tools.example.com/token" }),
       /needs an https address/,
     ],
     [
       "a page of a script",
-      changed(SERVER, {
-        authorization_endpoint: "javascript:alert(1)",
-      }),
+      changed(SERVER, { authorization_endpoint: "javascript:alert(1)" }),
       /needs an https address/,
     ],
     [
       "no registration",
-      changed(SERVER, {
-        registration_endpoint: undefined,
-      }),
+      changed(SERVER, { registration_endpoint: undefined }),
       /lets no client register itself/,
     ],
     [

@@ -57,11 +57,7 @@ for (
       { "SKILL.md": manual("returns") },
       /name of its folder: name: refunds/,
     ],
-    [
-      "without front matter",
-      { "SKILL.md": "Do it." },
-      /refunds\/SKILL\.md: /,
-    ],
+    ["without front matter", { "SKILL.md": "Do it." }, /refunds\/SKILL\.md: /],
   ] as const
 ) {
   Deno.test(`skillsModule() refuses a folder ${what}`, () => {

@@ -137,11 +137,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
   ],
   [
     "a preflight that asks for credentials",
-    {
-      answers: {
-        "OPTIONS /mcp": () => new Response("", { status: 401 }),
-      },
-    },
+    { answers: { "OPTIONS /mcp": () => new Response("", { status: 401 }) } },
     /^FAILED CORS of \/mcp .*OPTIONS https:\/\/tools\.example\/mcp answers 401/,
   ],
   [
@@ -163,9 +159,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
   [
     "a token endpoint without CORS",
     {
-      answers: {
-        "OPTIONS /token": () => new Response(null, { status: 204 }),
-      },
+      answers: { "OPTIONS /token": () => new Response(null, { status: 204 }) },
     },
     /^FAILED CORS of the OAuth endpoints .*cannot read .*\/token/,
   ],

@@ -220,10 +220,7 @@ Deno.test("examine() asks only what the named store's reviewers ask", async () =
 });
 
 Deno.test("examine() uses a token, and says when it needs one", async () => {
-  const env = {
-    AUTH_STRATEGY: "bearer",
-    BEARER_TOKEN: "0123456789abcdef",
-  };
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "0123456789abcdef" };
   const tools = [tool({ ...GOOD, input: z.object({ query: z.string() }) })];
   const of = (all: readonly Finding[]) =>
     all.find(({ name }) => name.startsWith("Titles"))!;

@@ -187,9 +187,7 @@ Deno.test("examine() follows a list over its pages, and warns of them", async ()
 
 const VIEW = "ui://mail/view";
 const SEEN = { ...TOOL, _meta: { ui: { resourceUri: VIEW } } };
-const EXTENSIONS = {
-  extensions: { "io.modelcontextprotocol/ui": {} },
-};
+const EXTENSIONS = { extensions: { "io.modelcontextprotocol/ui": {} } };
 const CONTENT = {
   uri: VIEW,
   mimeType: "text/html;profile=mcp-app",

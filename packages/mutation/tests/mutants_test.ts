@@ -38,10 +38,7 @@ Deno.test("mutantsOf() takes members off a list and ends off a pattern", () => {
 
 Deno.test("mutantsOf() raises limits", () => {
   assert.deepEqual(brokenOf("const MOST = 7;"), ["const MOST = 7 * 10;"]);
-  assert.deepEqual(brokenOf("x = y.max(7);"), [
-    "x = y;",
-    "x = y.max(7 * 10);",
-  ]);
+  assert.deepEqual(brokenOf("x = y.max(7);"), ["x = y;", "x = y.max(7 * 10);"]);
   assert.deepEqual(brokenOf("const LEAST = 0;"), []);
 });
 

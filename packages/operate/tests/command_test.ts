@@ -53,10 +53,7 @@ test.onDatabases("people end, block and unblock count at once for everything of 
   const refresh = async ({ client, tokens }: typeof jo) =>
     (await client.refresh(tokens.refresh_token)).status;
 
-  assert.equal(
-    await it.run("people end jo@example.com"),
-    "1 connection ended",
-  );
+  assert.equal(await it.run("people end jo@example.com"), "1 connection ended");
   assert.equal(await refresh(jo), 400);
   const again = await connect(server, "42", "jo@example.com");
   const blocked = await it.run("people block github:42 --reason left");

@@ -30,10 +30,7 @@ Deno.test("answers are found by a question's key or message", async () => {
     "sampling-2": {
       model: "m",
       role: "assistant",
-      content: {
-        type: "text",
-        text: "Hi",
-      },
+      content: { type: "text", text: "Hi" },
     } as const,
     "roots-3": [],
   };

@@ -302,10 +302,7 @@ Deno.test("complete is given services, settings and the caller", () =>
       name: "issues",
       start: () => new Map([["12", "ada"], ["17", "ada"], ["18", "eve"]]),
     });
-    const needs = {
-      services: { issues },
-      settings: { PREFIX: z.string() },
-    };
+    const needs = { services: { issues }, settings: { PREFIX: z.string() } };
     const issue = resource({
       ...needs,
       uri: "issues://{number}",

@@ -49,9 +49,7 @@ Deno.test("call() has the progress of an optional task, in both of its forms", a
 
 Deno.test("call() tells how a task failed", async () => {
   await using server = await testServer(everything);
-  const declined = await server.call(build, { n: 1 }, {
-    answers: ["decline"],
-  });
+  const declined = await server.call(build, { n: 1 }, { answers: ["decline"] });
   assert.deepEqual([declined.isError, declined.text], [
     true,
     "Not without consent.",
@@ -249,10 +247,7 @@ Deno.test("signal ends a call that was handed over, in words too", async () => {
   });
   await using _server = server;
   await assert.rejects(
-    server.call(slow, {}, {
-      revision: "2025-11-25",
-      signal: abort.signal,
-    }),
+    server.call(slow, {}, { revision: "2025-11-25", signal: abort.signal }),
     reason,
   );
   await ended.promise;

@@ -14,9 +14,7 @@ export const searchMail = tool({
   settings: { MAIL_FOLDER: z.string().default("inbox") },
   async run({ query, limit }, { settings, upstream }) {
     const search = new URLSearchParams({ q: query, n: `${limit}` });
-    const response = await upstream.fetch(
-      `/${settings.MAIL_FOLDER}?${search}`,
-    );
+    const response = await upstream.fetch(`/${settings.MAIL_FOLDER}?${search}`);
     if (!response.ok) throw new ToolError("The mailbox is closed. Try later.");
     return await response.json();
   },

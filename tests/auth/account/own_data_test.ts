@@ -145,9 +145,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   // At an address of before, too.
   const resource = "https://before.example.com/mcp";
   for await (
-    const { key, value } of kv.list<object>({
-      prefix: ["grant"],
-    })
+    const { key, value } of kv.list<object>({ prefix: ["grant"] })
   ) await kv.set(key, { ...value, resource });
   const { client, tokens, token, visitor } = await live(server);
   const tasks = taskStore(new Database(other));

@@ -183,10 +183,7 @@ Deno.test("isBoundTo() knows what was bound to a person before, and nothing of a
 
 Deno.test("formerSubject() knows no issuer that is not written as today", () => {
   for (
-    const subject of [
-      "https://ID.example.com#42",
-      "https://[::1#42",
-    ]
+    const subject of ["https://ID.example.com#42", "https://[::1#42"]
   ) assert.equal(formerSubject(subject), undefined, subject);
 });
 

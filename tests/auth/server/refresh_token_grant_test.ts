@@ -30,9 +30,7 @@ async function readLive(
   refreshToken: string,
 ): Promise<LiveRefreshToken> {
   const read = await refreshTokenStore(new Database(kv), DEFAULT_LIFETIMES)
-    .read(
-      refreshToken,
-    );
+    .read(refreshToken);
   const record = read!.token.value!;
   const grant = read!.grant.value!;
   const { wrappedKey } = record;

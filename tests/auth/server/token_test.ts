@@ -135,12 +135,7 @@ const REFUSED: [string, Record<string, string>, number, string][] = [
   ],
   ["no code", { code: "" }, 400, "invalid_request"],
   ["no verifier", { code_verifier: "" }, 400, "invalid_request"],
-  [
-    "no refresh token",
-    { grant_type: "refresh_token" },
-    400,
-    "invalid_request",
-  ],
+  ["no refresh token", { grant_type: "refresh_token" }, 400, "invalid_request"],
   [
     "a scope that is none",
     { grant_type: "refresh_token", refresh_token: "r", scope: "ä" },

@@ -335,13 +335,7 @@ test.onDatabases("followTask() ends with the signal's reason", async ({ kv }) =>
   const tasks = taskStore(new Database(kv));
   const task = await tasks.create("t", { binding: "me" });
   const abort = new AbortController();
-  const following = followTask(
-    tasks,
-    "me",
-    task,
-    () => {},
-    abort.signal,
-  );
+  const following = followTask(tasks, "me", task, () => {}, abort.signal);
   abort.abort(new Error("enough"));
   await assert.rejects(following, /enough/);
 });

@@ -137,10 +137,7 @@ Deno.test("shown() tells only the kind of what has members, and prints the rest"
     },
   };
   const told = [unread, [unread], undefined, null, 1.5, false].map(shown);
-  assert.equal(
-    told.join(),
-    "an object,an array,nothing,null,1.5,false",
-  );
+  assert.equal(told.join(), "an object,an array,nothing,null,1.5,false");
 });
 
 Deno.test("isRequestId() takes strings and integers, and never null", () => {

@@ -122,10 +122,7 @@ test.inMemory("a task neither fails nor is lost because the database is away for
 
 for (
   const [error, expected] of [
-    [
-      new HttpError(503, "It is away"),
-      /^It is away\. .* in 5 s$/,
-    ],
+    [new HttpError(503, "It is away"), /^It is away\. .* in 5 s$/],
     [
       new ChallengeError("It has ended", "invalid_token"),
       /^It has ended\. .* sign in$/,
