@@ -3,8 +3,9 @@ import * as z from "zod";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
-import { call, type Ended, listen, Running, serve } from "./kit.ts";
+import { answering, call, type Ended, listen, Running, serve } from "./kit.ts";
 
 const PIXEL = "iVBORw0KGgo=";
 const cancelled: string[] = [];
@@ -245,46 +246,35 @@ Deno.test("Ctrl+C in 2025 cancels a call that was handed over", async () => {
   await ended.promise;
 });
 
+const WORDS = 'It still runs. Call task_status again with {"taskId":"x"} ' +
+  "for its result.";
+
 Deno.test("call of 2025 shows words about a task of another server as they are", async () => {
-  const words = 'It still runs. Call task_status again with {"taskId":"x"} ' +
-    "for its result.";
-  const repeat = tool({ name: "repeat", run: () => words });
+  const repeat = tool({ name: "repeat", run: () => WORDS });
   await using server = await serve({ tools: [repeat] });
   const command = ["repeat", "--revision", "2025-11-25"];
   const { code, out } = await call([...command, "--url", server.url]);
-  assert.deepEqual([code, out], [0, `${words}\n`]);
+  assert.deepEqual([code, out], [0, `${WORDS}\n`]);
 });
 
 Deno.test("call of 2025 asks no server for a task that only the words of a tool name", async () => {
-  const words = 'It still runs. Call task_status again with {"taskId":"x"} ' +
-    "for its result.";
   const called: string[] = [];
-  await using server = listen(async (request) => {
-    const { id, method, params } = await request.json();
-    if (id === undefined) return new Response(null, { status: 202 });
+  await using server = answering((method, params) => {
     if (method === "tools/call") called.push(params.name);
-    return Response.json({
-      jsonrpc: "2.0",
-      id,
-      result: {
-        initialize: {
-          protocolVersion: "2025-11-25",
-          capabilities: { tools: {} },
-          serverInfo: { name: "other", version: "1.0.0" },
-        },
-        "tools/list": {
-          tools: ["repeat", "task_status"].map((name) => ({
-            name,
-            inputSchema: { type: "object" },
-          })),
-        },
-        "tools/call": { content: [{ type: "text", text: words }] },
-      }[method as string],
-    });
+    return {
+      "initialize": { protocolVersion: "2025-11-25", capabilities: {} },
+      "tools/list": {
+        tools: ["repeat", "task_status"].map((name) => ({
+          name,
+          inputSchema: { type: "object" },
+        })),
+      },
+      "tools/call": { content: [{ type: "text", text: WORDS }] },
+    }[method];
   });
   const command = ["repeat", "--revision", "2025-11-25"];
   const { code, out } = await call([...command, "--url", server.url]);
-  assert.deepEqual([code, out, called], [0, `${words}\n`, ["repeat"]]);
+  assert.deepEqual([code, out, called], [0, `${WORDS}\n`, ["repeat"]]);
 });
 
 for (const revision of ["2025-11-25", "2026-07-28"]) {
@@ -368,16 +358,12 @@ Deno.test("Ctrl+C at --task leaves the task alone", async () => {
 
 Deno.test("--task tells once that the server is away, and once that it is back", async () => {
   const away = [503, 502];
-  await using server = listen(async (request) => {
-    const { id, method } = await request.json();
+  await using server = answering((method) => {
     if (method === "subscriptions/listen") {
       return new Response(null, { status: away.shift() ?? 200 });
     }
     const status = away.length > 0 ? "working" : "completed";
-    const result = method === "tasks/get"
-      ? { taskId: "t", status, result: { content: [], isError: false } }
-      : {};
-    return Response.json({ jsonrpc: "2.0", id, result });
+    return { taskId: "t", status, result: { content: [], isError: false } };
   });
   const { code, err } = await call(["--task", "t", "--url", server.url]);
   assert.equal(code, 0);
@@ -389,14 +375,9 @@ Deno.test("--task tells once that the server is away, and once that it is back",
 });
 
 Deno.test("--task tells that a task failed, not that the server refuses", async () => {
-  await using server = listen(async (request) => {
-    const { id, method } = await request.json();
-    const error = { code: -32603, message: "Its process has stopped" };
-    const result = method === "tasks/get"
-      ? { taskId: "t", status: "failed", error }
-      : {};
-    return Response.json({ jsonrpc: "2.0", id, result });
-  });
+  const error = { code: -32603, message: "Its process has stopped" };
+  const failed = { taskId: "t", status: "failed", error };
+  await using server = answering(() => failed);
   const { code, err } = await call(["--task", "t", "--url", server.url]);
   assert.equal(code, 3);
   assert.equal(err, "The task failed (-32603): Its process has stopped\n");
@@ -549,32 +530,22 @@ Deno.test("call exits with 3 when nothing answers", async () => {
 });
 
 Deno.test("call speaks 2025 with a server that knows nothing later", async () => {
-  const { tools: known } = { tools: [{ name: "a", inputSchema: {} }] };
-  await using server = listen(async (request) => {
-    if (request.method === "DELETE") return new Response();
-    const { id, method } = await request.json();
-    const result = {
+  await using server = answering((method) =>
+    ({
       "initialize": { protocolVersion: "2025-06-18", capabilities: {} },
-      "tools/list": { tools: known },
+      "tools/list": { tools: [{ name: "a", inputSchema: {} }] },
       "tools/call": { content: [{ type: "text", text: "old" }] },
-    }[method as string];
-    return id === undefined
-      ? new Response(null, { status: 202 })
-      : result
-      ? Response.json({ jsonrpc: "2.0", id, result })
-      : Response.json({ error: "no session" }, { status: 400 });
-  });
+    } as Json)[method] ??
+      Response.json({ error: "no session" }, { status: 400 })
+  );
   const { code, out, err } = await call(["a", "--url", server.url]);
   assert.deepEqual({ code, out, err }, { code: 0, out: "old\n", err: "" });
 });
 
 Deno.test("call prints nothing that controls a terminal, as JSON neither", async () => {
   const name = "a\x1b]0;x\x07\x9b2J";
-  await using server = listen(async (request) => {
-    const { id } = await request.json();
-    const result = { tools: [{ name, inputSchema: {}, description: name }] };
-    return Response.json({ jsonrpc: "2.0", id, result });
-  });
+  const tools = [{ name, inputSchema: {}, description: name }];
+  await using server = answering(() => ({ tools }));
   for (const more of [[], ["--json"], ["--all"]]) {
     const { out, err } = await call(["--list", "--url", server.url, ...more]);
     // deno-lint-ignore no-control-regex
@@ -584,15 +555,12 @@ Deno.test("call prints nothing that controls a terminal, as JSON neither", async
 });
 
 Deno.test("list --all shows what there is of a server with tools alone", async () => {
-  await using server = listen(async (request) => {
-    const { id, method } = await request.json();
-    const error = { code: -32601, message: "No such method" };
-    const result = { tools: [{ name: "a", inputSchema: {} }] };
-    const isKnown = method === "tools/list" || method === "server/discover";
-    return isKnown
-      ? Response.json({ jsonrpc: "2.0", id, result })
-      : Response.json({ jsonrpc: "2.0", id, error }, { status: 404 });
-  });
+  const error = { code: -32601, message: "No such method" };
+  await using server = answering((method) =>
+    method === "tools/list" || method === "server/discover"
+      ? { tools: [{ name: "a", inputSchema: {} }] }
+      : Response.json({ jsonrpc: "2.0", error }, { status: 404 })
+  );
   const { code, out } = await call(["--list", "--all", "--url", server.url]);
   assert.equal(code, 0);
   assert.equal(
@@ -601,33 +569,10 @@ Deno.test("list --all shows what there is of a server with tools alone", async (
   );
 });
 
-Deno.test("call and list refuse a schema that is too deep to be walked", async () => {
-  const deep = '{"anyOf":['.repeat(3000) + "{}" + "]}".repeat(3000);
-  await using server = listen(async (request) => {
-    const { id } = await request.json();
-    const tool = `{"name":"a","inputSchema":{"properties":{"x":${deep}}}}`;
-    return new Response(
-      `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${tool}]}}`,
-      { headers: { "content-type": "application/json" } },
-    );
-  });
-  for (const args of [["--list"], ["--list", "--json"], ["a", "x=1"]]) {
-    const { code, err } = await call([...args, "--url", server.url]);
-    assert.equal(code, 3);
-    assert.equal(
-      err,
-      "The answer is nested deeper than 500 levels: 200 application/json\n",
-    );
-  }
-});
-
 Deno.test("call reads no list without an end", async () => {
   let pages = 0;
-  await using server = listen(async (request) => {
-    const { id } = await request.json();
-    const result = { tools: [], nextCursor: `${++pages}` };
-    return Response.json({ jsonrpc: "2.0", id, result });
-  });
+  const page = () => ({ tools: [], nextCursor: `${++pages}` });
+  await using server = answering(page);
   const { err } = await call(["--list", "--url", server.url]);
   assert.match(err, /Only the first 100 pages/);
   assert(pages < 110);

@@ -6,6 +6,7 @@
 import { createServer } from "../../../src/server.ts";
 import type { CreateServerOptions } from "../../../src/server/server_options.ts";
 import { SILENT } from "../../../tests/kit/log.ts";
+import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -127,6 +128,23 @@ export function listen(
     url: `${origin}/mcp`,
     [Symbol.asyncDispose]: () => http.shutdown(),
   };
+}
+
+/**
+ * Serves a server that is not ours: an answer is the result of a request, or a
+ * response in place of one.
+ */
+export function answering(
+  answer: (method: string, params: Json) => Json | Response,
+): Listening {
+  return listen(async (request) => {
+    if (request.method !== "POST") return new Response("", { status: 404 });
+    const { id, method, params } = await request.json();
+    if (id === undefined) return new Response(null, { status: 202 });
+    const result = answer(method, params);
+    if (result instanceof Response) return result;
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
 }
 
 /** Starts a server of ours, with settings. */

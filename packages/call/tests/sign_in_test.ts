@@ -419,40 +419,11 @@ Deno.test("Access says that no one signed in, after five minutes", async () => {
   }
 });
 
-Deno.test("call believes no server about another issuer", async () => {
-  await using liar = listen((request) => {
-    const { origin, pathname } = new URL(request.url);
-    if (pathname === "/mcp") {
-      return new Response(null, {
-        status: 401,
-        headers: { "www-authenticate": "Bearer" },
-      });
-    }
-    return pathname.includes("protected-resource")
-      ? Response.json({ resource: origin, authorization_servers: [origin] })
-      : Response.json({ issuer: "https://other.example" });
-  });
-  const { code, err } = await call(["read", "--url", liar.url]);
-  assert.equal(code, 4);
-  assert.match(err, /says that it is https:\/\/other\.example/);
-});
-
 Deno.test("call tells a caller without a way to sign in about --token", async () => {
   await using server = noting(() => new Response(null, { status: 401 }));
   const { code, err } = await call(["read", "--url", server.url]);
   assert.equal(code, 4);
   assert.match(err, /--token/);
-});
-
-Deno.test("call refuses an answer to another request", async () => {
-  await using liar = noting(() =>
-    Response.json({ jsonrpc: "2.0", id: "other", result: {} })
-  );
-  const { code, err } = await call(
-    ["read", "--url", liar.url, "--revision", "2026-07-28"],
-  );
-  assert.equal(code, 3);
-  assert.match(err, /The answer is for another request: other/);
 });
 
 Deno.test("refusalIn() finds a want of credentials, or of scopes", () => {

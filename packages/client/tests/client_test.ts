@@ -52,6 +52,10 @@ const tools = [
     },
   }),
 ];
+const brewIn = (region: string): Json => ({
+  name: "brew",
+  arguments: { region },
+});
 const resources = [
   resource({ uri: "note://tee/grün", name: "note", read: () => "note" }),
 ];
@@ -150,10 +154,7 @@ Deno.test("Client reads a resource whose address no header may hold", () =>
 
 Deno.test("Client follows a task to its result", () =>
   withClient(async ({ client, told: tasks }) => {
-    const { content } = await client.request("tools/call", {
-      name: "brew",
-      arguments: { region: "Assam" },
-    });
+    const { content } = await client.request("tools/call", brewIn("Assam"));
     assert.equal((content as Json)[0].text, "Tea from Assam");
     assert.equal(tasks[0].status, "working");
     assert.equal(tasks.at(-1)!.status, "completed");
@@ -162,20 +163,17 @@ Deno.test("Client follows a task to its result", () =>
 
 Deno.test("Client gives what a tool says when its task goes wrong", () =>
   withClient(async ({ client }) => {
-    const { isError, content } = await client.request("tools/call", {
-      name: "brew",
-      arguments: { region: "dry" },
-    });
+    const { isError, content } = await client.request(
+      "tools/call",
+      brewIn("dry"),
+    );
     assert(isError);
     assert.equal((content as Json)[0].text, "No water");
   }));
 
 Deno.test("Client says so when a task was cancelled", () =>
   withClient(async ({ client, told: tasks }) => {
-    const called = client.request("tools/call", {
-      name: "brew",
-      arguments: { region: "stuck" },
-    });
+    const called = client.request("tools/call", brewIn("stuck"));
     const refused = assert.rejects(called, /The task was cancelled/);
     await until(() => tasks.length > 0);
     await client.begin("tasks/cancel", { taskId: tasks[0].taskId });
@@ -276,10 +274,9 @@ function answerTo(id: unknown, result: Json): Response {
   return Response.json({ jsonrpc: "2.0", id, result });
 }
 
-function streamOf(text: string): Response {
-  return new Response(text, {
-    headers: { "content-type": "text/event-stream" },
-  });
+function streamOf(body: BodyInit): Response {
+  const headers = { "content-type": "text/event-stream" };
+  return new Response(body, { headers });
 }
 
 Deno.test("Client gives up a server that asks without end", async () => {
@@ -453,11 +450,9 @@ Deno.test("Client reads events that are cut anywhere", async () => {
       async fetch(request) {
         const { id } = await request.json();
         const whole = text.replace("ID", id);
-        return new Response(
-          ReadableStream.from(whole.match(RegExp(`[^]{1,${size}}`, "g"))!)
-            .pipeThrough(new TextEncoderStream()),
-          { headers: { "content-type": "text/event-stream" } },
-        );
+        const parts = whole.match(RegExp(`[^]{1,${size}}`, "g"))!;
+        const cut = ReadableStream.from(parts);
+        return streamOf(cut.pipeThrough(new TextEncoderStream()));
       },
     });
     assert.deepEqual(await client.request("tools/list"), { c: 1 });
@@ -470,14 +465,13 @@ Deno.test("Client reads no answer without an end", async () => {
   let parts = 0;
   const client = clientOf({
     "tools/list": () =>
-      new Response(
+      streamOf(
         new ReadableStream({
           pull: (controller) => {
             parts++;
             controller.enqueue(part);
           },
         }),
-        { headers: { "content-type": "text/event-stream" } },
       ),
   });
   await assert.rejects(client.request("tools/list"), /is too long/);
@@ -488,11 +482,10 @@ Deno.test("Client reads no answer that is nested too deep to be walked", async (
   const client = clientOf({
     // The message and its result are levels as well.
     "tools/list": (id, { levels }) =>
-      new Response(
+      streamOf(
         `data: {"jsonrpc":"2.0","id":${id},"result":{"a":` +
           "[".repeat(Number(levels) - 2) + "]".repeat(Number(levels) - 2) +
           "}}\n\n",
-        { headers: { "content-type": "text/event-stream" } },
       ),
   });
   const read = (levels: number) => client.request("tools/list", { levels });
@@ -565,11 +558,10 @@ for (
   const [what, listen] of [
     ["ends before it", () => streamOf(": nothing\n\n")],
     ["is cut", () =>
-      new Response(
+      streamOf(
         new ReadableStream({
           pull: (controller) => controller.error(new TypeError("reset")),
         }),
-        { headers: { "content-type": "text/event-stream" } },
       )],
     ["is not to be had", (id) =>
       Response.json({
@@ -602,10 +594,9 @@ for (
 Deno.test("Client cancels the task that its request became", () =>
   withClient(async ({ client, told }) => {
     const abort = new AbortController();
-    const called = client.request("tools/call", {
-      name: "brew",
-      arguments: { region: "stuck" },
-    }, { signal: abort.signal });
+    const called = client.request("tools/call", brewIn("stuck"), {
+      signal: abort.signal,
+    });
     const refused = assert.rejects(called, /enough/);
     await until(() => told.length > 0);
     abort.abort(new Error("enough"));
@@ -616,17 +607,11 @@ Deno.test("Client cancels the task that its request became", () =>
   }));
 
 Deno.test("list() reads page after page, up to a bound", async () => {
-  const client = new Client({
-    url: "http://localhost/mcp",
-    fetch: async (request) => {
-      const { id, params: { cursor = 0 } } = await request.json();
+  const client = clientOf({
+    "tools/list": (id, { cursor = 0 }) => {
       const page = { tools: [{ name: `t${cursor}` }, "no tool"] };
       const nextCursor = cursor < 3 ? cursor + 1 : undefined;
-      return Response.json({
-        jsonrpc: "2.0",
-        id,
-        result: { ...page, nextCursor },
-      });
+      return answerTo(id, { ...page, nextCursor });
     },
   });
   const { items, ...all } = await client.list("tools/list", "tools");

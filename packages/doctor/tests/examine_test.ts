@@ -220,6 +220,10 @@ async function report(defects: Defects, url = ORIGIN): Promise<string[]> {
   return text.split("\n\n").filter((part) => !part.startsWith("Well: "));
 }
 
+const readyWith = (state: Record<string, unknown>): Defects => ({
+  answers: { "GET /ready": () => Response.json({ status: "ok", ...state }) },
+});
+
 const REPORTS: [what: string, Defects, thing: RegExp, summary: string][] = [
   [
     "a BASE_URL that leads elsewhere, with all that it is the cause of",
@@ -257,36 +261,19 @@ const REPORTS: [what: string, Defects, thing: RegExp, summary: string][] = [
   ],
   [
     "a provider that does not answer, though all else is well",
-    {
-      answers: {
-        "GET /ready": () =>
-          Response.json({ status: "ok", provider: "unavailable" }),
-      },
-    },
+    readyWith({ provider: "unavailable" }),
     /^FAILED +Sign-in provider .*no one can sign in\n +Fix: .*OAUTH_ISSUER/,
     "1 thing to fix.",
   ],
   [
     "a provider that is none",
-    {
-      answers: {
-        "GET /ready": () =>
-          Response.json({ status: "ok", provider: "misbehaved" }),
-      },
-    },
+    readyWith({ provider: "misbehaved" }),
     /^FAILED +Sign-in provider .*\n +Fix: Check OAUTH_ISSUER/,
     "1 thing to fix.",
   ],
   [
     "one of several providers that does not answer, by its name",
-    {
-      answers: {
-        "GET /ready": () => {
-          const providers = { work: "ok", partner: "unavailable" };
-          return Response.json({ status: "ok", providers });
-        },
-      },
-    },
+    readyWith({ providers: { work: "ok", partner: "unavailable" } }),
     /^FAILED +Sign-in provider .*partner: does not answer .* sign in there\n/,
     "1 thing to fix.",
   ],

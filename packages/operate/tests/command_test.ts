@@ -30,6 +30,14 @@ function operator(kv: Deno.Kv) {
   };
 }
 
+/** Checks the kind of an error, and its words. */
+const is =
+  (kind: typeof UsageError, words: string | RegExp) => (error: Error) =>
+    error instanceof kind &&
+    (typeof words === "string"
+      ? error.message === words
+      : words.test(error.message));
+
 /** Connects a person to a client of their own. */
 async function connect(server: OAuthServer, as: string, email: string) {
   server.provider.subject = as;
@@ -110,9 +118,7 @@ test.inMemory("people show takes no one for the only one of a name who may have 
   for (let n = 0; n < 100; n++) await connectAs(`3${n}`, `Ada ${n}`);
   await assert.rejects(
     it.run("people show Ada"),
-    (error) =>
-      error instanceof UsageError &&
-      /Several people may be called Ada: name a subject/.test(error.message),
+    is(UsageError, /Several people may be called Ada: name a subject/),
   );
   assert.match(await it.run("people show github:1"), /^github:1:/);
 });
@@ -204,10 +210,10 @@ Deno.test("the command line says how to find someone whom it does not know", asy
   await using it = operator(kv);
   await assert.rejects(
     it.run("people show jo"),
-    (error) =>
-      error instanceof RefusalError &&
-      /No one is called jo: find them with "deno task people list"/
-        .test(error.message),
+    is(
+      RefusalError,
+      /No one is called jo: find them with "deno task people list"/,
+    ),
   );
   for (const line of ["people destroy jo", "clients destroy"]) {
     await assert.rejects(
@@ -226,17 +232,13 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
   for (const verb of ["show", "export", "end", "erase"]) {
     await assert.rejects(
       it.run(`people ${verb} github:99`),
-      (error) =>
-        error instanceof UnknownNameError &&
-        error.message === "Nothing is known of github:99",
+      is(UnknownNameError, "Nothing is known of github:99"),
     );
   }
   for (const line of ["people unblock github:99", "clients unblock foo"]) {
     await assert.rejects(
       it.run(line),
-      (error) =>
-        error instanceof UnknownNameError &&
-        /^[\w:]+ is not blocked$/.test(error.message),
+      is(UnknownNameError, /^[\w:]+ is not blocked$/),
     );
   }
   assert.deepEqual(it.events, []);
