@@ -91,10 +91,12 @@ export class DurableRun implements Durable {
    * Asks a question once: its answer is kept as a step is.
    *
    * @param ask opens it and hands its answer, as JSON, to be kept
+   * @param waiting how it rests; by default until the answer, with no process
    */
   question<T>(
     id: string,
     ask: (keep: (answer: string) => Promise<void>) => Promise<unknown>,
+    waiting: Parameters<RunRest["wait"]>[0] = { question: id },
   ): Promise<T> {
     const where = new Error();
     const memory = this.#memory;
@@ -102,7 +104,7 @@ export class DurableRun implements Durable {
       if (known?.state === "kept") return parseKept<T>(known.text);
       await memory.goOn();
       let text: string | undefined;
-      await this.rest.wait({ question: id }, () =>
+      await this.rest.wait(waiting, () =>
         ask(async (answer) => {
           const step = memory.stepOf(call);
           await memory.save({ ...step, state: "kept", text: answer });

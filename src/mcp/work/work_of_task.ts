@@ -90,7 +90,8 @@ export class WorkOfTask implements Work {
       this.keepAnswer = (key, ask) =>
         run.question(this.#unusedKey(key ?? "page"), async (keep) => {
           await keep(JSON.stringify(await ask()));
-        });
+          // Only this process sees an answer on a page: it goes on at once.
+        }, { until: 0 });
     }
     this.lacksUpstream = request.lacksUpstream;
     this.#request = request;

@@ -590,6 +590,19 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
   assert.deepEqual(asked, ["who", "who"]);
 });
 
+Deno.test("question() whose answer only its process sees stays there", async () => {
+  using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
+  const task = new Task();
+  const result = await task.run((run) => {
+    void run.sleep("limit", 3600);
+    return run.question("page", async (keep) => {
+      for (let n = 0; n < 5; n++) await settled();
+      await keep('"done"');
+    }, { until: 0 });
+  });
+  assert.deepEqual([result, task.parked], ["done", []]);
+});
+
 Deno.test("a run whose question was slow to open leaves its process all the same", async () => {
   const task = new Task();
   task.parking = "answered";
