@@ -34,7 +34,6 @@ import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { stepFailureStore } from "../store/step_failures.ts";
 import { stepStore } from "../store/steps.ts";
-import { taskRunStore } from "../store/task_runs.ts";
 import { taskStore } from "../store/tasks.ts";
 import { waitStore } from "../store/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
@@ -91,7 +90,6 @@ function openStores(database: Database, log: Logger, lifetimes: Lifetimes) {
     secrets: secretStore(database),
     stepFailures: stepFailureStore(database, log),
     steps: stepStore(database),
-    taskRuns: taskRunStore(database),
     tasks: taskStore(database),
     upstreamTokens: upstreamTokenStore(database),
     waits: waitStore(database),

@@ -49,8 +49,6 @@ export interface RunRecord extends Expiring, NewRun {
   createdMilliseconds: number;
   /** True if no process works on it. */
   isParked: boolean;
-  /** The time at which it goes on, while it is parked; absent: an answer's. */
-  dueSeconds?: number;
   /** The processes that died in a row without having kept a step. */
   deaths: number;
   /** The steps that were kept when it was taken last. */

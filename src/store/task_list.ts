@@ -6,8 +6,7 @@
  */
 import { formerBinding } from "../auth/rules/former_subject.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
-import type { RunRecord } from "./run_record.ts";
+import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import type { TaskOwner } from "./task_beginning.ts";
 import {
   isTerminal,
@@ -15,9 +14,6 @@ import {
   type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
-
-/** The state of durable work that goes on. */
-export type RunState = Pick<RunRecord, "isParked" | "dueSeconds">;
 
 /** A task of a list, without its result. */
 export interface ListedTask extends
@@ -29,9 +25,9 @@ export interface ListedTask extends
     | "scopes"
     | "status"
     | "isError"
+    | "sleepsUntil"
     | "createdMilliseconds"
   > {
-  run?: RunState;
   /** True if no process says that it works on it. */
   isUnattended: boolean;
 }
@@ -135,19 +131,32 @@ export function taskLists(database: Database) {
           ? [{ taskId: ids[index], record: value }]
           : []
       );
-      const open = found.filter(({ record }) => !isTerminal(record.status));
-      const states = await database.getMany<(RunRecord | Expiring)[]>(
-        open.map(({ taskId, record }) =>
-          record.durable ? taskRunKey(taskId) : taskLeaseKey(taskId)
-        ),
+      const leased = found.filter(({ record: { status, durable } }) =>
+        !isTerminal(status) && !durable
       );
-      const stateOf = new Map(
-        open.map(({ taskId }, index) => [taskId, states[index].value]),
+      const leases = await database.getMany<Expiring[]>(
+        leased.map(({ taskId }) => taskLeaseKey(taskId)),
+      );
+      const unattended = new Set(
+        leased.filter((_, index) => !leases[index].value)
+          .map(({ taskId }) => taskId),
       );
       return {
-        tasks: found.map(({ taskId, record }) =>
-          listedTask(taskId, record, stateOf.get(taskId))
-        ),
+        tasks: found.map(({ taskId, record }) => {
+          const { tool, grantId, scopes = [], status, isError } = record;
+          const { createdMilliseconds, sleepsUntil } = record;
+          return {
+            taskId,
+            tool,
+            grantId,
+            scopes,
+            status,
+            isError,
+            sleepsUntil,
+            createdMilliseconds,
+            isUnattended: unattended.has(taskId),
+          };
+        }),
         count: listed.length,
       };
     },
@@ -157,27 +166,4 @@ export function taskLists(database: Database) {
 /** Gives the place of an entry: the time at which it began, or the top. */
 function rank({ isOpen, createdMilliseconds = 0 }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
-}
-
-/** @param state the run of durable work, or the lease of other work */
-function listedTask(
-  taskId: string,
-  record: TaskRecord,
-  state: RunRecord | Expiring | undefined,
-): ListedTask {
-  const { tool, grantId, scopes = [], status, isError, durable } = record;
-  const { createdMilliseconds } = record;
-  return {
-    taskId,
-    tool,
-    grantId,
-    scopes,
-    status,
-    isError,
-    createdMilliseconds,
-    ...state && "isParked" in state && {
-      run: { isParked: state.isParked, dueSeconds: state.dueSeconds },
-    },
-    isUnattended: !isTerminal(status) && !durable && state === undefined,
-  };
 }

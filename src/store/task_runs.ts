@@ -121,7 +121,6 @@ export function taskRunStore(
       const record: RunRecord = {
         ...run,
         isParked: false,
-        dueSeconds: undefined,
         kept,
         deaths: isParked ? 0 : kept === before ? deaths + 1 : 1,
       };
@@ -184,7 +183,7 @@ export function taskRunStore(
         }
         const isParked = await database.commit((transaction) => {
           transaction.check(task, term)
-            .set(term.key, { ...run, isParked: true, dueSeconds, missingSince })
+            .set(term.key, { ...run, isParked: true, missingSince })
             .delete(taskLeaseKey(taskId), wakeKey(hold.dueSeconds, taskId));
           if (dueSeconds !== undefined) {
             setWake(transaction, { taskId, dueSeconds, expiresAt });
@@ -196,11 +195,6 @@ export function taskRunStore(
         });
         if (isParked) return "parked";
       }
-    },
-
-    /** Reads a run, and its version. */
-    find(taskId: string): Promise<Entry<RunRecord>> {
-      return database.get<RunRecord>(taskRunKey(taskId));
     },
   };
 }

@@ -93,7 +93,7 @@ function ownWork(
 
 export function workPart(services: AuthServices): AccountPart {
   const own = ownWork(services);
-  const { steps, taskRuns, waits } = services;
+  const { steps, waits } = services;
 
   async function showAll({ session, form: { base }, now }: AccountVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
@@ -116,14 +116,12 @@ export function workPart(services: AuthServices): AccountPart {
     const task = await own.find(session, taskId);
     if (task === undefined) throw notThere();
     const isOpen = !isTerminal(task.status);
-    const [names, outline, run, asking] = await Promise.all([
+    const [names, outline, asking] = await Promise.all([
       own.clientNames(session, [task]),
       steps.outline(taskId),
-      taskRuns.find(taskId),
       isOpen ? waits.listOf(session.subject) : [],
     ]);
     const pages = asking.filter(({ pageTask }) => pageTask === taskId);
-    const known = { ...task, run: run.value ?? undefined };
     return WorkPage({
       ...form,
       taskId,
@@ -133,7 +131,7 @@ export function workPart(services: AuthServices): AccountPart {
       updatedAt: Math.floor(task.updatedMilliseconds / 1000),
       expiresAt: task.expiresAt,
       isOpen,
-      ...stateInWords(known, pages.length > 0, now),
+      ...stateInWords(task, pages.length > 0, now),
       statusMessage: task.waitsFor ?? task.statusMessage,
       steps: stepsInWords(outline, task, now),
       questions: [...questionsOf(task), ...pages.map(questionOfPage)],

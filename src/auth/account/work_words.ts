@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { isTerminal, type TaskStatus } from "../../store/task_record.ts";
-import type { RunState } from "../../store/task_list.ts";
+import { isTerminal } from "../../store/task_record.ts";
 import type { Step } from "../../store/steps.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { StepInWords } from "../../pages/work_steps.tsx";
@@ -13,20 +12,16 @@ import type { WorkStateInWords } from "../../pages/work_section.tsx";
 /** The most characters of a result on its page. */
 const RESULT_CHARACTERS = 20_000;
 
-/** The state of a task, as far as its record tells. */
-interface KnownState {
-  status: TaskStatus;
-  isError?: true;
-  run?: RunState;
-}
-
 /**
  * Tells the state of a task.
  *
  * @param isAsking true if a question of it waits on a page of ours
  */
 export function stateInWords(
-  { status, isError, run }: KnownState,
+  { status, isError, sleepsUntil = 0 }: Pick<
+    Task,
+    "status" | "isError" | "sleepsUntil"
+  >,
   isAsking: boolean,
   now: number,
 ): WorkStateInWords {
@@ -40,10 +35,8 @@ export function stateInWords(
       return { state: "waiting" };
   }
   if (isAsking) return { state: "waiting" };
-  // Work that is at work has none.
-  const { dueSeconds = now } = run ?? {};
-  return dueSeconds > now
-    ? { state: "sleeping", until: dueSeconds }
+  return sleepsUntil > now
+    ? { state: "sleeping", until: sleepsUntil }
     : { state: "running" };
 }
 

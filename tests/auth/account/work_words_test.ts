@@ -22,19 +22,19 @@ function stepOf(id: string, more: Partial<Step> = {}): Step {
 
 Deno.test("stateInWords() tells a question before a sleep, and a failed tool from one that went well", () => {
   const status = "working" as const;
-  const run = { isParked: true, dueSeconds: NOW + 60 };
-  assert.deepEqual(stateInWords({ status, run }, false, NOW), {
+  const sleepsUntil = NOW + 60;
+  assert.deepEqual(stateInWords({ status, sleepsUntil }, false, NOW), {
     state: "sleeping",
-    until: NOW + 60,
+    until: sleepsUntil,
   });
   const told = (
     known: Parameters<typeof stateInWords>[0],
     isAsking = false,
   ) => stateInWords(known, isAsking, NOW).state;
-  assert.equal(told({ status, run }, true), "waiting");
-  assert.equal(told({ status: "input_required", run }), "waiting");
-  assert.equal(told({ status, run: { ...run, dueSeconds: NOW } }), "running");
-  assert.equal(told({ status, run: { isParked: false } }), "running");
+  assert.equal(told({ status, sleepsUntil }, true), "waiting");
+  assert.equal(told({ status: "input_required", sleepsUntil }), "waiting");
+  assert.equal(told({ status, sleepsUntil: NOW }), "running");
+  assert.equal(told({ status }), "running");
   assert.equal(told({ status: "completed" }), "done");
   assert.equal(told({ status: "completed", isError: true }), "failed");
   assert.equal(told({ status: "cancelled" }), "cancelled");
