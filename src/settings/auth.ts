@@ -113,7 +113,7 @@ export function parseAuth(
     // Scopes would not stop strangers who cannot sign in.
     if (isOpen(auth)) {
       settings.complain(AUTH.AUTH_ANONYMOUS, {
-        got: "true",
+        got: settings.text(AUTH.AUTH_ANONYMOUS),
         wants: "an AUTH_STRATEGY by which callers can become known",
         fix:
           "Without a strategy everyone may use everything: leave it unset, " +

@@ -150,8 +150,9 @@ export class Settings {
   ): void {
     // An address may have a user and a password in front of its host.
     const hide = (text: string) => text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
+    const { name, formerly = name } = setting;
     this.complaints.push({
-      variable: setting.name,
+      variable: this.text({ name }) === undefined && got ? formerly : name,
       got: got && (setting.secret ? "(hidden)" : hide(got)),
       wants: hide(wants),
       fix,

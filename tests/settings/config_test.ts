@@ -143,6 +143,7 @@ const REFUSED: Environment[] = [
   { CALLS_PER_MINUTE: "-1" },
   { CALLS_PER_MINUTE: "many" },
   { AUTH_STRATEGY: "password" },
+  { AUTH_ANONYMOUS: "1" },
   { SERVER_CARD: "perhaps" },
   { OPENAI_APPS_CHALLENGE: "two words" },
   { KV_PATH: "data/tools.db", DENO_DEPLOYMENT_ID: "d" },

@@ -110,7 +110,7 @@ Deno.test("parseProviders() refuses the settings of an only one beside several",
     assertComplains(
       { ...BOTH, [name]: "https://id.example.com" },
       new RegExp(
-        `^${meant} nothing, .*${
+        `^${name} nothing, .*${
           meant.replace("OAUTH_", "OAUTH_GOOGLE_")
         } or OAUTH_GITHUB_`,
       ),
