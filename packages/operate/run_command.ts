@@ -18,6 +18,7 @@ import {
   table,
 } from "./command.ts";
 import {
+  type CommandLine,
   notUnderstood,
   parseCommandLine,
   RefusalError,
@@ -31,6 +32,7 @@ export async function runCommand(
   operator: Operator,
 ): Promise<string> {
   const line = parseCommandLine(args);
+  checkParts(line);
   switch (line.noun) {
     case "people":
       return await new PeopleCommand(line, operator).run();
@@ -39,6 +41,15 @@ export async function runCommand(
     default:
       throw new UsageError("Begin with people or clients");
   }
+}
+
+/** Refuses what a verb has no use for. @throws {UsageError} */
+function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
+  const isList = noun === "people" && verb === "list";
+  if (after !== undefined && !isList) throw notUnderstood("--after");
+  if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
+  const isOfAll = verb === "blocked" || verb === "list" && !isList;
+  if (isOfAll && named !== "") throw notUnderstood(named);
 }
 
 /** The people of a page. */
@@ -94,7 +105,7 @@ class PeopleCommand extends Command {
     const { after, named } = this.line;
     const place = parsePlace(after);
     if (after !== undefined && !place) {
-      throw new UsageError("--after is not a place that a list gave");
+      throw new UsageError(`--after: ${after} is no place that a list gave`);
     }
     const page = await this.operator.register.list({
       search: named || undefined,
