@@ -9,7 +9,7 @@ import { readParameters } from "../http/body.ts";
 import { isCsrf, readCookie } from "../http/browser.ts";
 import { checkSameSite } from "./doors/origin.ts";
 import { isAllowed, isBlocked } from "./rules/allowed_users.ts";
-import type { ListEntry } from "./rules/list_entry.ts";
+import type { PeopleConfig } from "../settings/people.ts";
 import type { SignInProviders } from "./provider/sign_in_providers.ts";
 import type { Parameters } from "./rules/parameters.ts";
 import {
@@ -26,16 +26,14 @@ export interface SignedIn {
 
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, providers, admins, blocked, accountSessions }: {
-    baseUrl: string;
-    /** The listed providers: people of others are strangers. */
-    providers: Pick<SignInProviders, "of">;
-    /** `OAUTH_ADMINS`. */
-    admins: readonly ListEntry[];
-    /** `OAUTH_BLOCKED`. */
-    blocked: readonly ListEntry[];
-    accountSessions: Pick<AccountSessionStore, "find">;
-  },
+  { baseUrl, providers, admins, blocked, accountSessions }:
+    & Pick<PeopleConfig, "admins" | "blocked">
+    & {
+      baseUrl: string;
+      /** The listed providers: people of others are strangers. */
+      providers: Pick<SignInProviders, "of">;
+      accountSessions: Pick<AccountSessionStore, "find">;
+    },
 ) {
   async function find(c: Context): Promise<SignedIn | undefined> {
     const id = readCookie(c, { name: "account", baseUrl });

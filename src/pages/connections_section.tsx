@@ -6,7 +6,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import type { Grant } from "../auth/rules/grant.ts";
+import { type Grant, isPassing } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   type ClientInWords,
@@ -21,16 +21,16 @@ import { Moment } from "./table.tsx";
 import type { ScopeInWords } from "./scopes.tsx";
 
 /** One grant, for the page of its person. */
-export interface ConnectionInWords
-  extends Pick<Grant, "createdAt" | "usedAt" | "redirectUri" | "pausedAt"> {
-  grantId: string;
+export interface ConnectionInWords extends
+  Pick<
+    Grant,
+    "id" | "kind" | "createdAt" | "usedAt" | "redirectUri" | "pausedAt"
+  > {
   scopes: readonly ScopeInWords[];
   /** Sessions that are open now. */
   sessions: number;
   /** True if there may be more of them than were counted. */
   hasMoreSessions?: boolean;
-  /** True if its client gets another grant without asking. */
-  isPassing?: boolean;
 }
 
 /** A connection: a client, and all its sign-ins. */
@@ -110,7 +110,7 @@ function ClientRow(
   const { connections } = client;
   const [newest] = connections;
   const scopes = new Map(
-    connections.filter(({ isPassing }) => !isPassing)
+    connections.filter((connection) => !isPassing(connection))
       .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
@@ -124,10 +124,10 @@ function ClientRow(
             : <DomainBadge domain={client.domain} />}
         </>
       }
-      grantIds={newest.isPassing
-        ? connections.map(({ grantId }) => grantId)
-        : [newest.grantId]}
-      isPassing={newest.isPassing}
+      grantIds={isPassing(newest)
+        ? connections.map(({ id }) => id)
+        : [newest.id]}
+      isPassing={isPassing(newest)}
       isPaused={connections.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}
       callsHref={client.callsHref}

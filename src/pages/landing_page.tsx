@@ -7,6 +7,7 @@
  */
 import type { Context } from "@hono/hono";
 import type { About } from "../authoring/about.ts";
+import type { Described } from "../authoring/context.ts";
 import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
 import { isForModels } from "../mcp/catalogue/view_resource.ts";
 import { basePathOf, isLoopback } from "../net/url.ts";
@@ -22,12 +23,10 @@ import { page } from "./respond.ts";
 import { firstSentence } from "./scopes.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
-interface ToolInWords {
-  name: string;
-  title?: string;
-  description?: string;
-  scopes?: readonly string[];
-}
+type ToolInWords = Pick<
+  Described,
+  "name" | "title" | "description" | "scopes"
+>;
 
 interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */

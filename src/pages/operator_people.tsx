@@ -104,7 +104,7 @@ export function OperatorPeople(
             `${grant.hasMoreSessions ? "at least " : ""}${grant.sessions}`,
             <EndForm
               {...form}
-              grantIds={[grant.grantId]}
+              grantIds={[grant.id]}
               label="End"
               of={`${displayName(grant.clientName)} of ${
                 displayName(person.name)

@@ -13,10 +13,11 @@ import { Moment } from "./table.tsx";
 import { ScopeFields, type ScopeInWords } from "./scopes.tsx";
 
 /** An access token, for the page of its person. */
-interface TokenInWords
-  extends Pick<Grant, "createdAt" | "usedAt" | "endsAt" | "pausedAt"> {
-  grantId: string;
-  name: string;
+interface TokenInWords extends
+  Pick<
+    Grant,
+    "id" | "clientName" | "createdAt" | "usedAt" | "endsAt" | "pausedAt"
+  > {
   scopes: readonly ScopeInWords[];
   /** The address of its latest calls; undefined where none are kept. */
   callsHref?: string;
@@ -145,13 +146,13 @@ function TokenRow(
   { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
 ) {
   const { scopes, createdAt, usedAt, endsAt } = token;
-  const name = displayName(token.name);
+  const name = displayName(token.clientName);
   return (
     <ConnectionRow
       {...form}
       name={name}
       title={<bdi>{name}</bdi>}
-      grantIds={[token.grantId]}
+      grantIds={[token.id]}
       isPaused={token.pausedAt !== undefined}
       scopes={scopes}
       callsHref={token.callsHref}

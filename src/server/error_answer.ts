@@ -41,23 +41,20 @@ export function errorAnswer(
   };
 }
 
-/** An error as the wire has it. */
-interface Printed {
-  status: number;
-  code: string;
-  description?: string;
-  headers: Readonly<Record<string, string>>;
-}
-
+/** Gives an error as the wire has it. */
 function printed(
   error: Error,
   c: Context,
   challenge: (refusal: ChallengeError) => string,
-): Printed {
+) {
   if (error instanceof ChallengeError) {
     const { status, error: code = "unauthorized", description } = error;
-    const headers = { "WWW-Authenticate": challenge(error) };
-    return { status, code, description, headers };
+    return {
+      status,
+      code,
+      description,
+      headers: { "WWW-Authenticate": challenge(error) },
+    };
   }
   if (error instanceof OAuthError) {
     const { code, description, status } = error;
@@ -67,7 +64,12 @@ function printed(
     const { status, message: description, headers } = error;
     return { status, code: oauthCodeOf(status), description, headers };
   }
-  return { status: 500, code: "server_error", headers: {} };
+  return {
+    status: 500,
+    code: "server_error",
+    description: undefined,
+    headers: {},
+  };
 }
 
 function headersFor(

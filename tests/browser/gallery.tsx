@@ -108,7 +108,7 @@ const inWords = (...scopes: string[]): ScopeInWords[] =>
   CONSENT.scopes.filter(({ scope }) => scopes.includes(scope));
 
 const GRANT: ConnectionInWords = {
-  grantId: "g1",
+  id: "g1",
   createdAt: NOW - 30 * 86_400,
   usedAt: NOW - 120,
   scopes: inWords("mail:read", "mail:send"),
@@ -220,12 +220,12 @@ const CHANGES: ConnectionsProps = {
       connections: [
         {
           ...GRANT,
-          grantId: "g2",
+          id: "g2",
           sessions: 0,
           pausedAt: NOW - 30,
           redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
         },
-        { ...GRANT, grantId: "g3", scopes: [] },
+        { ...GRANT, id: "g3", scopes: [] },
       ],
     },
   ],
@@ -236,16 +236,16 @@ const TOKENS = (
     isBare={false}
     mayMake
     tokens={[{
-      grantId: "g4",
-      name: "Backup",
+      id: "g4",
+      clientName: "Backup",
       scopes: inWords("mail:read"),
       createdAt: NOW - 90_000,
       usedAt: NOW - 60,
       endsAt: NOW + 30 * 86_400,
       callsHref: "/account/calls?client=Backup",
     }, {
-      grantId: "g5",
-      name: LONG_NAME,
+      id: "g5",
+      clientName: LONG_NAME,
       scopes: [],
       createdAt: NOW - 90_000,
       usedAt: NOW - 90_000,
@@ -670,7 +670,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         {...CONNECTIONS}
         clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
           name,
-          connections: [GRANT, { ...GRANT, grantId: "g2" }],
+          connections: [GRANT, { ...GRANT, id: "g2" }],
         }))}
       />
     </AccountPage>

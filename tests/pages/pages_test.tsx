@@ -322,7 +322,7 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
         name: "Claude",
-        connections: [{ ...connection, grantId: `g${index}`, redirectUri }],
+        connections: [{ ...connection, id: `g${index}`, redirectUri }],
       }))}
       csrf="c"
       now={0}

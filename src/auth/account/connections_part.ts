@@ -8,7 +8,6 @@ import {
   bindingAt,
   bindingOf,
   type Grant,
-  isPassing,
   withinLifetimes,
 } from "../rules/grant.ts";
 import {
@@ -127,9 +126,7 @@ export function connectionInWords(
 ): ConnectionInWords {
   return {
     ...grant,
-    grantId: grant.id,
     scopes: inWords(grant.scopes),
-    isPassing: isPassing(grant),
     sessions: sessions.of.get(grant.id) ?? 0,
     hasMoreSessions: sessions.isCut,
   };

@@ -66,8 +66,6 @@ export function tokensPart(services: AuthServices): AccountPart {
         ...form,
         tokens: tokens.map((grant) => ({
           ...grant,
-          grantId: grant.id,
-          name: grant.clientName,
           scopes: services.inWords(grant.scopes),
           callsHref: services.ledger && callsHref(visit, grant.clientName),
         })),

@@ -22,16 +22,11 @@ export interface Gate {
    * Identifies the sender of these headers.
    *
    * @throws {ChallengeError} 401 when the credentials are missing or dead
-   * @throws {import("../../errors.ts").StorageError} when the database cannot be
-   * read
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
    * Finds a caller whom it has let in before, as they are known now and without
    * a request; undefined if they may not come in any more.
-   *
-   * @throws {import("../../errors.ts").StorageError} when the database cannot be
-   * read
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**

@@ -9,11 +9,7 @@ import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/identity.ts";
-import {
-  CALLBACK_PATH,
-  type SignInProvider,
-} from "../provider/sign_in_providers.ts";
-import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { TrustedIssuer } from "../rules/identity_assertion.ts";
 import {
   authorizationServerMetadata,
@@ -39,17 +35,6 @@ import {
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError } from "../../errors.ts";
 
-/** The authorization server of `AUTH_STRATEGY=oauth`. */
-export interface AuthorizationServer {
-  app: Hono<AppEnv>;
-  /** The providers that people sign in at. */
-  providers: readonly SignInProvider[];
-  /** Makes the provider's API in the name of the person behind a grant. */
-  upstream: ProviderTokens["upstream"];
-  /** Ends background work, after the last request. */
-  close(): Promise<void>;
-}
-
 /** Finds our application at the provider whose people an issuer vouches for. */
 function applicationOf(
   { providers }: OAuthConfig,
@@ -62,9 +47,8 @@ function applicationOf(
   return found && found.config.provider !== "dev" ? found.config : {};
 }
 
-export function authorizationServer(
-  options: AuthorizationServerOptions,
-): AuthorizationServer {
+/** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
+export function authorizationServer(options: AuthorizationServerOptions) {
   const services = authorizationServices(options);
   const { config, baseUrl, clock } = services;
   const { assertionIssuers } = config;
@@ -111,7 +95,9 @@ export function authorizationServer(
   return {
     app,
     providers: services.providers.all,
+    /** Makes the provider's API in the name of the person behind a grant. */
     upstream: services.providerTokens.upstream,
+    /** Ends background work, after the last request. */
     close: async () => {
       services.people.close();
       await services.attempts.close();
@@ -119,10 +105,10 @@ export function authorizationServer(
   };
 }
 
-export interface SignIn extends Partial<AuthorizationServer> {
-  /** The routes; without an authorization server they say that there is none. */
-  app: Hono<AppEnv>;
-}
+/** A sign-in; without an authorization server its routes say so. */
+export type SignIn =
+  & Pick<ReturnType<typeof authorizationServer>, "app">
+  & Partial<ReturnType<typeof authorizationServer>>;
 
 /** Makes the sign-in of a server, whatever its strategy. */
 export function signIn(
