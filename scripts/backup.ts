@@ -69,7 +69,7 @@ function explain(words: string) {
 
 if (import.meta.main) {
   const [path, copy] = Deno.args;
-  if (copy === undefined) {
+  if (Deno.args.length !== 2) {
     console.error(USAGE);
     Deno.exit(2);
   }

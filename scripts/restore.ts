@@ -68,7 +68,7 @@ export async function restore(copy: string, path: string): Promise<void> {
 
 if (import.meta.main) {
   const [copy, path] = Deno.args;
-  if (path === undefined) {
+  if (Deno.args.length !== 2) {
     console.error(USAGE);
     Deno.exit(2);
   }

@@ -91,9 +91,12 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
     assert.equal(copying.output.trim(), words);
   }
   for (const run of [backUp, restore]) {
-    await using misused = run(path);
-    assert.equal(await misused.end(), 2);
-    assert.match(misused.output, /^Usage: /);
+    // The shell makes several names of backups/*.db.
+    for (const names of [[path], [path, `${directory.path}/new.db`, older]]) {
+      await using misused = run(...names);
+      assert.equal(await misused.end(), 2);
+      assert.match(misused.output, /^Usage: /);
+    }
   }
   assert.equal(await Deno.readTextFile(older), "older");
   assert.deepEqual(await fileNames(directory.path), before);
