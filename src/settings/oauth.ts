@@ -53,7 +53,15 @@ export function parseOAuth(
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
-  const known = knownNames({ providers, clients, assertionIssuers });
+  const known: KnownNames = {
+    providers: providers.map(({ id, key, config }) => ({
+      id,
+      key,
+      kind: config.provider,
+    })),
+    otherIds: assertionIssuers.map(issuerId),
+    clientIds: clients.map(({ clientId }) => clientId),
+  };
   return {
     providers,
     ...parsePeople(settings, known),
@@ -73,24 +81,6 @@ export function parseOAuth(
         providers.some(({ config }) => config.provider !== "dev"),
       allowedDomains: settings.read(CLIENTS.CIMD_ALLOWED_DOMAINS),
     },
-  };
-}
-
-/** Lists the names that entries of lists may use with these settings. */
-function knownNames(
-  { providers, clients, assertionIssuers }: Pick<
-    OAuthConfig,
-    "providers" | "clients" | "assertionIssuers"
-  >,
-): KnownNames {
-  return {
-    providers: providers.map(({ id, key, config }) => ({
-      id,
-      key,
-      kind: config.provider,
-    })),
-    otherIds: assertionIssuers.map(issuerId),
-    clientIds: clients.map(({ clientId }) => clientId),
   };
 }
 

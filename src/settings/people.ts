@@ -65,14 +65,6 @@ export const PEOPLE = settingsOf({
   },
 });
 
-const NO_GROUPS_OF_OPERATORS =
-  "Name each operator: anyone who may change a group at the provider would see " +
-  "and end everyone's connections here";
-
-const NO_GROUPS_BLOCKED =
-  "Name each person: who leaves a group must not be let in by that. " +
-  "OAUTH_PERMISSIONS says which groups may do what";
-
 export interface PeopleConfig {
   /** The people who may sign in; empty: everyone. */
   allowedUsers: readonly ListEntry[];
@@ -92,11 +84,13 @@ export function parsePeople(
   return {
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
     admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {
-      groupFix: () => NO_GROUPS_OF_OPERATORS,
+      groupFix: "Name each operator: anyone who may change a group at the " +
+        "provider would see and end everyone's connections here",
     }),
     blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, {
       takes: ["client"],
-      groupFix: () => NO_GROUPS_BLOCKED,
+      groupFix: "Name each person: who leaves a group must not be let in by " +
+        "that. OAUTH_PERMISSIONS says which groups may do what",
     }),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
   };

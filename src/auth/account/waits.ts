@@ -12,7 +12,6 @@ import { page } from "../../pages/respond.ts";
 import type { ClientInWords } from "../../pages/names.tsx";
 import {
   NoWaitPage,
-  type WaitAnswer,
   WaitAnsweredPage,
   type WaitInWords,
   WaitPage,
@@ -24,16 +23,6 @@ import { personName } from "../rules/person.ts";
 import type { AuthServices } from "../services.ts";
 import type { Grant } from "../rules/grant.ts";
 import { signedOut } from "../signed_in.ts";
-
-/** The answers of the form, as the tool gets them. */
-const ACTIONS: Readonly<Record<WaitAnswer, "accept" | "decline">> = {
-  "done": "accept",
-  "not-now": "decline",
-};
-
-function isAnswer(text: string | undefined): text is WaitAnswer {
-  return text !== undefined && Object.hasOwn(ACTIONS, text);
-}
 
 /** Describes the client of a grant for its person. */
 export function clientInWords(
@@ -120,20 +109,21 @@ export function waitEndpoints(services: AuthServices) {
       const { id: sessionId, session, form } = await signedIn.findForm(c);
       const id = c.req.param("id")!;
       const said = form.get("answer");
-      if (!isAnswer(said)) {
+      if (said !== "done" && said !== "not-now") {
         throw new HttpError(400, "answer must be done or not-now");
       }
       const stays = await services.accountSessions.stays(sessionId);
       if (!stays) throw signedOut();
       const { subject } = session;
+      const action = said === "done" ? "accept" : "decline";
       const wait = await waits.answer(
         id,
         subject,
-        { action: ACTIONS[said] },
+        { action },
         (transaction) => stays(unlessBlocked(transaction, { subject })),
       );
       // A later click is told the first answer, and is none itself.
-      if (wait?.answer?.action === ACTIONS[said]) {
+      if (wait?.answer?.action === action) {
         services.log.audit("Answered on the page of a wait", {
           reference: c.get("reference"),
           subject,

@@ -31,8 +31,8 @@ export type ListKind = "everyone" | "membership" | "client";
 export interface EntryOptions {
   /** The kinds besides people. */
   takes?: readonly ListKind[];
-  /** Tells what to do about a group, where it takes none. */
-  groupFix?(entry: string): string;
+  /** Advice about a group, where it takes none. */
+  groupFix?: string;
 }
 
 /** The providers, issuers and clients whose names an entry may use. */
@@ -72,7 +72,7 @@ const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 export function parseListEntry(
   text: string,
   known: KnownNames,
-  { takes = [], groupFix = permitGroup }: EntryOptions = {},
+  { takes = [], groupFix }: EntryOptions = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -133,14 +133,16 @@ function checkMembership(
   { kind, name }: { kind: Membership; name: string },
   provider: KnownNames["providers"][number] | undefined,
   { providers }: KnownNames,
-  { takes, groupFix }: Required<EntryOptions>,
+  { takes = [], groupFix }: EntryOptions,
 ): ListEntry {
   const entry = `${prefixOf(kind)}:${name}`;
   const written = provider ? `${provider.key}/${entry}` : entry;
   if (!takes.includes("membership")) {
     throw new EntryError(
       "this list is of people, not of groups",
-      groupFix(written),
+      groupFix ??
+        "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
+          `OAUTH_PERMISSIONS=${written}=*`,
     );
   }
   if (!provider && providers.length > 1) {
@@ -154,11 +156,6 @@ function checkMembership(
     name: membershipName(kind, name),
     ...provider && { provider: provider.id },
   };
-}
-
-function permitGroup(entry: string): string {
-  return "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
-    `OAUTH_PERMISSIONS=${entry}=*`;
 }
 
 function parseAddress(text: string): ListEntry {

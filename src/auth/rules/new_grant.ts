@@ -54,7 +54,7 @@ type Granted = Omit<
 >;
 
 /** Makes a grant that lives as long as its single access token. */
-function openFor(
+export function openGrantFor(
   seconds: number,
   { id = newGrantId(), now, ...granted }: Granted & {
     id?: string;
@@ -80,23 +80,12 @@ export function openClientGrant(
   { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds">,
 ): Grant {
   const { clientId, clientName } = client;
-  return openFor(accessTokenSeconds, {
+  return openGrantFor(accessTokenSeconds, {
     ...client,
     kind: "client",
     subject: machineSubject(clientId),
     identity: { subject: clientId, name: clientName },
   });
-}
-
-/**
- * Makes the grant of a client that an identity provider vouches for. To go on,
- * the client asks the identity provider again.
- */
-export function openAssertedGrant(
-  asserted: Granted & { assertedBy: string; now: number },
-  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds">,
-): Grant {
-  return openFor(accessTokenSeconds, { ...asserted, kind: "assertion" });
 }
 
 /** Makes the grant of an access token that a person makes for a program. */
@@ -108,7 +97,7 @@ export function openPersonalGrant(
     >
     & { name: string; seconds: number; now: number },
 ): Grant {
-  return openFor(seconds, {
+  return openGrantFor(seconds, {
     ...person,
     id: newPersonalGrantId(),
     clientId: "",

@@ -8,7 +8,7 @@ import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
-import { openAssertedGrant } from "../rules/new_grant.ts";
+import { openGrantFor } from "../rules/new_grant.ts";
 import {
   checkIdentityAssertion,
   JWT_BEARER_GRANT_TYPE,
@@ -80,7 +80,8 @@ export function assertionGrant(
     const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = confirmation.reduce(identity);
-    const wish = openAssertedGrant({
+    const wish = openGrantFor(lifetimes.accessTokenSeconds, {
+      kind: "assertion",
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
@@ -90,7 +91,7 @@ export function assertionGrant(
       scopes: wanted,
       assertedBy: printIssuer(by),
       now: now(clock),
-    }, lifetimes);
+    });
 
     // The operator's rules, and the ceiling of the identity provider.
     if (!heldOf({ ...wish, scopes: [] })) {

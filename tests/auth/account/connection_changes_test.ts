@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
-import { openAssertedGrant } from "../../../src/auth/rules/new_grant.ts";
+import { openGrantFor } from "../../../src/auth/rules/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
@@ -309,7 +309,8 @@ for (const action of ["pause", "resume", "narrow"]) {
 Deno.test("what an identity provider allowed is not paused or narrowed: its client would get another", async () => {
   await using server = await start();
   const database = new Database(server.kv);
-  const grant = openAssertedGrant({
+  const grant = openGrantFor(3600, {
+    kind: "assertion",
     issuer: BASE_URL,
     resource: `${BASE_URL}/mcp`,
     subject: "github:42",
@@ -319,7 +320,7 @@ Deno.test("what an identity provider allowed is not paused or narrowed: its clie
     scopes: ["read"],
     assertedBy: "https://id.example.com",
     now: database.now(),
-  }, DEFAULT_LIFETIMES);
+  });
   await database.commit((transaction) => setGrant(transaction, grant));
   const visitor = await AccountVisitor.signIn(server);
   assert.match(visitor.words, /Desk/);
