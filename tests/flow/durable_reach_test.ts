@@ -5,6 +5,7 @@ import { messageOf } from "../../src/thrown.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
 import { test } from "../kit/databases.ts";
+import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
 import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
 import { TAKEN_PER_CALLER } from "../../src/mcp/work/takeovers.ts";
@@ -69,7 +70,9 @@ async function takenOver(
   // Its end does not end the task of a server that stops at the same time.
   first.app.endStreams();
   await first[Symbol.asyncDispose]();
-  await using server = await startOAuthServer({ tools, kv, ...later(client) });
+  const { log, events } = recordLog("info");
+  const options = { tools, kv, log, ...later(client) };
+  await using server = await startOAuthServer(options);
   // Any request wakes it.
   await (await server.fetch("/health")).body?.cancel();
   let task: Json;
@@ -79,6 +82,8 @@ async function takenOver(
     return task.status !== "working";
   });
   const outcome = JSON.parse(task.outcome?.text ?? "null");
+  // It is reported, whatever has ended it.
+  await until(() => events.some(({ message }) => message === "Task"));
   check({ ...task, outcome });
 }
 

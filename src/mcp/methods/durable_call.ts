@@ -21,7 +21,6 @@ import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 import type { Hold, RunBeginning } from "../../store/run_record.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
 import type { TaskRequest } from "../work/work_of_task.ts";
@@ -89,23 +88,21 @@ export function resumeBy(
     const durable = tool && durableOf(tool);
     if (!durable) return undefined;
     const work = durableWorkOf(tool, durable, { engine, stateless: true });
-    const authenticated = await findCaller(taskId, run.caller);
-    if (authenticated?.caller.binding !== run.caller.binding) return { work };
+    const found = await findCaller(taskId, run.caller);
+    const isKnown = found?.caller.binding === run.caller.binding;
+    const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
-    const catalogue = engine.catalogue.within(caller.ceiling);
-    const isAllowed = catalogue.tools.has(tool.name) &&
-      missingScopes(caller, tool.scopes ?? []).length === 0;
     return {
       work,
-      request: isAllowed
-        ? resumedRequest(
-          { ...engine, waitPages: home().waitPages },
-          hold,
-          beginning,
-          authenticated,
-          catalogue,
-        )
-        : undefined,
+      request: resumedRequest(
+        { ...engine, waitPages: home().waitPages },
+        hold,
+        beginning,
+        authenticated,
+      ),
+      isAllowed: isKnown &&
+        engine.catalogue.within(caller.ceiling).tools.has(tool.name) &&
+        missingScopes(caller, tool.scopes ?? []).length === 0,
     };
   };
 }
@@ -120,9 +117,8 @@ function resumedRequest(
   { taskId, run }: Hold,
   { client, meta }: RunBeginning,
   authenticated: Authenticated,
-  catalogue: Catalogue,
 ): TaskRequest {
-  const { changes, waitPages } = engine;
+  const { catalogue, changes, waitPages } = engine;
   const { caller } = authenticated;
   const { tool, countedAs, createdMilliseconds } = run;
   const reported: Reported = {

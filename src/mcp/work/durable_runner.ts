@@ -209,8 +209,10 @@ export class DurableRunner {
     if (this.#room.isClosed) {
       return void await runs.park(hold, this.database.now());
     }
-    const { request, work } = resumed;
-    if (!request) return void await taskOfRun(this.#stores, hold).end(EXPELLED);
+    const { request, work, isAllowed } = resumed;
+    if (!isAllowed) {
+      return void await taskOfRun(this.#stores, hold, request).end(EXPELLED);
+    }
     this.#room.count(request.countedAs);
     return { done: this.#begin(hold, steps, { work, request }, beginning) };
   }
@@ -234,7 +236,7 @@ export class DurableRunner {
   #begin(
     hold: Hold,
     steps: readonly Step[],
-    resumed: Required<Resumed>,
+    resumed: Omit<Resumed, "isAllowed">,
     beginning: RunBeginning,
   ): Promise<void> {
     const begun = new RunAtWork(this.#stores, hold, steps, resumed);

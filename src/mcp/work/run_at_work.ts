@@ -36,8 +36,9 @@ export interface DurableWork {
 /** Work that another process began, with a request in place of its call. */
 export interface Resumed {
   work: DurableWork;
-  /** Undefined: its caller may not do this any more. */
-  request?: TaskRequest;
+  request: TaskRequest;
+  /** False if its caller may not do this any more. */
+  isAllowed: boolean;
 }
 
 export interface RunStores {
@@ -61,7 +62,7 @@ export class RunAtWork {
     private readonly stores: RunStores,
     readonly hold: Hold,
     steps: readonly Step[],
-    private readonly resumed: Required<Resumed>,
+    private readonly resumed: Omit<Resumed, "isAllowed">,
   ) {
     const { database, tasks, runs, waits, log } = stores;
     const { work: { version }, request } = resumed;

@@ -33,6 +33,7 @@ const RESUMED = {
     client: BEGINNING.client,
     endTask() {},
   },
+  isAllowed: true,
 } as unknown as Resumed;
 
 function setUp(kv: Deno.Kv) {
@@ -56,7 +57,7 @@ function setUp(kv: Deno.Kv) {
     start: (subject: string, run = never) =>
       runner.start(
         {
-          ...RESUMED.request!,
+          ...RESUMED.request,
           caller: { ...ANONYMOUS, subject, binding: subject },
           countedAs: { name: subject, isMany: false },
           endTask: (_taskId, outcome) => void reports.push(outcome),
@@ -118,7 +119,7 @@ test.inMemory("work whose permission has ended says so at its next step", async 
   const { tasks, runner } = own;
   const isLive = () => Promise.resolve(false);
   const { taskId } = await runner.start(
-    { ...RESUMED.request!, authenticated: { caller: ANONYMOUS, isLive } },
+    { ...RESUMED.request, authenticated: { caller: ANONYMOUS, isLive } },
     {
       ...RESUMED.work,
       run: (_beginning, { step }) => step("mail", () => assert.fail()),
