@@ -209,12 +209,11 @@ export class DurableRunner {
     if (this.#room.isClosed) {
       return void await runs.park(hold, this.database.now());
     }
-    const { request, work, isAllowed } = resumed;
-    if (!isAllowed) {
-      return void await taskOfRun(this.#stores, hold, request).end(EXPELLED);
-    }
+    const { request } = resumed;
+    const task = taskOfRun(this.#stores, hold, request);
+    if (!resumed.isAllowed) return void await task.end(EXPELLED);
     this.#room.count(request.countedAs);
-    return { done: this.#begin(hold, steps, { work, request }, beginning) };
+    return { done: this.#begin(hold, steps, resumed, beginning) };
   }
 
   /** Leaves a run to processes that may know its tool, for an hour; then ends it. */
