@@ -16,6 +16,7 @@ import * as oauth from "oauth4webapi";
 import { tool } from "../../src/authoring/tool.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { formOf } from "../kit/account_visitor.ts";
 import { browserOf } from "../kit/browser.ts";
 import { type OAuthServer, serveOAuthServer } from "../kit/sign_in.ts";
 
@@ -33,17 +34,21 @@ const mail = tool({
 });
 const tools = [whoami, mail];
 
+/** Opens a browser at the public origin, which is part of the tests. */
+function browserAt({ app }: OAuthServer, baseUrl: string) {
+  return browserOf({
+    fetch: async (path, init) =>
+      await app.fetch(new Request(baseUrl + path, init)),
+  }, { baseUrl });
+}
+
 /** Approves as a person, and gives the address that the browser ends at. */
 async function approve(
   server: OAuthServer,
   baseUrl: string,
   url: URL,
 ): Promise<URL> {
-  const browser = browserOf({
-    // The public origin is part of the test, so it stays.
-    fetch: async (path, init) =>
-      await server.app.fetch(new Request(baseUrl + path, init)),
-  }, { baseUrl });
+  const browser = browserAt(server, baseUrl);
   const page = await browser.open(url);
   assert.equal(page.status, 200, page.text);
   return new URL((await browser.press(page, "decision", "approve")).url);
@@ -399,24 +404,15 @@ Deno.test("the v2 SDK signs a person in by an assertion of their identity provid
 Deno.test("both SDKs call with a token that a person made on the account page", async () => {
   await using served = await serveOAuthServer({ tools });
   const { server, url } = served;
-  const browser = browserOf({
-    fetch: async (path, init) =>
-      await server.app.fetch(new Request(url + path, init)),
-  }, { baseUrl: url });
+  const browser = browserAt(server, url);
   const page = await browser.press(
     await browser.open(`${url}/account/tokens`),
     "",
     "",
   );
-  const form = page.text.split("<form").find((part) =>
-    part.includes('action="/account/tokens"')
-  )!;
-  const made = await browser.press(
-    { ...page, text: `<form${form.split("</form>")[0]}` },
-    "name",
-    "Backup",
-    { days: "7" },
-  );
+  const form = formOf(page, "/account/tokens");
+  const fields = { name: "Backup", days: "7" };
+  const made = await browser.press(form, "", "", fields);
   const [token] = /tsp_\w{58}/.exec(made.text)!;
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   const heard = await callByV2(url, () => ({ requestInit }));

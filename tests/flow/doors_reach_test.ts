@@ -18,6 +18,7 @@ import { Events, isStream, resultOf } from "../kit/answer.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
 import { Client } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 import { resourcesOf, taskOf } from "./scoped_definitions.ts";
@@ -119,27 +120,8 @@ async function tokenFor(
 
 /** Makes an access token of a person, with one of the two boxes ticked. */
 async function personalToken(server: OAuthServer): Promise<HeadersOf> {
-  const browser = server.browser();
-  const account = await browser.press(
-    await browser.open(`${BASE_URL}/account/tokens`),
-    "",
-    "",
-  );
-  const [, form] = account.text.split(
-    /(?=<form[^>]*action="\/account\/tokens")/,
-  );
-  const csrf = /name="csrf" value="([^"]*)"/.exec(form)![1];
-  const made = await browser.press(
-    {
-      ...account,
-      text: '<form action="/account/tokens">' +
-        `<input name="csrf" value="${csrf}">`,
-    },
-    "name",
-    "Backup",
-    { days: "7", "scope.granted": "on" },
-  );
-  return bearer(/tsp_\w{58}/.exec(made.text)![0]);
+  const visitor = await AccountVisitor.signIn(server);
+  return bearer(await visitor.makeToken({ "scope.grantable": "" }));
 }
 
 /**

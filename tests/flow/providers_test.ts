@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { statusOf } from "../kit/answer.ts";
-import { formOf } from "../kit/account_visitor.ts";
+import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { rpc } from "../kit/message.ts";
 import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -62,11 +62,8 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
       "",
     ),
   );
-  const made = await browser.press(formOf(account, "/account/tokens"), "", "", {
-    name: "Backup",
-    days: "365",
-  });
-  const personal = /tsp_\w{58}/.exec(made.text)![0];
+  const personal = await new AccountVisitor(browser, account)
+    .makeToken({ days: "365" });
 
   // On their way to the provider when the server restarts.
   const stranger = browserOf(server, { issuer });

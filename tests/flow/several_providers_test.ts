@@ -6,7 +6,7 @@ import type { Arrival, Browser } from "../kit/browser.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { FakeProvider } from "../kit/fake_provider.ts";
-import { formOf } from "../kit/account_visitor.ts";
+import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Client } from "../kit/client.ts";
 import {
   startTwoProviders,
@@ -592,12 +592,7 @@ async function openAll(
       await choose(browser, unredeemed, key),
     ),
   );
-  await openAccount(two, key, browser);
-  const account = await browser.open(`${BASE_URL}/account/tokens`);
-  const made = await browser.press(formOf(account, "/account/tokens"), "", "", {
-    name: "Backup",
-    days: "365",
-  });
+  const account = await openAccount(two, key, browser);
   const stranger = two.browser(server);
   const left = await choose(stranger, client, key);
   return {
@@ -606,7 +601,8 @@ async function openAll(
     sessionId: opened.headers.get("mcp-session-id")!,
     unredeemed,
     code,
-    personal: /tsp_\w{58}/.exec(made.text)![0],
+    personal: await new AccountVisitor(browser, account)
+      .makeToken({ days: "365" }),
     browser,
     stranger,
     left,

@@ -145,7 +145,7 @@ Deno.test("what a request did is told with the person and the grant, under its r
     await client.connect();
     const visitor = await AccountVisitor.signIn(server);
     await visitor.press("/account/pause");
-    await visitor.makeToken({ name: "Backup", days: "30" });
+    await visitor.makeToken();
     await visitor.press("/account/end");
     const browser = server.browser();
     const consent = await browser.open(client.authorizationUrl());

@@ -19,7 +19,7 @@ export function formOf(page: Arrival, action: string, nth = 0): Arrival {
 
 /** A person who signs in to the account page. */
 export class AccountVisitor {
-  private constructor(readonly browser: Browser, public page: Arrival) {}
+  constructor(readonly browser: Browser, public page: Arrival) {}
 
   static async signIn(
     server: Answering & Pick<OAuthServer, "provider">,
@@ -42,10 +42,12 @@ export class AccountVisitor {
     return this.words;
   }
 
-  /** Makes an access token where people make theirs. */
-  async makeToken(fields: Record<string, string>): Promise<Arrival> {
+  /** Makes an access token where people make theirs; empty if it is refused. */
+  async makeToken(fields: Record<string, string> = {}): Promise<string> {
     await this.look("/tokens");
-    return await this.press("/account/tokens", fields);
+    const all = { name: "Backup", days: "30", ...fields };
+    const { text } = await this.press("/account/tokens", all);
+    return /tsp_\w{58}/.exec(text)?.[0] ?? "";
   }
 
   /** Sends one of the page's forms. */

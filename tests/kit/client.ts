@@ -133,3 +133,14 @@ export class Client {
     });
   }
 }
+
+/** Calls a tool with a token; gives the status, and the text of its result. */
+export async function callWith(
+  server: Answering,
+  token: string,
+  name = "whoami",
+): Promise<{ status: number; text: string }> {
+  const response = await new Client(server, "").call(token, name);
+  const { result } = await response.json();
+  return { status: response.status, text: result?.content[0].text };
+}

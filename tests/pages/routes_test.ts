@@ -3,7 +3,7 @@ import { statusOf } from "../kit/answer.ts";
 import { INTRODUCTION, startServer } from "../kit/server.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { parseResponse } from "../../src/pages/callback_page.tsx";
+import {} from "../../src/pages/callback_page.tsx";
 import { tool } from "../../src/authoring/tool.ts";
 import { SILENT } from "../kit/log.ts";
 
@@ -204,18 +204,3 @@ Deno.test("GET /oauth/callback without an authorization response says so", () =>
     assert.match(html, /Start from the app/);
     assert.doesNotMatch(html, /<script/);
   }));
-
-Deno.test("parseResponse() takes a code or an error, each parameter once", () => {
-  const parse = (query: string) => parseResponse(new URLSearchParams(query));
-  const type = "oauth_callback";
-  assert.deepEqual(parse("code=c&state=s"), { type, code: "c", state: "s" });
-  assert.deepEqual(parse("error=access_denied&error_description=d&state=s"), {
-    type,
-    error: "access_denied",
-    error_description: "d",
-    state: "s",
-  });
-  assert.equal(parse("state=s"), undefined);
-  assert.equal(parse("code=a&code=b"), undefined);
-  assert.equal(parse("code=a&state=s&state=t"), undefined);
-});

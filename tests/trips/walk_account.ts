@@ -21,7 +21,7 @@ export async function walkAccount(surroundings: Surroundings): Promise<void> {
   await visitor.press("/account/pause");
   await visitor.press("/account/resume");
   await visitor.press("/account/narrow");
-  await visitor.makeToken({ name: "Backup", days: "30" });
+  await visitor.makeToken();
   await visitor.press("/account/end");
   for (const part of ["/calls", "/data"]) await visitor.look(part);
   const operator = await AccountVisitor.signIn({ fetch, provider }, {

@@ -91,7 +91,7 @@ Deno.test("an operator ends everything of a person, and no one else does", async
     email: "eve@example.com",
   });
   for (const name of ["backup", "calendar"]) {
-    await victim.makeToken({ name, days: "30" });
+    await victim.makeToken({ name });
   }
   const operator = await AccountVisitor.signIn(server, ROOT);
   await operator.look("/people?person=eve");

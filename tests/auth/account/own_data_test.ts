@@ -44,8 +44,7 @@ async function live(server: OAuthServer) {
   await opened.body?.cancel();
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/narrow", { "scope.write": "" });
-  await visitor.makeToken({ name: "Backup", days: "30" });
-  const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
+  const token = await visitor.makeToken();
   return { client, tokens, token, visitor };
 }
 

@@ -115,7 +115,7 @@ Deno.test("a form leads back to its part, and an operator's to their search and 
   await using server = await start();
   await (await Client.register(server)).connect();
   const visitor = await AccountVisitor.signIn(server);
-  await visitor.makeToken({ name: "Backup", days: "30" });
+  await visitor.makeToken();
   for (
     const [action, query] of [
       ["pause", "changed=paused"],

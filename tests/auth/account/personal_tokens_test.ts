@@ -4,7 +4,7 @@ import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
-import { Client } from "../../kit/client.ts";
+import { callWith } from "../../kit/client.ts";
 import {
   type OAuthServer,
   type OAuthServerOptions,
@@ -65,12 +65,6 @@ async function makeUnasked(
   });
 }
 
-async function call(server: OAuthServer, token: string, name = "whoami") {
-  const response = await new Client(server, "").call(token, name);
-  const { result } = await response.json();
-  return { status: response.status, text: result?.content[0].text };
-}
-
 Deno.test("POST /account/tokens makes a token that is shown on its page alone and acts as its person", async () => {
   await using server = await start();
   const signedIn = await signIn(server);
@@ -78,7 +72,7 @@ Deno.test("POST /account/tokens makes a token that is shown on its page alone an
   assert.match(page.text, /Copy it now/);
   assert.equal(page.headers.get("cache-control"), "no-store");
   const { subject, door, clientId, scopes } = JSON.parse(
-    (await call(server, token)).text,
+    (await callWith(server, token)).text,
   );
   assert.deepEqual({ subject, door, clientId, scopes }, {
     subject: "github:42",
@@ -86,8 +80,8 @@ Deno.test("POST /account/tokens makes a token that is shown on its page alone an
     clientId: undefined,
     scopes: ["mail:read"],
   });
-  assert.equal((await call(server, token, "mail")).text, "mail");
-  assert.equal((await call(server, token, "send")).status, 403);
+  assert.equal((await callWith(server, token, "mail")).text, "mail");
+  assert.equal((await callWith(server, token, "send")).status, 403);
   const again = await signedIn.browser.open(`${BASE_URL}/account/tokens`);
   assert.match(again.text, /Backup/);
   assert(!again.text.includes(token));
@@ -147,11 +141,11 @@ Deno.test("a made token is good at another process, and ends on its day", async 
   await using server = await start({ kv });
   await using other = await start({ kv });
   const { token } = await make(await signIn(server), { days: "7" });
-  assert.equal((await call(other, token)).status, 200);
+  assert.equal((await callWith(other, token)).status, 200);
   time.tick(7 * DAY - 1);
-  assert.equal((await call(other, token)).status, 200);
+  assert.equal((await callWith(other, token)).status, 200);
   time.tick(1);
-  assert.equal((await call(other, token)).status, 401);
+  assert.equal((await callWith(other, token)).status, 401);
 });
 
 Deno.test("POST /account/end ends a made token within a second", async () => {
@@ -159,22 +153,22 @@ Deno.test("POST /account/end ends a made token within a second", async () => {
   await using server = await start();
   const { browser, page } = await signIn(server);
   const { page: made, token } = await make({ browser, page });
-  assert.equal((await call(server, token)).status, 200);
+  assert.equal((await callWith(server, token)).status, 200);
   const after = await browser.press(formOf(made, "/account/end"), "", "");
   assert.doesNotMatch(after.text, /Backup/);
   time.tick(1);
-  assert.equal((await call(server, token)).status, 401);
+  assert.equal((await callWith(server, token)).status, 401);
 });
 
 Deno.test("POST /revoke ends a made token for anyone who holds it", async () => {
   using time = new FakeTime();
   await using server = await start();
   const { token } = await make(await signIn(server));
-  assert.equal((await call(server, token)).status, 200);
+  assert.equal((await callWith(server, token)).status, 200);
   const response = await server.form("/revoke", { token });
   assert.equal(response.status, 200);
   time.tick(1);
-  assert.equal((await call(server, token)).status, 401);
+  assert.equal((await callWith(server, token)).status, 401);
 });
 
 Deno.test("the last use of a made token is written once a minute", async () => {
@@ -192,10 +186,10 @@ Deno.test("the last use of a made token is written once a minute", async () => {
   const shown = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(shown.text, /never used/);
   time.tick(59);
-  await call(server, token);
+  await callWith(server, token);
   assert.equal(await usedAt(), madeAt);
   time.tick(2);
-  await call(server, token);
+  await callWith(server, token);
   await until(async () => await usedAt() === madeAt + 61);
   const after = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(after.text, /last used/);
@@ -218,7 +212,7 @@ Deno.test("an operator sees whose tokens there are, and ends them", async () => 
     // The first form ends everything of the person.
     await browser.press(formOf(page, "/account/end", 2 - left), "", "");
     time.tick(1);
-    const answers = await Promise.all(tokens.map((it) => call(server, it)));
+    const answers = await Promise.all(tokens.map((it) => callWith(server, it)));
     assert.equal(answers.filter((it) => it.status === 200).length, left);
   }
 });
@@ -232,7 +226,7 @@ Deno.test("another person ends no one's token", async () => {
   await other.browser.press(formOf(own.page, "/account/end"), "", "", {
     grants: id,
   });
-  assert.equal((await call(server, first.token)).status, 200);
+  assert.equal((await callWith(server, first.token)).status, 200);
 });
 
 Deno.test("a made token ends where its person may no longer sign in", async () => {
@@ -244,7 +238,7 @@ Deno.test("a made token ends where its person may no longer sign in", async () =
     kv,
     environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
   });
-  assert.equal((await call(strict, token)).status, 401);
+  assert.equal((await callWith(strict, token)).status, 401);
 });
 
 for (
@@ -293,7 +287,7 @@ for (
 Deno.test("POST /account/tokens gives no scope that the server does not have", async () => {
   await using server = await start();
   const { token } = await make(await signIn(server), { "scope.admin": "on" });
-  const { scopes } = JSON.parse((await call(server, token)).text);
+  const { scopes } = JSON.parse((await callWith(server, token)).text);
   assert.deepEqual(scopes, ["mail:read"]);
 });
 

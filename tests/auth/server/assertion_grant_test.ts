@@ -14,7 +14,7 @@ import {
   startAssertionProvider,
 } from "../../kit/assertion_provider.ts";
 import { BASE_URL } from "../../kit/server.ts";
-import { Client } from "../../kit/client.ts";
+import { callWith, Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
@@ -101,12 +101,6 @@ async function ask(
   };
 }
 
-async function call(server: OAuthServer, token: string, name = "whoami") {
-  const response = await new Client(server, "").call(token, name);
-  const { result } = await response.json();
-  return { status: response.status, text: result?.content[0].text };
-}
-
 /** Prints an answer's error. */
 const refusal = ({ status, body }: Awaited<ReturnType<typeof ask>>) =>
   `${status} ${body.error}`;
@@ -127,13 +121,16 @@ Deno.test("POST /token gives the person of an assertion to its client, without a
     3600,
     "mail:read mail:send",
   ]);
-  const { text } = await call(server, body.access_token);
+  const { text } = await callWith(server, body.access_token);
   const { subject, clientId, door, identity } = JSON.parse(text);
   const id = `${idp.issuer}#ada`;
   assert.deepEqual([subject, clientId, door], [id, "desk", "oauth"]);
   // A rule with a bare subject means a person of the sign-in provider.
   assert.equal(identity.subject, id);
-  assert.equal((await call(server, body.access_token, "mail")).text, "mail");
+  assert.equal(
+    (await callWith(server, body.access_token, "mail")).text,
+    "mail",
+  );
 });
 
 Deno.test("POST /token does not match a rule about another issuer's person", async () => {
@@ -189,7 +186,7 @@ Deno.test("POST /token takes an assertion once, at any process", async () => {
     ...Array(3).fill("400 invalid_grant"),
   ]);
   const won = answers.find(({ status }) => status === 200)!;
-  assert.equal((await call(other, won.body.access_token)).status, 200);
+  assert.equal((await callWith(other, won.body.access_token)).status, 200);
 });
 
 for (const kind of ["refuses", "forgets", "repeats"] as const) {
@@ -417,7 +414,7 @@ Deno.test("POST /token grants by an assertion where no tool needs a scope", asyn
   await using server = await start(idp, { tools: tools.slice(0, 1) });
   const answer = await ask(server, await idp.assertion(BASE_URL));
   assert.equal(answer.status, 200);
-  assert.equal((await call(server, answer.body.access_token)).status, 200);
+  assert.equal((await callWith(server, answer.body.access_token)).status, 200);
 });
 
 Deno.test("the rules of who may be granted what hold for assertions, by the groups they name", async () => {
@@ -439,8 +436,8 @@ Deno.test("the rules of who may be granted what hold for assertions, by the grou
     server,
     await idp.assertion(BASE_URL, { groups: ["staff"] }),
   );
-  assert.match((await call(server, body.access_token)).text, /"staff"/);
-  const hidden = await call(server, body.access_token, "send");
+  assert.match((await callWith(server, body.access_token)).text, /"staff"/);
+  const hidden = await callWith(server, body.access_token, "send");
   assert.deepEqual([hidden.status, hidden.text], [200, undefined]);
 });
 
@@ -474,7 +471,7 @@ Deno.test("a person is the same by an assertion and by a sign-in at the same iss
   );
   const bindings = await Promise.all(
     [tokens, body].map(async ({ access_token }) =>
-      JSON.parse((await call(server, access_token)).text).binding
+      JSON.parse((await callWith(server, access_token)).text).binding
     ),
   );
   assert.equal(bindings[0], bindings[1]);
@@ -488,7 +485,9 @@ Deno.test("an issuer that serves several organizations speaks for the one that i
   const answer = async (tenant?: string) =>
     await ask(server, await idp.assertion(BASE_URL, { tenant }));
   const { body } = await answer("acme");
-  const { subject } = JSON.parse((await call(server, body.access_token)).text);
+  const { subject } = JSON.parse(
+    (await callWith(server, body.access_token)).text,
+  );
   assert.equal(subject, `${idp.issuer}?acme#ada`);
   assert.equal(refusal(await answer("other")), "400 invalid_grant");
   assert.equal(refusal(await answer()), "400 invalid_grant");
@@ -535,11 +534,11 @@ Deno.test("a token by an assertion ends with its hour, and with the trust in its
     kv,
     environment: { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" },
   });
-  assert.equal((await call(without, body.access_token)).status, 401);
+  assert.equal((await callWith(without, body.access_token)).status, 401);
   time.tick(3599);
-  assert.equal((await call(server, body.access_token)).status, 200);
+  assert.equal((await callWith(server, body.access_token)).status, 200);
   time.tick(1);
-  assert.equal((await call(server, body.access_token)).status, 401);
+  assert.equal((await callWith(server, body.access_token)).status, 401);
 });
 
 Deno.test("POST /token knows no assertions where no issuer is trusted", async () => {

@@ -4,7 +4,7 @@ import { statusOf } from "../../kit/answer.ts";
 import { clientAssertion } from "../../kit/client_assertion.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { BASE_URL } from "../../kit/server.ts";
-import { Client } from "../../kit/client.ts";
+import { callWith, Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { until } from "../../kit/wait.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -76,12 +76,6 @@ async function ask(
   return { status: response.status, body: await response.json() };
 }
 
-async function call(server: OAuthServer, token: string, name = "whoami") {
-  const response = await new Client(server, "").call(token, name);
-  const { result } = await response.json();
-  return { status: response.status, text: result?.content[0].text };
-}
-
 Deno.test("POST /token gives a machine an access token of its own, and no refresh token", async () => {
   using _time = new FakeTime();
   await using server = await start();
@@ -95,15 +89,18 @@ Deno.test("POST /token gives a machine an access token of its own, and no refres
   ]);
   assert.equal(body.expires_in, 3600);
   assert.equal(body.scope, "mail:read");
-  const { text } = await call(server, body.access_token);
+  const { text } = await callWith(server, body.access_token);
   const { subject, clientId, door } = JSON.parse(text);
   assert.deepEqual({ subject, clientId, door }, {
     subject: "client:ci",
     clientId: "ci",
     door: "oauth",
   });
-  assert.equal((await call(server, body.access_token, "mail")).text, "mail");
-  assert.equal((await call(server, body.access_token, "send")).status, 403);
+  assert.equal(
+    (await callWith(server, body.access_token, "mail")).text,
+    "mail",
+  );
+  assert.equal((await callWith(server, body.access_token, "send")).status, 403);
 });
 
 Deno.test("POST /token takes Basic and a signature of a machine, each once", async () => {
@@ -119,7 +116,7 @@ Deno.test("POST /token takes Basic and a signature of a machine, each once", asy
   const signed = await ask(server, {}, assertion);
   assert.equal(signed.status, 200);
   assert.equal(signed.body.scope, "");
-  assert.equal((await call(server, signed.body.access_token)).status, 200);
+  assert.equal((await callWith(server, signed.body.access_token)).status, 200);
   const again = await ask(server, {}, assertion);
   assert.deepEqual([again.status, again.body.error], [401, "invalid_client"]);
 });
@@ -190,9 +187,9 @@ Deno.test("a machine's token is good at another process, and ends with its hour"
   await using server = await start({ kv });
   await using other = await start({ kv });
   const { body } = await ask(server);
-  assert.equal((await call(other, body.access_token)).status, 200);
+  assert.equal((await callWith(other, body.access_token)).status, 200);
   time.tick(3600);
-  assert.equal((await call(other, body.access_token)).status, 401);
+  assert.equal((await callWith(other, body.access_token)).status, 401);
 });
 
 Deno.test("a machine's token ends where the operator no longer lists the machine", async () => {
@@ -201,12 +198,12 @@ Deno.test("a machine's token ends where the operator no longer lists the machine
   await using server = await start({ kv });
   const { body } = await ask(server);
   await using without = await start({ kv, clients: CLIENTS.slice(1) });
-  assert.equal((await call(without, body.access_token)).status, 401);
+  assert.equal((await callWith(without, body.access_token)).status, 401);
   await using demoted = await start({
     kv,
     clients: [{ ...CLIENTS[2], client_id: "ci" }],
   });
-  assert.equal((await call(demoted, body.access_token)).status, 401);
+  assert.equal((await callWith(demoted, body.access_token)).status, 401);
 });
 
 Deno.test("the list of people who may sign in says nothing about machines", async () => {
@@ -214,7 +211,7 @@ Deno.test("the list of people who may sign in says nothing about machines", asyn
     environment: { OAUTH_ALLOWED_USERS: "jo@example.com" },
   });
   const { body } = await ask(server);
-  assert.equal((await call(server, body.access_token)).status, 200);
+  assert.equal((await callWith(server, body.access_token)).status, 200);
 });
 
 Deno.test("an operator sees when each client was last used, also after its tokens have ended", async () => {
