@@ -15,14 +15,12 @@ import type { Database, Entry, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
-interface ApprovalRecord extends Expiring {
-  scopes: string[];
-  /** The scopes that the person has taken away since. */
-  withheld?: string[];
-}
-
 /** The scopes that a browser approved before. */
-export type Approval = Pick<ApprovalRecord, "scopes" | "withheld">;
+export interface Approval extends Expiring {
+  scopes: readonly string[];
+  /** The scopes that the person has taken away since. */
+  withheld?: readonly string[];
+}
 
 /** The client that was approved, and its redirect URI. */
 type Approved = Pick<
@@ -49,7 +47,7 @@ export function approvalStore(database: Database) {
       what: Approved,
     ): Promise<Approval | undefined> {
       const key = keyOf(fingerprint(browser), what);
-      return (await database.find<ApprovalRecord>(key))?.value;
+      return (await database.find<Approval>(key))?.value;
     },
 
     /** Takes scopes out of the approvals that grants were made with. */
@@ -61,7 +59,7 @@ export function approvalStore(database: Database) {
         if (!browserFingerprint || !redirectUri) continue;
         await database.change(
           keyOf(browserFingerprint, { ...grant, redirectUri }),
-          (transaction, { key, value }: Entry<ApprovalRecord>) => {
+          (transaction, { key, value }: Entry<Approval>) => {
             if (!value) return;
             const withheld = unionOfScopes(value.withheld ?? [], scopes);
             transaction.set(key, { ...value, withheld });
@@ -83,9 +81,9 @@ export function approvalStore(database: Database) {
       offered: readonly string[] = [],
     ): Promise<Write> {
       const key = keyOf(fingerprint(browser), request);
-      const entry = await database.get<ApprovalRecord>(key);
+      const entry = await database.get<Approval>(key);
       const { scopes = [], withheld = [] } = entry.value ?? {};
-      const record: ApprovalRecord = {
+      const record: Approval = {
         scopes: unionOfScopes(
           scopes.filter((it) => !offered.includes(it)),
           request.scopes,

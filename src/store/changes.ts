@@ -46,24 +46,19 @@ export function changeStore(
 
   /** Appends one change at a time: writers would race for a number. */
   function append(change: Change): Promise<void> {
-    const appended = last.then(() => appendOne(change));
+    const appended = last.then(() =>
+      database.change(
+        changeHeadKey(),
+        (transaction, { key, value: head = 0 }: Entry<number>) => {
+          const expiresAt = database.now() + CHANGE_SECONDS;
+          transaction
+            .set<Numbered>(changeKey(head + 1), { ...change, expiresAt })
+            .setForever(key, head + 1);
+        },
+      )
+    );
     last = appended.catch(() => {});
     return appended;
-  }
-
-  function appendOne(change: Change): Promise<void> {
-    return database.change(
-      changeHeadKey(),
-      (transaction, { key, value: last = 0 }: Entry<number>) => {
-        const expiresAt = database.now() + CHANGE_SECONDS;
-        transaction.set<Numbered>(changeKey(last + 1), { ...change, expiresAt })
-          .setForever(key, last + 1);
-      },
-    );
-  }
-
-  function readHead(): Promise<Entry<number>> {
-    return database.get<number>(changeHeadKey());
   }
 
   async function follow(seen: number, signal: AbortSignal): Promise<void> {
@@ -92,7 +87,7 @@ export function changeStore(
 
   function startFollowing(): Following {
     const stop = new AbortController();
-    const started = readHead();
+    const started = database.get<number>(changeHeadKey());
     const done = started.then(
       ({ value }) => follow(value ?? 0, stop.signal),
       () => {},

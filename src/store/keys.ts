@@ -1,22 +1,46 @@
 /**
  * Every key in the database, the record under it, and its lifetime: the only
  * file that spells keys. A part from outside is replaced by its fingerprint, but
- * for the names of people and networks.
+ * for the names of people and networks: keys are short, and open nothing.
  *
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-import {
-  alone,
-  bounded,
-  hashed,
-  listedIn,
-  ofRequest,
-  ours,
-  ownedBy,
-  plain,
-} from "./key_shapes.ts";
 import type { RequestId } from "../mcp/wire/messages.ts";
+
+const OWN_ID_CHARACTERS = 64;
+
+/** Bounds an id: one longer than ours also gets a key, which never exists. */
+function bounded(id: string): string {
+  return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
+}
+
+/** Hashes a client's request id; `1` and `"1"` are different requests. */
+function ofRequest(requestId: RequestId): string {
+  return fingerprint(JSON.stringify(requestId));
+}
+
+// These take no more parts than they name, so that map() may call them.
+
+/** Makes the key of the only record with a word. */
+const alone = (word: string) => (): Deno.KvKey => [word];
+/** Makes keys of texts from outside. */
+const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
+/** Makes keys of several texts from outside, or their prefix. */
+const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
+  word,
+  ...texts.map((text) => fingerprint(text)),
+];
+/** Makes keys of ids of ours, which anyone may present. */
+const ours = (word: string) => (id: string) => [word, bounded(id)];
+/** Makes keys of what is ours alone. */
+const plain = (word: string) => (name: string | number) => [word, name];
+/** Makes the key of an owner's list, and of what is in it. */
+function ownedBy(word: string) {
+  return (of: string, ...names: string[]) => [word, fingerprint(of), ...names];
+}
+/** Makes the key of a record from the key that lists it for its owner. */
+const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
 
 /** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
@@ -87,9 +111,8 @@ export const waitKey = hashed("wait");
 export const waitsOfKey = ownedBy("wait-of");
 export const listedWaitKey = listedIn("wait");
 /** The key of {@linkcode waitsOfKey} that lists a wait. */
-export function listingWaitKey(subject: string, [, wait]: Deno.KvKey) {
-  return waitsOfKey(subject, String(wait));
-}
+export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
+  waitsOfKey(subject, String(wait));
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitAtKey = hashed("wait-at");
 
@@ -107,17 +130,13 @@ export const clientUseKey = hashed("client-use");
 /** A document or key set of a client that someone signed in with · 30 days. */
 export const documentKey = hashed("document");
 /** Used assertion (`jti`) · until the assertion expires. */
-export function assertionKey(issuer: string, jti: string): Deno.KvKey {
-  return ["assertion", fingerprint(issuer), fingerprint(jti)];
-}
+export const assertionKey = allHashed("assertion");
 /** The approval of a client in this browser, after a sign-in · 90 days. */
 export function approvalKey(browserFingerprint: string, what: string) {
   return ["approval", browserFingerprint, fingerprint(what)];
 }
 /** The state of a person's connection with a client, or of all · 366 days. */
-export function connectionKey(subject: string, ...clientId: string[]) {
-  return ["connection", fingerprint(subject), ...clientId.map(fingerprint)];
-}
+export const connectionKey = allHashed("connection");
 
 /** Authorization request, from the consent page to the code · 10 min. */
 export const authorizationRequestKey = hashed("authorization-request");
@@ -193,9 +212,7 @@ export const peopleGatheredKey = alone("people-gathered");
 /** The session of a person at the account page · 1 h. */
 export const accountSessionKey = hashed("account-session");
 /** Account sessions of a person · as long as the session. */
-export function accountSessionsOfKey(subject: string, ...id: string[]) {
-  return ["account-session-of", fingerprint(subject), ...id.map(fingerprint)];
-}
+export const accountSessionsOfKey = allHashed("account-session-of");
 export const listedAccountSessionKey = listedIn("account-session");
 /** Changes whenever a person makes an access token · 366 days. */
 export const tokensOfKey = hashed("tokens-of");
@@ -205,9 +222,7 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
 }
 
 /** The block of a person or a client, or of all · until it is lifted. */
-export function blockKey(...name: string[]): Deno.KvKey {
-  return ["block", ...name.map(fingerprint)];
-}
+export const blockKey = allHashed("block");
 /** A head that changes with every block and its end · for ever. */
 export const blockHeadKey = alone("block-head");
 

@@ -47,7 +47,6 @@ export function waitAnswers(
     id: string,
     isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
-    answeredBy: string,
     also: Write = () => {},
   ): Promise<Wait | undefined> {
     const accepted = await database.change(
@@ -65,7 +64,6 @@ export function waitAnswers(
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
-          answeredBy,
           // It was accepted, so it must arrive, however late the task goes on.
           ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
         };
@@ -94,7 +92,7 @@ export function waitAnswers(
     ): Promise<Wait | undefined> {
       const isTheirs = (wait: WaitRecord) =>
         wait.kind === "page" && wait.subject === subject;
-      return accept(id, isTheirs, answer, subject, also);
+      return accept(id, isTheirs, answer, also);
     },
 
     /**
@@ -116,14 +114,13 @@ export function waitAnswers(
       }
       const isOpen = ({ kind, state }: WaitRecord) =>
         kind === "moment" && state === "open";
-      return await accept(id, isOpen, { data }, "route") !== undefined;
+      return await accept(id, isOpen, { data }) !== undefined;
     },
 
     /** Takes the answer of a wait, once; undefined if there is none to take. */
     async take({ key }: Wait): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
-      if (found?.value.state !== "answered") return undefined;
-      const answer = await openPart(found, "answer");
+      const answer = found && await openPart(found, "answer");
       if (!answer) return undefined;
       const { value } = found;
       const { subject, at } = value;

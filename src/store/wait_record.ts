@@ -52,24 +52,13 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   sealed?: string;
   /** The answer, sealed alike. */
   sealedAnswer?: string;
-  /** The subject who answered on the page, or `route`. */
-  answeredBy?: string;
 }
 
 /** A wait as it was read. */
 export interface Wait extends
-  Pick<
+  Omit<
     WaitRecord,
-    | "subject"
-    | "kind"
-    | "tool"
-    | "clientId"
-    | "clientName"
-    | "grantId"
-    | "pageTask"
-    | "createdAt"
-    | "expiresAt"
-    | "state"
+    "at" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
   /** Opens its page, or answers its moment; absent once it is used. */
@@ -163,28 +152,14 @@ export function waitSeals(database: Database) {
 
   /** Reads a wait; undefined if a part of it was sealed for another. */
   async function readWait(found: ReadWait): Promise<Wait | undefined> {
-    const { key, value } = found;
-    const { subject, kind, tool, clientId, clientName, grantId } = value;
-    const { pageTask, createdAt, expiresAt, state } = value;
+    const { at: _, question: __, taskId: ___, ...own } = found.value;
+    const { sealed: _id, sealedAnswer: _answer, ...plain } = own;
     try {
-      const { id, payload } = await openPart(found, "payload") ?? {};
+      const opened = await openPart(found, "payload") as
+        | Pick<Wait, "id" | "payload">
+        | undefined;
       const answer = await openPart(found, "answer");
-      return {
-        key,
-        subject,
-        kind,
-        tool,
-        clientId,
-        clientName,
-        grantId,
-        ...pageTask !== undefined && { pageTask },
-        createdAt,
-        expiresAt,
-        state,
-        answer,
-        id: id as string | undefined,
-        payload: payload as JsonObject | undefined,
-      };
+      return { ...plain, ...opened, key: found.key, answer };
     } catch {
       return undefined;
     }

@@ -21,24 +21,9 @@ import { errorNameOf } from "../thrown.ts";
 const SCOPE = "tool-server";
 
 /** Bucket bounds in seconds, from the conventions for MCP. */
-const SECONDS = [
-  0.01,
-  0.02,
-  0.05,
-  0.1,
-  0.2,
-  0.5,
-  1,
-  2,
-  5,
-  10,
-  30,
-  60,
-  120,
-  300,
-];
+const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 /** Bucket bounds in seconds, from the conventions for databases. */
-const DATABASE_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+const DATABASE_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /** The attributes of the transport, the same for every message of MCP. */
 export const TRANSPORT = {
@@ -46,30 +31,12 @@ export const TRANSPORT = {
   "network.transport": "tcp",
 } as const;
 
-export interface Instruments {
-  tracer: Tracer;
-  /** The time from an HTTP request to the head of its answer. */
-  requests: Histogram;
-  /** The time from a client's message to its answer. */
-  operations: Histogram;
-  /** The time from `initialize` to the end of a session. */
-  sessions: Histogram;
-  /** The time of tools' work that outlives its request. */
-  tasks: Histogram;
-  /** The time from a question to a client to its answer. */
-  questions: Histogram;
-  /** The time of sign-in steps and token requests. */
-  signInSteps: Histogram;
-  /** The time of requests to the provider. */
-  providerCalls: Histogram;
-  /** The time of operations on the database. */
-  databaseOperations: Histogram;
-}
+export type Instruments = ReturnType<typeof makeInstruments>;
 
 /** Makes the instruments, once for each process. */
-export function makeInstruments(): Instruments {
+export function makeInstruments() {
   const meter = metrics.getMeter(SCOPE, VERSION);
-  const seconds = (name: string, description: string, bounds = SECONDS) =>
+  const seconds = (name: string, description: string, bounds = BOUNDS) =>
     meter.createHistogram(name, {
       description,
       unit: "s",
@@ -89,10 +56,7 @@ export function makeInstruments(): Instruments {
       "mcp.server.session.duration",
       "Sessions of MCP clients that have ended",
     ),
-    tasks: seconds(
-      "tool_server.task.duration",
-      "Work of tools in tasks",
-    ),
+    tasks: seconds("tool_server.task.duration", "Work of tools in tasks"),
     questions: seconds(
       "mcp.client.operation.duration",
       "Questions to MCP clients",
@@ -108,7 +72,7 @@ export function makeInstruments(): Instruments {
     databaseOperations: seconds(
       "db.client.operation.duration",
       "Operations on Deno KV",
-      DATABASE_SECONDS,
+      DATABASE_BOUNDS,
     ),
   };
 }
@@ -147,10 +111,9 @@ export async function observe<T>(
     error = errorType(thrown);
     throw thrown;
   } finally {
-    const failure: Attributes = error === undefined
-      ? {}
-      : { "error.type": error };
+    const failure: Attributes = {};
     if (error !== undefined) {
+      failure["error.type"] = error;
       span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
     }
     span?.end();

@@ -7,7 +7,6 @@
  */
 import {
   type Attributes,
-  type Context,
   context,
   propagation,
   ROOT_CONTEXT,
@@ -85,7 +84,10 @@ export class Telemetry {
   ): Promise<Response> {
     const isKnown = method === methodName(method);
     if (!isKnown) trace.getActiveSpan()?.updateName(methodName(method));
-    const received = withoutBaggage(context.active());
+    const active = context.active();
+    const received = propagation.getBaggage(active)
+      ? propagation.deleteBaggage(active)
+      : active;
     const tally = new Tally();
     const startedMilliseconds = performance.now();
     const response = await context.with(tally.in(received), serve);
@@ -221,11 +223,4 @@ export class Telemetry {
   detached<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }
-}
-
-/** Leaves out the baggage, if there is any. */
-function withoutBaggage(received: Context): Context {
-  return propagation.getBaggage(received)
-    ? propagation.deleteBaggage(received)
-    : received;
 }
