@@ -40,15 +40,6 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 /**
- * Reads a form of one of our own pages: `scope` may occur several times.
- *
- * @throws {OAuthError} `invalid_request`
- */
-export async function readForm(request: Request): Promise<Parameters> {
-  return await readParameters(request, ["resource", "scope"]);
-}
-
-/**
  * Reads parameters from a form, as RFC 6749 requires, or from a flat JSON
  * object, as some clients send them.
  *

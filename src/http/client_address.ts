@@ -39,7 +39,8 @@ export function clientAddress(
     ...(forwardedFor === null ? [] : [forwardedFor.split(",").map(hop)]),
   ].map((hops) => lastUntrusted(address, hops, trusted));
   const [first, second = first] = found;
-  return first !== undefined && isSame(first, second) ? first : address;
+  const isSame = first?.bits === second?.bits && first?.width === second?.width;
+  return first !== undefined && isSame ? first : address;
 }
 
 /** Names a network by its address; for IPv6 by the /64 of one household. */
@@ -65,10 +66,6 @@ function lastUntrusted(
 
 function isTrusted(address: Address, trusted: readonly Network[]): boolean {
   return trusted.some((network) => isWithin(address, network));
-}
-
-function isSame(one: Address, other: Address): boolean {
-  return one.bits === other.bits && one.width === other.width;
 }
 
 /** Parses one hop: an address, or one with a port (IPv6 in brackets). */

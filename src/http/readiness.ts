@@ -20,15 +20,6 @@ interface ReadinessOptions {
   isStopping(): boolean;
 }
 
-/** Prints the state of the only provider, or of each by its name. */
-function printProviders(providers: readonly { key?: string; is: string }[]) {
-  const [only, ...others] = providers;
-  if (others.length === 0) return { provider: only?.is };
-  return {
-    providers: Object.fromEntries(providers.map(({ key, is }) => [key, is])),
-  };
-}
-
 /**
  * Answers 200 if the database does, 503 if it does not. The state of the
  * provider is reported but decides nothing: most requests do not need it. A
@@ -38,17 +29,7 @@ export function readiness(
   { probeDatabase, providers, isStopping }: ReadinessOptions,
 ): (c: Context<AppEnv>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
-  let checking = Promise.resolve();
-
-  function check(): Promise<void> {
-    const time = Date.now();
-    if (Math.abs(time - checkedMilliseconds) >= FRESH_MILLISECONDS) {
-      checkedMilliseconds = time;
-      checking = probeDatabase().then(() => {});
-    }
-    return checking;
-  }
-
+  let checking: Promise<unknown> = Promise.resolve();
   return async (c) => {
     c.header("Cache-Control", "no-store");
     if (isStopping()) {
@@ -56,21 +37,21 @@ export function readiness(
       c.set("refusal", "stopping");
       return c.json({ status: "stopping" }, 503);
     }
-    try {
-      await check();
-    } catch (cause) {
-      throw new HttpError(
-        503,
-        "The database does not answer, or takes nothing",
-        {
-          cause,
-        },
-      );
+    const time = Date.now();
+    if (Math.abs(time - checkedMilliseconds) >= FRESH_MILLISECONDS) {
+      checkedMilliseconds = time;
+      checking = probeDatabase();
     }
-    return c.json({
-      status: "ok",
-      database: "ok",
-      ...printProviders(providers()),
-    });
+    try {
+      await checking;
+    } catch (cause) {
+      const message = "The database does not answer, or takes nothing";
+      throw new HttpError(503, message, { cause });
+    }
+    const all = providers();
+    const states = all.length > 1
+      ? { providers: Object.fromEntries(all.map(({ key, is }) => [key, is])) }
+      : { provider: all[0]?.is };
+    return c.json({ status: "ok", database: "ok", ...states });
   };
 }

@@ -119,14 +119,13 @@ const PLAIN = /^[\x20-\x7e]*$/;
 /** Escapes everything unprintable in a text, as JSON does. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(UNPRINTABLE, (character) => {
-    let escaped = "";
-    for (let index = 0; index < character.length; index++) {
-      const code = character.charCodeAt(index).toString(16);
-      escaped += `\\u${code.padStart(4, "0")}`;
-    }
-    return escaped;
-  });
+  return text.replace(
+    UNPRINTABLE,
+    (character) =>
+      character.split("").map((unit) =>
+        `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+      ).join(""),
+  );
 }
 
 /** The most that a refusal and the log repeat of what was sent. */

@@ -57,7 +57,7 @@ export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
 export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
-  const blocks = knownBlocks(database);
+  const isBlocked = knownBlocks(database);
 
   /** Adds a grant with its token, unless its person or client is blocked. */
   function create(
@@ -98,7 +98,7 @@ export function accessTokenStore(database: Database) {
         [Grant, BlockHead]
       >([grantKey(grantId), blockHeadKey()]);
       if (grant?.status !== "active") return undefined;
-      return await blocks.has(head, grant) ? undefined : grant;
+      return await isBlocked(head, grant) ? undefined : grant;
     },
 
     /** Finds a live token of a grant that is active and not blocked. */
@@ -114,7 +114,7 @@ export function accessTokenStore(database: Database) {
           blockHeadKey(),
         ]);
       if (!record || grant?.status !== "active") return undefined;
-      if (await blocks.has(head, grant)) return undefined;
+      if (await isBlocked(head, grant)) return undefined;
       const { wrappedKey, answer } = record;
       if (answer) database.background(() => endAnswer(accessToken, answer));
       return {

@@ -56,7 +56,7 @@ export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
 /** Opens the account sessions; an id is the value of a cookie. */
 export function accountSessionStore(database: Database) {
-  const blocks = knownBlocks(database);
+  const isBlocked = knownBlocks(database);
 
   return {
     /**
@@ -96,7 +96,7 @@ export function accountSessionStore(database: Database) {
       >([accountSessionKey(id), blockHeadKey()]);
       if (!session) return undefined;
       const { subject } = session;
-      return await blocks.has(head, { subject }) ? undefined : session;
+      return await isBlocked(head, { subject }) ? undefined : session;
     },
 
     /**

@@ -80,17 +80,16 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
 function cutFairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
-    const causes = Map.groupBy(kept, causeOf);
+    const causes = Map.groupBy(
+      kept,
+      ({ step, failure }) => `${step} ${failure}`,
+    );
     const [largest] = [...causes.values()].toSorted((one, other) =>
       other.length - one.length
     );
     kept.splice(kept.indexOf(largest.at(-1)!), 1);
   }
   return kept;
-}
-
-function causeOf({ step, failure }: Attempt): string {
-  return `${step} ${failure}`;
 }
 
 function groupOf(attempt: Attempt): string {

@@ -83,23 +83,21 @@ export function knownBlocks(database: Database) {
     return new Set(found.map(({ value }) => value.name));
   }
 
-  return {
-    /** Returns true if one of these was blocked when the head was read. */
-    async has(
-      { value, versionstamp }: Entry<BlockHead>,
-      named: PersonOrClient,
-    ): Promise<boolean> {
-      if (!value?.count || versionstamp === null) return false;
-      // Names that were read for a later head are as good.
-      if (known === undefined || known.head < versionstamp) {
-        const reading = known = { head: versionstamp, names: read() };
-        reading.names.catch(() => {
-          if (known === reading) known = undefined;
-        });
-      }
-      const names = await known.names;
-      return namesOf(named).some((name) => names.has(name));
-    },
+  /** Returns true if one of these was blocked when the head was read. */
+  return async (
+    { value, versionstamp }: Entry<BlockHead>,
+    named: PersonOrClient,
+  ): Promise<boolean> => {
+    if (!value?.count || versionstamp === null) return false;
+    // Names that were read for a later head are as good.
+    if (known === undefined || known.head < versionstamp) {
+      const reading = known = { head: versionstamp, names: read() };
+      reading.names.catch(() => {
+        if (known === reading) known = undefined;
+      });
+    }
+    const names = await known.names;
+    return namesOf(named).some((name) => names.has(name));
   };
 }
 

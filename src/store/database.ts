@@ -44,7 +44,9 @@ export class Database extends Reader {
   readonly isRemote: boolean;
   readonly #commits: Commits;
   readonly #background = new Set<Promise<void>>();
-  readonly #closing = new AbortController();
+  readonly #close = new AbortController();
+  /** Fires when the database is about to be closed. */
+  readonly closing = this.#close.signal;
   readonly #polls: Polls;
 
   constructor(kv: Deno.Kv, {
@@ -206,14 +208,9 @@ export class Database extends Reader {
     };
   }
 
-  /** A signal that fires when the database is about to be closed. */
-  get closing(): AbortSignal {
-    return this.#closing.signal;
-  }
-
   /** Resolves when nothing is under way, so that it may be closed. */
   async idle(): Promise<void> {
-    this.#closing.abort();
+    this.#close.abort();
     await Promise.all(this.#background);
     await this.operations.idle();
   }

@@ -85,7 +85,10 @@ export function ledgerStore(
         const added = held.flatMap(({ id }) => some.get(id)!);
         const record: LedgerRecord = {
           calls: listCalls([...added, ...value?.calls ?? []], oldest),
-          expiresAt: endOf(held[0], time + keepSeconds),
+          // Its grant's end, unless the next grant continues it.
+          expiresAt: isPassing(held[0])
+            ? time + keepSeconds
+            : Math.min(time + keepSeconds, held[0].expiresAt),
         };
         transaction.set(key, record);
       }
@@ -181,9 +184,4 @@ export function ledgerStore(
       await flush();
     },
   };
-}
-
-/** Computes the end of a ledger: its grant's, unless the next continues it. */
-function endOf(grant: Grant, kept: number): number {
-  return isPassing(grant) ? kept : Math.min(kept, grant.expiresAt);
 }

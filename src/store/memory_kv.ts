@@ -149,8 +149,6 @@ class MemoryKv {
     this.#checkOpen();
     this.#isClosed = true;
     for (const watcher of this.#watchers) watcher.end();
-    this.#watchers.clear();
-    this.#rows.clear();
   }
 
   [Symbol.dispose](): void {

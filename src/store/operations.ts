@@ -31,12 +31,8 @@ const SLOW_MILLISECONDS = 2500;
 
 /** The number of tries of an operation that failed at once. */
 export const TRIES = 3;
-const PAUSE_MILLISECONDS = 20;
-
-/** Waits between two tries of an operation. */
-export function pauseAfter(tries: number): Promise<void> {
-  return pause(tries * PAUSE_MILLISECONDS);
-}
+/** The pause between two tries, for each that has failed. */
+export const PAUSE_MILLISECONDS = 20;
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
@@ -142,7 +138,7 @@ export class Operations {
         return await this.run(operation);
       } catch (error) {
         if (!isTransient(error) || tries === TRIES) throw error;
-        await pauseAfter(tries);
+        await pause(tries * PAUSE_MILLISECONDS);
       }
     }
   }

@@ -95,13 +95,6 @@ export function peopleStore(
     return isWanted ? { subject, grants: held } : undefined;
   }
 
-  /** Finds the person with exactly this subject. */
-  async function personOf(subject: string): Promise<PeoplePage | undefined> {
-    const held = await heldBy(subject);
-    if (held.length === 0) return undefined;
-    return { people: [{ subject, grants: held }] };
-  }
-
   async function find(
     { search = "", most, ...from }: PeopleQuery,
   ): Promise<PeoplePage> {
@@ -144,9 +137,13 @@ export function peopleStore(
     /** Lists people by name, or those whom a search finds. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
       const old = await gathering.gather();
-      const { search, after } = query;
-      const exact = search && !after && await personOf(search.trim());
-      return { ...exact || await find(query), gathering: old };
+      // A whole subject finds its person alone.
+      const subject = query.after ? "" : query.search?.trim() ?? "";
+      const held = subject === "" ? [] : await heldBy(subject);
+      const page = held.length > 0
+        ? { people: [{ subject, grants: held }] }
+        : await find(query);
+      return { ...page, gathering: old };
     },
 
     close: gathering.close,

@@ -138,22 +138,15 @@ export class Polls {
     const now = performance.now();
     for (const [index, group] of groups.entries()) {
       for (const polled of group) {
-        polled.pauseMilliseconds = this.#pauseAfter(polled, now);
+        const { pauseMilliseconds: pause, startedMilliseconds, poll } = polled;
+        polled.pauseMilliseconds = this.pauseMilliseconds ??
+          nextPause(pause, now - startedMilliseconds, poll.slowestMilliseconds);
         polled.dueMilliseconds = now + polled.pauseMilliseconds;
         if (!this.#waiting.has(polled)) continue;
-        if (failure) polled.poll.onFailure?.(failure.error);
-        else polled.poll.onValue(entries[index].value);
+        if (failure) poll.onFailure?.(failure.error);
+        else poll.onValue(entries[index].value);
       }
     }
-  }
-
-  #pauseAfter(
-    { pauseMilliseconds, startedMilliseconds, poll }: PolledKey,
-    now: number,
-  ): number {
-    const waited = now - startedMilliseconds;
-    return this.pauseMilliseconds ??
-      nextPause(pauseMilliseconds, waited, poll.slowestMilliseconds);
   }
 }
 

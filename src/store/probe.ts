@@ -10,15 +10,12 @@ import { probeKey } from "./keys.ts";
 const WRITE_MILLISECONDS = 10_000;
 const KEEP_SECONDS = 60;
 
-/** A check of the database. @throws {import("../errors.ts").StorageError} */
-type Probe = () => Promise<void>;
-
 /**
  * A probe that reads, and now and then writes, because a database on a full
  * disk still answers reads. After a failed write every call writes, until one
  * succeeds.
  */
-export function probe(database: Database): Probe {
+export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;
   return async () => {
     const time = database.clock();

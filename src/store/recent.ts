@@ -9,25 +9,13 @@ import { type Clock, systemClock } from "../clock.ts";
 
 const FRESH_MILLISECONDS = 1000;
 
-/** The time at which a read began, by both clocks. */
-interface ReadTime {
+/** A read, under way or over, and the time at which it began. */
+interface Reading<T> {
+  promise: Promise<T | undefined>;
+  value?: T;
   milliseconds: number;
   /** The time by a clock that goes on if the other one is set back. */
   steadyMilliseconds: number;
-}
-
-/** A read in progress, which others may share while it is fresh. */
-interface Reading<T> extends ReadTime {
-  promise: Promise<T | undefined>;
-}
-
-/** Reads by name with a small, short cache. */
-interface Recent<T> {
-  /** Gives the value, at once if it was read within the last second. */
-  find(name: string): T | undefined | Promise<T | undefined>;
-  /** Forgets a name: the next {@linkcode Recent.find} reads. */
-  forget(name: string): void;
-  readonly size: number;
 }
 
 /**
@@ -40,64 +28,54 @@ export function recent<T>(
     capacity?: number;
     clock?: Clock;
   } = {},
-): Recent<T> {
-  const kept = new Map<string, ReadTime & { value: T }>();
-  const reading = new Map<string, Reading<T>>();
+) {
+  /** The oldest first: a name that is read anew comes last. */
+  const readings = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
     // Freshness counts from before the read, or it would last longer than a
     // second.
-    const readTime = {
-      milliseconds: clock(),
-      steadyMilliseconds: performance.now(),
-    };
-    const promise = read(name).then((value) => {
-      // Unless it was forgotten while it was being read.
-      if (value !== undefined && reading.get(name) === mine) {
-        kept.set(name, { value, ...readTime });
+    const milliseconds = clock();
+    const steadyMilliseconds = performance.now();
+    const promise = read(name).then((value) => reading.value = value)
+      .finally(() => {
+        const isMissing = reading.value === undefined;
+        if (isMissing && readings.get(name) === reading) readings.delete(name);
         dropOldest();
-      }
-      return value;
-    }).finally(() => {
-      if (reading.get(name) === mine) reading.delete(name);
-    });
-    const mine = { promise, ...readTime };
-    reading.set(name, mine);
+      });
+    const reading: Reading<T> = { promise, milliseconds, steadyMilliseconds };
+    readings.delete(name);
+    readings.set(name, reading);
     return promise;
   }
 
-  function isFresh({ milliseconds, steadyMilliseconds }: ReadTime): boolean {
-    const age = clock() - milliseconds;
+  function isFresh(reading: Reading<T>): boolean {
+    const age = clock() - reading.milliseconds;
     return age >= 0 && age < FRESH_MILLISECONDS &&
-      performance.now() - steadyMilliseconds < FRESH_MILLISECONDS;
+      performance.now() - reading.steadyMilliseconds < FRESH_MILLISECONDS;
   }
 
-  /** Drops the oldest, which come first: a name is cached anew each time. */
   function dropOldest(): void {
-    for (const [name, entry] of kept) {
-      if (kept.size <= capacity && isFresh(entry)) return;
-      kept.delete(name);
+    for (const [name, reading] of readings) {
+      if (readings.size <= capacity && isFresh(reading)) return;
+      readings.delete(name);
     }
   }
 
   return {
-    find(name) {
-      const entry = kept.get(name);
-      if (entry !== undefined) {
-        if (isFresh(entry)) return entry.value;
-        kept.delete(name);
-      }
-      const begun = reading.get(name);
-      // A read that began more than a second ago is not shared.
-      if (begun !== undefined && isFresh(begun)) return begun.promise;
-      return startReading(name);
+    /** Gives the value, at once if it was read within the last second. */
+    find(name: string): T | undefined | Promise<T | undefined> {
+      const reading = readings.get(name);
+      return reading && isFresh(reading)
+        ? reading.value ?? reading.promise
+        : startReading(name);
     },
-    forget(name) {
-      kept.delete(name);
-      reading.delete(name);
+    /** Forgets a name: the next `find` reads. */
+    forget(name: string): void {
+      readings.delete(name);
     },
-    get size() {
-      return kept.size;
+    get size(): number {
+      return readings.size;
     },
   };
 }

@@ -59,7 +59,7 @@ export function refreshTokenStore(
   database: Database,
   lifetimes: Lifetimes,
 ) {
-  const blocks = knownBlocks(database);
+  const isBlocked = knownBlocks(database);
 
   return {
     /** Reads all records of a refresh token; undefined if it is not one. */
@@ -76,9 +76,14 @@ export function refreshTokenStore(
         successorKey(refreshToken),
         blockHeadKey(),
       ]);
-      const isBlocked = grant.value !== undefined &&
-        await blocks.has(head, grant.value);
-      return { refreshToken, token, grant, upstream, successor, isBlocked };
+      return {
+        refreshToken,
+        token,
+        grant,
+        upstream,
+        successor,
+        isBlocked: !!grant.value && await isBlocked(head, grant.value),
+      };
     },
 
     /**

@@ -20,7 +20,7 @@ import {
   isFound,
 } from "./database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
-import type { Transaction, Write } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -91,14 +91,6 @@ export interface SessionCounts {
   isCut: boolean;
 }
 
-/** Sessions that are about to end. */
-interface EndingSessions {
-  /** Ends them, as part of a commit. */
-  write: Write;
-  /** Reports them to telemetry; to be called when they have ended. */
-  tell(): void;
-}
-
 /** Reports to telemetry that a client, or its lost permission, ended one. */
 export function tellEnd(
   { revision, startedMilliseconds }: Session,
@@ -158,17 +150,17 @@ export function sessionLists(database: Database) {
   }
 
   /** Prepares the end of sessions by their list entries. */
-  async function endingOf(
-    listed: readonly Deno.KvKey[],
-  ): Promise<EndingSessions> {
+  async function endingOf(listed: readonly Deno.KvKey[]) {
     const keys = listed.map(listedSessionKey);
     const ended = telemetry ? await database.getMany<Session[]>(keys) : [];
     return {
-      write(transaction) {
+      /** Ends them, as part of a commit. */
+      write(transaction: Transaction): void {
         transaction.delete(...listed);
         for (const key of keys) transaction.end(key);
       },
-      tell() {
+      /** Reports them to telemetry; to be called when they have ended. */
+      tell(): void {
         for (const { value } of ended.filter(isFound)) {
           tellEnd(value, "stopped", database.clock());
         }
@@ -187,7 +179,7 @@ export function sessionLists(database: Database) {
     async endAllOf(
       binding: string,
       grantIds: ReadonlySet<string | undefined>,
-    ): Promise<EndingSessions> {
+    ) {
       const listed = await keysOf(binding, (it) => grantIds.has(it.grantId));
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);

@@ -37,11 +37,6 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/** True if a tool says in its result that it has failed. */
-function isToolError(end: TaskEnd): boolean {
-  return end.status === "completed" && end.outcome.isError === true;
-}
-
 /** The records besides a task's own that its durable work has. */
 interface WorkRecords {
   run: Entry<RunRecord>;
@@ -84,7 +79,9 @@ export function taskEnds(database: Database) {
             ? statusMessage
             : shortMessage(to.statusMessage),
           outcome,
-          ...isToolError(to) && { isError: true },
+          // A tool says in its result that it has failed.
+          ...to.status === "completed" && to.outcome.isError === true &&
+            { isError: true },
           questions: {},
           ...work && {
             expiresAt: work.expiresAt,

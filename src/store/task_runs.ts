@@ -44,11 +44,6 @@ type Rest = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
-/** True if a lease was renewed after a wake had been set. */
-function isNewer({ expiresAt }: Expiring, wake: Wake): boolean {
-  return expiresAt - LEASE_SECONDS + LOOK_SECONDS > wake.dueSeconds;
-}
-
 /**
  * Opens the runs of a database.
  *
@@ -68,12 +63,14 @@ export function taskRunStore(
     { value: run }: Entry<RunRecord>,
     held: Entry<Expiring>,
   ): "ended" | "held" | "watched" | undefined {
-    const { taskId } = wake;
+    const { taskId, dueSeconds } = wake;
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
     const hasLapsed = leases.hasLapsed(taskId, held);
-    // A lease that was renewed since has a wake of its own.
-    if (held.value && isNewer(held.value, wake)) return "held";
+    // A lease that was renewed since the wake was set has one of its own.
+    const lookedAt = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
+      LOOK_SECONDS;
+    if (lookedAt > dueSeconds) return "held";
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 

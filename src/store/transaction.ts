@@ -7,14 +7,14 @@
  *
  * @module
  */
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import type { StorageError } from "../errors.ts";
 import type { CommitTry, Fence } from "./fence.ts";
 import { fenceKey } from "./keys.ts";
 import {
   isTransient,
   type Operations,
-  pauseAfter,
+  PAUSE_MILLISECONDS,
   TRIES,
 } from "./operations.ts";
 import {
@@ -161,7 +161,7 @@ export class Commits {
           if (applied) return applied;
         }
         if (tries === TRIES) throw error;
-        await pauseAfter(tries++);
+        await pause(tries++ * PAUSE_MILLISECONDS);
         continue;
       }
       const applied = await this.#versionOf(transaction, commitTry)

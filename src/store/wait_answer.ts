@@ -68,8 +68,7 @@ export function waitAnswers(
           ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
-        // Work whose page is open is at work, and sees the answer itself.
-        if (isMoment) wakeTwice(transaction, record, database.now());
+        wakeTwice(transaction, record, database.now());
         also(transaction);
         return { key, value: record };
       },
@@ -169,8 +168,8 @@ export function waitAnswers(
 }
 
 /**
- * Wakes the task of a wait. Twice: its process may be about to leave it as the
- * first look finds it at work, and will have seen the answer by the second.
+ * Wakes the task of a moment. Twice: its process may be about to leave it as
+ * the first look finds it at work, and will have seen the answer by the second.
  */
 function wakeTwice(
   transaction: Transaction,

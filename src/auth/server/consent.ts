@@ -14,7 +14,7 @@ import { authorizationResponseUrl } from "../rules/authorization_request.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
 import { BOXES } from "../../pages/scopes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
-import { readForm } from "../../http/body.ts";
+import { readParameters } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
@@ -58,7 +58,7 @@ export function consentEndpoint(
   }
 
   return async function consent(c) {
-    const form = await readForm(c.req.raw);
+    const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");
     const { found, browser } = await findOwnRequest(c, handle, services);
     const { phase, request: { scopes: asked, wishes }, withheld } = found.value;

@@ -78,7 +78,8 @@ function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   } else if (schema instanceof z.ZodRecord && isObject(value)) {
     for (const [name, item] of Object.entries(value)) {
       // Keys that Zod skips are no fault.
-      if (name === "__proto__" || !isKey(schema, name)) continue;
+      const isKey = z.safeParse(schema.keyType, name).success;
+      if (name === "__proto__" || !isKey) continue;
       yield [name, schema.valueType, item];
     }
   } else if (schema instanceof z.ZodPipe) {
@@ -88,10 +89,6 @@ function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   } else {
     yield [undefined, schema, value];
   }
-}
-
-function isKey({ keyType }: z.ZodRecord, name: string): boolean {
-  return z.safeParse(keyType, name).success;
 }
 
 function isWrapper(schema: z.core.$ZodType) {

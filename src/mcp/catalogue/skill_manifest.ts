@@ -58,7 +58,8 @@ export function compileSkill(
   const resources = paths.map((path): Resource => {
     const content = files[path];
     const isManual = path === "SKILL.md";
-    const mimeType = mediaTypeOf(path);
+    const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+    const mimeType = MEDIA_TYPES[ending];
     return {
       kind: "resource",
       uri: `${root}/${path}`,
@@ -205,7 +206,7 @@ function splitPath(uri: string): [parent: string, name: string] {
 }
 
 /** Media types of usual files; of others the client sees only the name. */
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
+const MEDIA_TYPES: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   css: "text/css",
   csv: "text/csv",
@@ -228,10 +229,6 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   yaml: "application/yaml",
   yml: "application/yaml",
 };
-
-function mediaTypeOf(path: string): string | undefined {
-  return MEDIA_TYPES[path.slice(path.lastIndexOf(".") + 1).toLowerCase()];
-}
 
 const encoder = new TextEncoder();
 

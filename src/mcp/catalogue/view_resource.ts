@@ -63,7 +63,12 @@ export function compileView(
     : view;
   checkViewDocument(document, wishes);
   const html = withViewScript(document);
-  const csp = policyOf(wishes);
+  const { connect = [], load = [], frames = [] } = wishes;
+  const csp: ViewPolicy = {
+    connectDomains: connect,
+    resourceDomains: load,
+    ...(frames.length > 0 && { frameDomains: frames }),
+  };
   const _meta = metaOf(wishes, csp);
   const version = fingerprint(html + JSON.stringify(_meta)).slice(0, 16);
   const prefix = `ui://${name}/`;
@@ -109,16 +114,6 @@ export function viewMetaOf(
     }),
     ...(isForViews && { "openai/widgetAccessible": true }),
     ...(!isForModels(tool) && { "openai/visibility": "private" }),
-  };
-}
-
-function policyOf(
-  { connect = [], load = [], frames = [] }: Omit<ToolView, "html">,
-): ViewPolicy {
-  return {
-    connectDomains: connect,
-    resourceDomains: load,
-    ...(frames.length > 0 && { frameDomains: frames }),
   };
 }
 

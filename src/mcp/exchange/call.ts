@@ -160,9 +160,7 @@ export abstract class Call implements Work, Running {
   abstract showLink(link: Link): Promise<never>;
 
   /** True while its client is asked something. */
-  get isAsking(): boolean {
-    return false;
-  }
+  abstract get isAsking(): boolean;
 
   /** Finds an answer to a question that its client has sent with it. */
   recall(

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Context, Durable, McpClient } from "../../authoring/context.ts";
 import { notDurable } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
@@ -123,7 +122,9 @@ export class CallContext implements Context {
   get log(): Context["log"] {
     return async (level, data, logger) => {
       const { logLevel } = this.#work;
-      if (logLevel === undefined || isBelow(level, logLevel)) return;
+      if (logLevel === undefined) return;
+      const least = LOGGING_LEVELS.indexOf(logLevel);
+      if (LOGGING_LEVELS.indexOf(level) < least) return;
       await this.#work.notify("notifications/message", {
         level,
         ...(logger !== undefined && { logger }),
@@ -177,8 +178,4 @@ export class CallContext implements Context {
     if (!durable) throw notDurable(member);
     return durable;
   }
-}
-
-function isBelow(level: LoggingLevel, least: LoggingLevel): boolean {
-  return LOGGING_LEVELS.indexOf(level) < LOGGING_LEVELS.indexOf(least);
 }

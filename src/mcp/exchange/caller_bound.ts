@@ -61,7 +61,14 @@ export function countedAs(
 ): CountedAs {
   const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
   const isShared = caller.door === "bearer" || caller.door === "api_key";
-  if (!isNobody && !isShared) return personOf(caller);
+  if (!isNobody && !isShared) {
+    let person = people.get(caller);
+    if (person === undefined) {
+      person = { name: fingerprint(caller.binding), isMany: false };
+      people.set(caller, person);
+    }
+    return person;
+  }
   if (peer !== undefined && trusted.length === 0 && isNobody) {
     // A quick way for a server that only this machine uses.
     if (isLoopback({ hostname: peer })) return UNKNOWN;
@@ -72,15 +79,6 @@ export function countedAs(
   return network === undefined
     ? UNKNOWN
     : { name: `network ${network}`, isMany: true };
-}
-
-function personOf(caller: Caller): CountedAs {
-  let person = people.get(caller);
-  if (person === undefined) {
-    person = { name: fingerprint(caller.binding), isMany: false };
-    people.set(caller, person);
-  }
-  return person;
 }
 
 /** The seconds after which to try again; the real time is not known. */

@@ -58,7 +58,11 @@ export class RunningCalls {
   }, "Grants and sessions could not be read");
 
   readonly #cancelFound = this.#alone(async () => {
-    const found = await this.cancellations.find(() => this.#cancellable());
+    const found = await this.cancellations.find(() =>
+      [...this.#running].flatMap((call) =>
+        call.cancellable ? [{ ...call.cancellable, call }] : []
+      )
+    );
     for (const { call } of found) call.cancel("cancelled by the client");
   }, "Cancellations could not be read");
 
@@ -146,12 +150,6 @@ export class RunningCalls {
       await work().catch((error) => this.log.warning(complaint, { error }));
       isAtWork = false;
     };
-  }
-
-  #cancellable(): (Cancellable & { call: Running })[] {
-    return [...this.#running].flatMap((call) =>
-      call.cancellable ? [{ ...call.cancellable, call }] : []
-    );
   }
 }
 

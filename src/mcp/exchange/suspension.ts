@@ -66,15 +66,12 @@ export class Links {
     if (!this.#ending) {
       this.#ending = true;
       // Questions asked side by side go out together.
-      setTimeout(() => this.#end(), 0);
+      setTimeout(async () => {
+        await this.call.visits?.opened();
+        await suspend(this.call, () => this.#answer());
+      }, 0);
     }
     return new Promise(() => {});
-  }
-
-  async #end(): Promise<void> {
-    const { call } = this;
-    await call.visits?.opened();
-    await suspend(call, () => this.#answer());
   }
 
   #answer(): Answer {

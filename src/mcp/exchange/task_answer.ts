@@ -14,8 +14,8 @@ import type { Call } from "./call.ts";
 import { shortened } from "../wire/messages.ts";
 import {
   notYetMeta,
-  printHandedOver,
-  printStillWorking,
+  TASK_CANCEL,
+  TASK_STATUS,
   UNKNOWN_TASK,
 } from "../wire/not_yet.ts";
 import { errorResult, resultOf } from "../wire/tool_result.ts";
@@ -32,22 +32,26 @@ export function handOverResult(
   { catalogue, params }: Pick<Call, "catalogue" | "params">,
 ): CallToolResult {
   const state = stateOf(task);
-  const text = printHandedOver(task.taskId, state);
+  const { taskId } = task;
+  const text = `This is not the result yet. ${state} ` +
+    `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
+    `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
   const tool = catalogue.tools.get(params.name as string);
   // Clients of the SDKs throw away a result without the structured content that
   // its tool promises, unless it is an error.
   const result = tool?.output
     ? errorResult(`Nothing has failed. ${text}`)
     : resultOf(text);
-  return { ...result, ...notYetMeta(task.taskId, state) };
+  return { ...result, ...notYetMeta(taskId, state) };
 }
 
 export function stillWorkingResult(task: Task): CallToolResult {
   const state = stateOf(task);
-  return {
-    ...resultOf(printStillWorking(task.taskId, state)),
-    ...notYetMeta(task.taskId, state),
-  };
+  const { taskId } = task;
+  const text = `${state} Call ${TASK_STATUS} again with ${
+    JSON.stringify({ taskId })
+  } for its result.`;
+  return { ...resultOf(text), ...notYetMeta(taskId, state) };
 }
 
 /** Makes the answer about a task that is none of the caller's. */
@@ -156,15 +160,12 @@ const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [10, 2],
 ];
 
-function pollSeconds({ updatedMilliseconds }: Task, now: number): number {
-  const quiet = (now - updatedMilliseconds) / 1000;
-  return POLLS.find(([least]) => quiet >= least)?.[1] ?? 1;
-}
-
 /** Prints a task. @param now epoch milliseconds */
 export function printTask(task: Task, now: number): JsonObject {
   const { taskId, status, inputRequests, outcome } = task;
   const statusMessage = messageOf(task);
+  const quiet = (now - task.updatedMilliseconds) / 1000;
+  const pollSeconds = POLLS.find(([least]) => quiet >= least)?.[1] ?? 1;
   return {
     taskId,
     status,
@@ -173,7 +174,7 @@ export function printTask(task: Task, now: number): JsonObject {
     lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
     ttlMs: (task.expiresAt - Math.floor(task.createdMilliseconds / 1000)) *
       1000,
-    pollIntervalMs: pollSeconds(task, now) * 1000,
+    pollIntervalMs: pollSeconds * 1000,
     ...(inputRequests && { inputRequests }),
     ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
   };

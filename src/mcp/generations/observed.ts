@@ -60,8 +60,10 @@ function factsOf(
     : [meta[Meta.protocolVersion], version].find(isRevision);
   const id = message.kind === "request" ? String(message.id) : "";
   const { name, uri } = params as Record<string, string>;
+  const isMethod = [SESSION_METHODS, STATELESS_METHODS, OTHERS]
+    .some((methods) => methods.has(method));
   return {
-    method: isMethod(method) ? method : "_OTHER",
+    method: isMethod ? method : "_OTHER",
     tool: method === "tools/call" ? knownTool(catalogue, name) : undefined,
     prompt: method === "prompts/get"
       ? catalogue.prompts.get(name)?.name
@@ -74,9 +76,4 @@ function factsOf(
     revision,
     meta,
   };
-}
-
-function isMethod(method: string): boolean {
-  return SESSION_METHODS.has(method) || STATELESS_METHODS.has(method) ||
-    OTHERS.has(method);
 }

@@ -68,7 +68,7 @@ export class SessionCall extends Call {
     return (this.#links ??= new Links(this)).add(link);
   }
 
-  override get isAsking(): boolean {
+  get isAsking(): boolean {
     return this.#asked > 0;
   }
 

@@ -112,7 +112,7 @@ export class StatelessCall extends Call {
     else signal.addEventListener("abort", leave, { once: true });
   }
 
-  override get isAsking(): boolean {
+  get isAsking(): boolean {
     return this.#gathering !== undefined;
   }
 
@@ -150,15 +150,14 @@ export class StatelessCall extends Call {
 
   /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
-    await suspend(this, () => this.#question(), () =>
+    const question = async (): Promise<Answer> => {
+      const inputRequests = Object.fromEntries(this.#inquiry!.open);
+      return { ask: { inputRequests, requestState: await this.#sealState() } };
+    };
+    await suspend(this, question, () =>
       this.warn(
         "A run ended without waiting for the answer to its question: no one was asked",
       ));
-  }
-
-  async #question(): Promise<Answer> {
-    const inputRequests = Object.fromEntries(this.#inquiry!.open);
-    return { ask: { inputRequests, requestState: await this.#sealState() } };
   }
 
   async #sealState(): Promise<string> {

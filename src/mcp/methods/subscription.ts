@@ -150,6 +150,7 @@ async function streamChanges(
 ): Promise<Answer> {
   const { engine, introduction, message: { id }, response, signal } = call;
   const { caller, engine: { tasks } } = call;
+  const _meta = { [Meta.subscriptionId]: id };
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
@@ -180,7 +181,10 @@ async function streamChanges(
     acknowledged.resolve();
     for (const task of own) {
       const onState = (task: Task) =>
-        notify(taskNotification(task, id, engine.clock()));
+        notify(printNotification("notifications/tasks", {
+          _meta,
+          ...printTask(task, engine.clock()),
+        }));
       followTask(tasks, caller.binding, task, onState, signal).catch(
         (error) => {
           if (signal.aborted) return;
@@ -190,7 +194,6 @@ async function streamChanges(
       );
     }
     await aborted(signal);
-    const _meta = { [Meta.subscriptionId]: id };
     return { result: introduction.printer.result({ _meta }) };
   } finally {
     leave();
@@ -223,16 +226,4 @@ export async function followTask(
     if (isTerminal(state.status)) return;
     state = await tasks.next(state, binding, signal);
   }
-}
-
-/** Prints the present answer of `tasks/get` as a notification. */
-function taskNotification(
-  task: Task,
-  subscriptionId: RequestId,
-  now: number,
-): string {
-  return printNotification("notifications/tasks", {
-    _meta: { [Meta.subscriptionId]: subscriptionId },
-    ...printTask(task, now),
-  });
 }

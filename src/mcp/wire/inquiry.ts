@@ -170,7 +170,8 @@ export async function openRequestState(
   if (typeof text !== "string") {
     throw invalid(`must be a string, not ${shown(text)}`);
   }
-  const state = await opened(key, text);
+  const state: Sealed | undefined = await unseal(key, text)
+    .then(JSON.parse, () => undefined);
   if (!state) throw invalid(UNKNOWN);
   const [caller, request] = state.boundTo.includes(".")
     ? state.boundTo.split(".")
@@ -197,17 +198,6 @@ function invalid(why: string): RpcError {
   return invalidParams(
     `requestState ${why}. Send the request without it to begin again`,
   );
-}
-
-async function opened(
-  key: Uint8Array,
-  text: string,
-): Promise<Sealed | undefined> {
-  try {
-    return JSON.parse(await unseal(key, text));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The members in which the rounds of one request may differ. */

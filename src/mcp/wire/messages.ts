@@ -191,7 +191,7 @@ export function codeOfStatus(status: number, stateless: boolean): number {
 
 /** Prints the JSON text of a result response; `result` is JSON text already. */
 export function printResult(id: RequestId, result: string): string {
-  return `{"jsonrpc":"2.0","id":${printId(id)},"result":${result}}`;
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 }
 
 /** Prints an error response; without an `id` if none could be read. */
@@ -204,10 +204,6 @@ export function printError(
 
 export function printNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
-}
-
-export function printId(id: RequestId): string {
-  return typeof id === "number" ? String(id) : JSON.stringify(id);
 }
 
 /** Reads the id of a broken message, if there is a valid one. */

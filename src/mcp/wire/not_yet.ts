@@ -1,6 +1,6 @@
 /**
- * The answer to a call whose result is not there yet: words for the model of a
- * client that knows no tasks, and a member for clients of ours.
+ * The answer to a call whose result is not there yet, as clients of ours read
+ * it.
  *
  * @module
  */
@@ -18,20 +18,6 @@ export const UNKNOWN_TASK =
 export function isUnknownTask({ content }: { content?: unknown }): boolean {
   const first = Array.isArray(content) ? content[0] : undefined;
   return isObject(first) && first.text === UNKNOWN_TASK;
-}
-
-/** Prints the answer to a call that was handed over. */
-export function printHandedOver(taskId: string, state: string): string {
-  return `This is not the result yet. ${state} ` +
-    `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
-    `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
-}
-
-/** Prints the answer to who asks for the result of a task that goes on. */
-export function printStillWorking(taskId: string, state: string): string {
-  return `${state} Call ${TASK_STATUS} again with ${
-    JSON.stringify({ taskId })
-  } for its result.`;
 }
 
 /** The member of a result's `_meta` that tells of the task. */

@@ -149,14 +149,14 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
         isInString = true;
       } else if (byte === COMMA) {
         values++;
-      } else if (isOpening(byte)) {
+      } else if (byte === 0x5b || byte === 0x7b) { // [ or {
         values++;
         if (++depth > BODY_DEPTH) {
           throw invalidRequest(
             `The body must be nested at most ${BODY_DEPTH} deep`,
           );
         }
-      } else if (isClosing(byte)) {
+      } else if (byte === 0x5d || byte === 0x7d) { // ] or }
         depth--;
       } else {
         continue;
@@ -169,14 +169,4 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
     }
     if (at < bytes.length) yield;
   }
-}
-
-/** True for `[` and `{`. */
-function isOpening(byte: number): boolean {
-  return byte === 0x5b || byte === 0x7b;
-}
-
-/** True for `]` and `}`. */
-function isClosing(byte: number): boolean {
-  return byte === 0x5d || byte === 0x7d;
 }

@@ -35,6 +35,7 @@ class TestCall extends Call {
   };
   readonly introduction = catalogue.session;
   readonly logLevel = undefined;
+  readonly isAsking = false;
   request = () => Promise.reject(new Error("unasked"));
   showLink = () => Promise.reject(new Error("unasked"));
 }

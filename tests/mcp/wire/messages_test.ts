@@ -6,7 +6,6 @@ import {
   methodNotFound,
   parseMessage,
   printError,
-  printId,
   printNotification,
   printResult,
   salvageId,
@@ -155,10 +154,10 @@ Deno.test("salvageId() finds the id of a broken message, where it has one", () =
   }
 });
 
-Deno.test('printId() keeps 1 and "1" apart', () => {
-  assert.equal(printId(1), "1");
-  assert.equal(printId("1"), '"1"');
-  assert.equal(printId('"\n'), '"\\"\\n"');
+Deno.test('printResult() keeps the IDs 1 and "1" apart', () => {
+  for (const id of [1, "1", '"\n']) {
+    assert.equal(JSON.parse(printResult(id, "{}")).id, id);
+  }
 });
 
 Deno.test("printResult(), printError() and printNotification() print JSON-RPC 2.0", () => {
