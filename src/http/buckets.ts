@@ -50,12 +50,10 @@ export class Buckets {
     this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
-  /** True if a bucket is full. */
   isFull(name: string, time: number): boolean {
     return (this.#buckets.get(name) ?? time) <= time;
   }
 
-  /** The number of buckets that are remembered. */
   get size(): number {
     return this.#buckets.size;
   }

@@ -10,7 +10,6 @@ import type { AppEnv } from "./client_address.ts";
 /** The least time between two probes of the database, however many ask. */
 const FRESH_MILLISECONDS = 1000;
 
-/** The sources of readiness. */
 interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;

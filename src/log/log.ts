@@ -69,7 +69,6 @@ export interface Logger {
   audit(message: string, properties?: Properties): void;
 }
 
-/** A destination of events. */
 export interface LogOutput {
   write(event: LogEvent): unknown;
   /** Resolves when everything is written, or cannot be written soon. */

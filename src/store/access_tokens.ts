@@ -25,7 +25,6 @@ import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/** The kinds of credentials that are access tokens. */
 const ACCESS_KINDS: readonly CredentialKind[] = [
   "access_token",
   "personal_token",
@@ -41,7 +40,6 @@ const BLOCKED_CODES = {
   token: "access_denied",
 } as const;
 
-/** A live access token's grant. */
 interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];

@@ -26,7 +26,6 @@ import { seal, unseal } from "../crypto/seal.ts";
 /** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
-/** The session of a signed-in person. */
 export interface AccountSession extends Expiring, KnownPerson {
   /** The provider's access token, sealed with the cookie. */
   sealed?: string;
@@ -44,11 +43,6 @@ const MADE_TOKEN_SECONDS = 5 * 60;
 /** The sessions that one commit ends; each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;
 
-/** An access token, sealed with the cookie that its page is loaded with. */
-interface MadeToken extends Expiring {
-  sealed: string;
-}
-
 const keyOf = (id: string) => deriveKey(id, "made token");
 const tokensKeyOf = (id: string) => deriveKey(id, "provider tokens");
 
@@ -65,10 +59,7 @@ export function accountSessionStore(database: Database) {
      * @param tokens of the sign-in, where they are needed again
      * @throws {import("../errors.ts").OAuthError} if they are blocked
      */
-    async save(
-      person: KnownPerson,
-      tokens?: SessionTokens,
-    ): Promise<string> {
+    async save(person: KnownPerson, tokens?: SessionTokens): Promise<string> {
       const id = randomId();
       const session: Omit<AccountSession, "expiresAt"> = { ...person };
       if (tokens) {
@@ -119,17 +110,18 @@ export function accountSessionStore(database: Database) {
 
     /** Keeps a token of a grant for the pages that its browser loads next. */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
-      const record: MadeToken = {
-        sealed: await seal(keyOf(id), token, grantId),
-        expiresAt: database.now() + MADE_TOKEN_SECONDS,
-      };
+      // With the cookie that its page is loaded with.
+      const sealed = await seal(keyOf(id), token, grantId);
+      const expiresAt = database.now() + MADE_TOKEN_SECONDS;
       return (transaction) =>
-        transaction.create(madeTokenKey(id, grantId), record);
+        transaction.create(madeTokenKey(id, grantId), { sealed, expiresAt });
     },
 
     /** Finds a kept token; undefined after five minutes. */
     async findMade(id: string, grantId: string): Promise<string | undefined> {
-      const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
+      const found = await database.find<{ sealed: string }>(
+        madeTokenKey(id, grantId),
+      );
       return found && await unseal(keyOf(id), found.value.sealed, grantId);
     },
 

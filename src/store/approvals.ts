@@ -22,7 +22,6 @@ export interface Approval extends Expiring {
   withheld?: readonly string[];
 }
 
-/** The client that was approved, and its redirect URI. */
 type Approved = Pick<
   AuthorizationRequest,
   "clientId" | "redirectUri" | "resource"
@@ -42,10 +41,7 @@ export function approvalStore(database: Database) {
 
   return {
     /** Finds what was approved before; undefined if nothing was. */
-    async find(
-      browser: string,
-      what: Approved,
-    ): Promise<Approval | undefined> {
+    async find(browser: string, what: Approved): Promise<Approval | undefined> {
       const key = keyOf(fingerprint(browser), what);
       return (await database.find<Approval>(key))?.value;
     },

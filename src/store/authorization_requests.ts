@@ -56,7 +56,6 @@ export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
 
-/** The result of a sign-in. */
 interface SignInOutcome {
   grant: Grant;
   /** The provider's tokens, as text. */

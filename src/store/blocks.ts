@@ -15,7 +15,6 @@ import type { Database, Entry } from "./database.ts";
 import { blockHeadKey, blockKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 
-/** The block of a person or a client. */
 export interface Block {
   /** The subject of the person, or `client:` and the short ID of the client. */
   name: string;
@@ -34,7 +33,6 @@ export interface BlockHead {
   count: number;
 }
 
-/** A person, a client, or both. */
 type PersonOrClient = Partial<Pick<Grant, "subject" | "clientId">>;
 
 function namesOf({ subject, clientId }: PersonOrClient): string[] {

@@ -129,7 +129,6 @@ export function changeStore(
       return leave;
     },
 
-    /** Stops following the database. */
     close: stopFollowing,
   };
 }

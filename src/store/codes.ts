@@ -44,7 +44,6 @@ interface CodeRecord extends Expiring {
   sealed?: string;
 }
 
-/** All records that a code leads to. */
 export interface ReadCode {
   grantId: string;
   code: Entry<CodeRecord>;
@@ -84,10 +83,7 @@ export async function issueCode(
   };
 }
 
-export function codeStore(
-  database: Database,
-  lifetimes: Lifetimes,
-) {
+export function codeStore(database: Database, lifetimes: Lifetimes) {
   return {
     /** Reads all records of a code; undefined if it is not one. */
     async read(code: string): Promise<ReadCode | undefined> {

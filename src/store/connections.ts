@@ -32,7 +32,6 @@ export interface ConnectionState {
 
 type ConnectionRecord = ConnectionState & Expiring;
 
-/** A connection as it was read. */
 export interface Connection {
   state: ConnectionState;
   /** Its grants that are live, or wait for their code. */
@@ -88,10 +87,8 @@ export function connectionStore(
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
       );
-      return kept.map(({ value: { pausedAt, withheld, withheldAt } }) => ({
-        ...pausedAt !== undefined && { pausedAt },
-        ...withheld && { withheld, withheldAt },
-      })).filter((state) => Object.keys(state).length > 0);
+      return kept.map(({ value: { expiresAt: _, ...state } }) => state)
+        .filter((state) => Object.keys(state).length > 0);
     },
 
     /** Deletes what is kept of the connections of a person without any. */
@@ -110,11 +107,7 @@ export function connectionStore(
     /** Reads a connection: first its record, on which a sign-in rests. */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
-      return {
-        state: entry.value ?? {},
-        open: await signInsOf(of),
-        entry,
-      };
+      return { state: entry.value ?? {}, open: await signInsOf(of), entry };
     },
 
     /**
@@ -157,10 +150,7 @@ export function connectionStore(
     },
 
     /** Takes scopes away from the sign-ins to come, too. */
-    async withhold(
-      of: ConnectionOf,
-      scopes: readonly string[],
-    ): Promise<void> {
+    async withhold(of: ConnectionOf, scopes: readonly string[]): Promise<void> {
       await change(of, (state) => ({
         ...state,
         withheld: unionOfScopes(state.withheld ?? [], scopes),

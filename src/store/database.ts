@@ -28,7 +28,6 @@ const REMOTE_POLL_MILLISECONDS = 5000;
 /** The time after an outage in which every process notes what it gave up. */
 const UNSETTLED_MILLISECONDS = 5000;
 
-/** The options of a {@linkcode Database}. */
 interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; with SQLite it does not. */
@@ -39,7 +38,6 @@ interface DatabaseOptions {
   onClockAhead?(seconds: number): void;
 }
 
-/** A database for the stores. */
 export class Database extends Reader {
   readonly isRemote: boolean;
   readonly #commits: Commits;

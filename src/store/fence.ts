@@ -53,7 +53,6 @@ export class Fence {
     return this.#open.size > 0 || this.#owed.length > 0;
   }
 
-  /** A new try at a commit. */
   begin(): CommitTry {
     const second = now(this.clock).toString(36);
     const number = (++this.#attempts).toString(36);
@@ -78,7 +77,6 @@ export class Fence {
     return fence !== this.#current;
   }
 
-  /** True if a mark is of a commit of this process. */
   isOwn(mark: string): boolean {
     return mark.startsWith(this.#process);
   }

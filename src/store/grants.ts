@@ -22,10 +22,7 @@ import type { Transaction, Write } from "./transaction.ts";
  * Adds a grant and its indexes, by subject and of people, to a commit; nothing
  * else writes any of them.
  */
-export function setGrant(
-  transaction: Transaction,
-  grant: Grant,
-): Transaction {
+export function setGrant(transaction: Transaction, grant: Grant): Transaction {
   const { id, subject, expiresAt } = grant;
   return transaction
     .set(grantKey(id), listPerson(transaction, grant))

@@ -21,7 +21,6 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 /** The most leases that are watched, each for a few seconds. */
 const MOST_WATCHED = 10_000;
 
-/** Adds the lease of this process to a transaction. */
 export function setLease(
   transaction: Transaction,
   taskId: string,

@@ -106,9 +106,7 @@ export function ledgerStore(
     const entries = [...waiting];
     waiting = new Map();
     if (leftOut > 0) {
-      log.warning("Calls of too many connections for the ledger", {
-        leftOut,
-      });
+      log.warning("Calls of too many connections for the ledger", { leftOut });
       leftOut = 0;
     }
     while (entries.length > 0) {

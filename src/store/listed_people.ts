@@ -15,7 +15,6 @@ import type { Transaction } from "./transaction.ts";
 const DAY_SECONDS = 24 * 60 * 60;
 const MARK_CHARACTERS = 16;
 
-/** The record of a person in a list. */
 export interface ListedPerson extends Expiring {
   subject: string;
 }

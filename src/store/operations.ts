@@ -149,10 +149,7 @@ export class Operations {
     await (this.#idle ??= Promise.withResolvers<void>()).promise;
   }
 
-  async #take<T>(
-    operation: () => Promise<T>,
-    state: State,
-  ): Promise<T> {
+  async #take<T>(operation: () => Promise<T>, state: State): Promise<T> {
     if (this.#underWay >= MOST_AT_ONCE) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;

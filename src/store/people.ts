@@ -49,7 +49,6 @@ export function parsePlace(printed = ""): PersonPlace | undefined {
   return person === undefined ? undefined : { person, text };
 }
 
-/** The query for a page of people. */
 interface PeopleQuery {
   /** Words that a person's words begin with; everyone by default. */
   search?: string;

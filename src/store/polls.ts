@@ -23,7 +23,6 @@ type Read = (
   keys: readonly Deno.KvKey[],
 ) => Promise<readonly { value: unknown }[]>;
 
-/** The options of a wait. */
 export interface PollOptions {
   /** Called when a read failed; there will be another. */
   onFailure?(error: unknown): void;

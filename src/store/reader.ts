@@ -59,10 +59,7 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 }
 
 /** Reads a record as a store wrote it; undefined if it has expired. */
-function readRecord<T>(
-  record: unknown,
-  now: number,
-): T | undefined {
+function readRecord<T>(record: unknown, now: number): T | undefined {
   if (!isExpiring(record)) return record as T;
   if (record.expiresAt <= now) return undefined;
   const { v: _version, mark: _mark, ...own } = record;
@@ -102,9 +99,7 @@ export class Reader {
 
   /** Reads a key. @throws {StorageError} */
   async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
-    return this.entry<T>(
-      await this.operations.repeat(() => this.kv.get(key)),
-    );
+    return this.entry<T>(await this.operations.repeat(() => this.kv.get(key)));
   }
 
   /** Finds the live record under a key. @throws {StorageError} */

@@ -29,7 +29,6 @@ import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 const answerKey = (token: string) => deriveKey(token, "successor");
 
-/** All records that a refresh token leads to. */
 export interface ReadRefreshToken {
   refreshToken: string;
   token: Entry<TokenRecord>;
@@ -54,11 +53,7 @@ export interface LiveRefreshToken {
   repeated?: ReadRefreshToken;
 }
 
-/** Opens the refresh tokens of a database. */
-export function refreshTokenStore(
-  database: Database,
-  lifetimes: Lifetimes,
-) {
+export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
   const isBlocked = knownBlocks(database);
 
   return {

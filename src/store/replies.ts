@@ -24,7 +24,6 @@ interface Reply extends Expiring {
   answer?: TextRef;
 }
 
-/** A question as it was read. */
 export type ReadReply = Found<Reply>;
 
 export type ReplyStore = ReturnType<typeof replyStore>;

@@ -113,7 +113,6 @@ export function holdOf(
   return { taskId, run, term, expiresAt: run.expiresAt, dueSeconds };
 }
 
-/** Adds the end of a run to a transaction. */
 export function deleteRun(
   transaction: Transaction,
   taskId: string,

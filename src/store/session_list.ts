@@ -51,7 +51,6 @@ interface SessionOfPerson extends Expiring {
   grantId?: string;
 }
 
-/** The key that lists a session: for its network, or for its binding. */
 export function listKeyOf(
   id: string,
   { list, binding }: Pick<Session, "list" | "binding">,
@@ -176,10 +175,7 @@ export function sessionLists(database: Database) {
      * another commit that this returns; sessions that do not fit into that
      * commit are ended before.
      */
-    async endAllOf(
-      binding: string,
-      grantIds: ReadonlySet<string | undefined>,
-    ) {
+    async endAllOf(binding: string, grantIds: ReadonlySet<string | undefined>) {
       const listed = await keysOf(binding, (it) => grantIds.has(it.grantId));
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);

@@ -9,7 +9,7 @@ import type { LoggingLevel } from "@modelcontextprotocol/server";
 import { isBoundTo } from "../auth/rules/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { randomId } from "../crypto/crypto.ts";
-import type { Database, Entry, Found } from "./database.ts";
+import type { Database, Entry } from "./database.ts";
 import { isErased, unlessErased } from "./erased.ts";
 import { sessionKey } from "./keys.ts";
 import { recent } from "./recent.ts";
@@ -58,20 +58,12 @@ export function sessionStore(
     if (!found) return undefined;
     const left = found.value.expiresAt - database.now();
     if (left < SESSION_SECONDS - SLIDE_SECONDS) {
-      await slide(id, found).catch(() => {});
+      const expiresAt = database.now() + SESSION_SECONDS;
+      await database.commit((transaction) =>
+        setSession(transaction.check(found), id, { ...found.value, expiresAt })
+      ).catch(() => {}); // A later use moves its end.
     }
     return found.value;
-  }
-
-  /** Moves the end of a session in use; where this fails, a later use does. */
-  async function slide(id: string, found: Found<Session>): Promise<void> {
-    const session = {
-      ...found.value,
-      expiresAt: database.now() + SESSION_SECONDS,
-    };
-    await database.commit((transaction) =>
-      setSession(transaction.check(found), id, session)
-    );
   }
 
   return {

@@ -12,7 +12,6 @@ import { sharedList } from "./shared_list.ts";
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /** The most steps that are counted: the rarest go first. */
 export const STEPS_COUNTED = 100;
-/** The most characters of a name. */
 const NAME_CHARACTERS = 100;
 
 /** The failed tries of a step, in any task of its tool. */

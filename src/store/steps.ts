@@ -11,7 +11,6 @@ import type { Hold } from "./run_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The most characters of a result in the record of its step. */
 const RESULT_CHARACTERS = 28_000;
 /** The most steps that one commit settles. */
 const STEPS_PER_COMMIT = 10;
@@ -19,7 +18,6 @@ const STEPS_PER_COMMIT = 10;
 /** The state of a step: at work, between two tries, or over. */
 type StepState = "begun" | "waiting" | "kept" | "failed";
 
-/** A step for its run. */
 export interface Step {
   /** Its kind and its name: `step:draft`. */
   id: string;

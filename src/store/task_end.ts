@@ -167,7 +167,6 @@ async function readWork(
   return { run, listed, expiresAt: database.now() + keep };
 }
 
-/** Adds the end of durable work to that of its task. */
 function endWork(
   transaction: Transaction,
   taskId: string,

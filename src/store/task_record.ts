@@ -155,9 +155,7 @@ export function nextUpdate(
 export function changeTask(
   database: Database,
   taskId: string,
-  change: (
-    record: TaskRecord,
-  ) => MaybePromise<Partial<TaskRecord> | undefined>,
+  change: (record: TaskRecord) => MaybePromise<Partial<TaskRecord> | undefined>,
   also: Write = () => {},
 ): Promise<boolean> {
   return database.change(

@@ -91,7 +91,6 @@ export function taskRunStore(
   }
 
   return {
-    /** Reads what a run began with. */
     async beginningOf({ run }: Hold): Promise<RunBeginning> {
       return JSON.parse(await readText(database, run.beginning));
     },
@@ -101,10 +100,7 @@ export function taskRunStore(
      *
      * @param countKept counts the steps that are kept
      */
-    async take(
-      wake: Wake,
-      countKept: () => Promise<number>,
-    ): Promise<Taking> {
+    async take(wake: Wake, countKept: () => Promise<number>): Promise<Taking> {
       const { taskId } = wake;
       const [task, entry, held] = await database.getMany<
         [TaskRecord, RunRecord, Expiring]

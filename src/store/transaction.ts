@@ -42,7 +42,6 @@ type Send = (
   clock: Clock,
 ) => void;
 
-/** Adds a part to a transaction. */
 export type Write = (transaction: Transaction) => unknown;
 
 /** Commits its own change with the given one; false: nothing was written. */

@@ -34,13 +34,11 @@ export interface Waiting {
   clientId?: string;
   /** The wait ends with it, or with the grant that uses its task by then. */
   grantId?: string;
-  /** The task that waits. */
   taskId?: string;
   /** The task that a page belongs to; the wait does not end with it. */
   pageTask?: string;
 }
 
-/** A stored wait. */
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   /** The key of its asker. */
   at: Deno.KvKey;
@@ -72,12 +70,10 @@ export interface Wait extends
 export interface ListedWait
   extends Expiring, Pick<WaitRecord, "kind" | "grantId" | "taskId"> {}
 
-/** The wait of an asker. */
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
 
-/** Makes the list entry of a wait. */
 export function listingOf(
   { kind, grantId, taskId, expiresAt }: WaitRecord,
 ): ListedWait {

@@ -17,7 +17,6 @@ export interface Wake {
   versionstamp: string;
 }
 
-/** Adds a wake to a transaction. */
 export function setWake(
   transaction: Transaction,
   { taskId, dueSeconds, expiresAt }: Expiring & {

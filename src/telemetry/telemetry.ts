@@ -26,7 +26,6 @@ import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";
 
-/** An operation on the database. */
 interface DatabaseFacts {
   /** The method of Deno KV: `get`, `commit`. */
   verb: string;
@@ -52,7 +51,6 @@ export interface EndedSession {
   milliseconds: number;
 }
 
-/** The telemetry of a process. */
 export class Telemetry {
   /** True if Deno reads `baggage`, which depends on its settings. */
   readonly readsBaggage: boolean;
@@ -140,7 +138,6 @@ export class Telemetry {
     return new Operation(this.#instruments, facts);
   }
 
-  /** Reports a session that has ended. */
   tellSession({ revision, outcome, milliseconds }: EndedSession): void {
     this.#instruments.sessions.record(
       // The clocks of two machines may differ.
@@ -167,7 +164,6 @@ export class Telemetry {
     });
   }
 
-  /** Asks an MCP client. */
   question<T>(method: string, ask: () => Promise<T>): Promise<T> {
     return observe(this.#instruments.tracer, ask, {
       span: { name: method, kind: SpanKind.CLIENT },

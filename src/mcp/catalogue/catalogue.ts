@@ -228,9 +228,7 @@ function select(
     templates,
     views: new Map(views.map(({ prefix, resource }) => [prefix, resource])),
     skills: new Map(skills.map((skill) => [skill.uri, skill])),
-    directories: new Map(
-      skills.flatMap(({ directories }) => [...directories]),
-    ),
+    directories: new Map(skills.flatMap(({ directories }) => [...directories])),
     isEmpty: tools.length + resources.length + templates.length +
         prompts.length === 0,
     session: printLists(

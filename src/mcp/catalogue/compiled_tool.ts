@@ -29,7 +29,6 @@ export interface ProvidedTool extends Tool {
 
 /** A tool, ready to be called. */
 export interface CompiledTool extends ProvidedTool {
-  /** The tool as its author declared it. */
   author: Tool;
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;

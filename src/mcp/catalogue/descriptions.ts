@@ -35,10 +35,7 @@ export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
       ...tool,
       _meta: viewMeta ? { ...viewMeta, ..._meta } : _meta,
     }),
-    inputSchema: {
-      ...inputSchema,
-      properties: inputSchema.properties ?? {},
-    },
+    inputSchema: { ...inputSchema, properties: inputSchema.properties ?? {} },
     ...(output && { outputSchema: toJsonSchema(output, "output") }),
     ...(annotations && { annotations }),
   };
@@ -84,8 +81,8 @@ export function listPrompt(prompt: Prompt): JsonObject {
     ...(args.length > 0 && {
       arguments: args.map(([name, { title, description }]) => ({
         name,
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
+        title,
+        description,
         required: (required as string[]).includes(name),
       })),
     }),
@@ -94,13 +91,7 @@ export function listPrompt(prompt: Prompt): JsonObject {
 
 export function listResource(resource: Resource): JsonObject {
   const { uri, mimeType, annotations, size } = resource;
-  return {
-    uri,
-    ...describe(resource),
-    ...(mimeType && { mimeType }),
-    ...(annotations && { annotations }),
-    ...(size !== undefined && { size }),
-  };
+  return { uri, ...describe(resource), mimeType, annotations, size };
 }
 
 /** Makes the entry of a family of resources in `resources/templates/list`. */
@@ -112,22 +103,14 @@ export function listTemplate(resource: Resource): JsonObject {
 function describe(
   { name, title, description, icons, _meta }: Described,
 ): JsonObject & { name: string } {
-  return {
-    name,
-    ...(title && { title }),
-    ...(description && { description }),
-    ...(icons && { icons }),
-    ...(_meta && { _meta }),
-  };
+  return { name, title, description, icons, _meta };
 }
 
 /** An item that needs a scope, in its author's words. */
 export interface ScopeUse {
   /** For people: its title, or its name. */
   title: string;
-  /** A description of it. */
   words: string;
-  /** All the scopes it needs. */
   scopes: readonly string[];
 }
 

@@ -29,7 +29,6 @@ export interface CompiledSkill extends Described {
   entry: JsonObject;
   /** Its files, `SKILL.md` first. */
   resources: readonly Resource[];
-  /** Its directories, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
 }
 

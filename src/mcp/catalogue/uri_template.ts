@@ -19,7 +19,6 @@ export interface UriTemplate {
 const EXPRESSION = /\{([^{}]*)\}/g;
 const OPERAND = /^(\+?)([A-Za-z0-9_]+)$/;
 
-/** True if the URI has variables. */
 export function isTemplate(uri: string): boolean {
   return /[{}]/.test(uri);
 }

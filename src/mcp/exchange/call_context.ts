@@ -104,11 +104,7 @@ export class CallContext implements Context {
     return async (progress, total, message) => {
       if (!(progress > this.#progress)) return;
       this.#progress = progress;
-      const told = {
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-      };
+      const told = { progress, total, message };
       this.#latest = told;
       const { progressToken } = this.#work;
       if (progressToken === undefined) return;
@@ -125,11 +121,8 @@ export class CallContext implements Context {
       if (logLevel === undefined) return;
       const least = LOGGING_LEVELS.indexOf(logLevel);
       if (LOGGING_LEVELS.indexOf(level) < least) return;
-      await this.#work.notify("notifications/message", {
-        level,
-        ...(logger !== undefined && { logger }),
-        data,
-      });
+      const message = { level, logger, data };
+      await this.#work.notify("notifications/message", message);
     };
   }
 

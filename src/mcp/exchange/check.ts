@@ -86,10 +86,7 @@ function scopesOfFilter(
  *
  * @throws {ChallengeError} 403 that lists all needed scopes, 401 for a stranger
  */
-export function checkGranted(
-  caller: Caller,
-  needed: readonly string[],
-): void {
+export function checkGranted(caller: Caller, needed: readonly string[]): void {
   if (missingScopes(caller, needed).length === 0) return;
   throw isStranger(caller)
     ? new ChallengeError("Sign in to use this", undefined, needed)

@@ -163,10 +163,7 @@ export const SUBSCRIPTIONS_PER_CALLER = 100;
 export class Subscriptions {
   #open = new Set<Running>();
   #hasEnded = false;
-  #bound = new CallerBound(
-    SUBSCRIPTIONS_PER_CALLER,
-    "subscriptions at a time",
-  );
+  #bound = new CallerBound(SUBSCRIPTIONS_PER_CALLER, "subscriptions at a time");
 
   /**
    * @throws {HttpError} 503 when there are too many, or the server stops; 429

@@ -26,7 +26,6 @@ import { TASKS_EXTENSION } from "../catalogue/introduction.ts";
 /** The most characters of a question that are repeated. */
 const QUESTION_CHARACTERS = 500;
 
-/** Makes the answer to a call that was handed over. */
 export function handOverResult(
   task: Task,
   { catalogue, params }: Pick<Call, "catalogue" | "params">,

@@ -91,10 +91,7 @@ export function findInSession(
 
 const EMPTY: Method = () => ({ result: "{}" });
 
-/** Makes the method that gives the pages of a list. */
-function listOf(
-  list: "resources" | "resourceTemplates" | "prompts",
-): Method {
+function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
   return ({ introduction, params }) => ({
     result: introduction[list].at(params.cursor),
   });

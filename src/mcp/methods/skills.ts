@@ -16,12 +16,10 @@ function ofSkills(method: Method): Method {
   };
 }
 
-/** Lists the skills that the caller may see. */
 export const listSkills: Method = ofSkills(({ introduction, params }) => ({
   result: introduction.skills.at(params.cursor),
 }));
 
-/** Gives the list entry of one skill. */
 export const getSkill: Method = ofSkills(
   ({ catalogue, introduction, params: { uri } }) => {
     const skill = catalogue.skills.get(uri as string);
@@ -32,7 +30,6 @@ export const getSkill: Method = ofSkills(
   },
 );
 
-/** Lists the entries of a directory of a skill. */
 export const readDirectory: Method = ofSkills(
   ({ catalogue, introduction, params: { uri, cursor } }) => {
     const directory = catalogue.directories.get(uri as string);

@@ -18,7 +18,6 @@ import type { Engine } from "../exchange/engine.ts";
 import { parseBy } from "../wire/json_schema.ts";
 import { resultOf, structuredResult } from "../wire/tool_result.ts";
 
-/** A tool with its parsed input. */
 export interface ToolRun {
   tool: CompiledTool;
   input: JsonObject;

@@ -34,25 +34,19 @@ export class QuestionError extends ToolError {
   }
 }
 
-/** Finds the member of the capability that a question needs, if it needs one. */
-function partOf({ method, params }: InputRequest): string | undefined {
-  if (method === "elicitation/create") {
-    return params.mode === "url" ? "url" : "form";
-  }
-  return params.tools === undefined ? undefined : "tools";
-}
-
 /**
  * Gives the capability that a client lacks for a question; undefined if it can
  * be asked (MCP 2026-07-28, Base Protocol).
  */
 export function lackedFor(
-  question: InputRequest,
+  { method, params }: InputRequest,
   { capabilities }: McpClient,
 ): JsonObject | undefined {
-  const name = question.method.split("/")[0];
+  const name = method.split("/")[0];
   const capability = capabilities[name];
-  const part = partOf(question);
+  const mode = params.mode === "url" ? "url" : "form";
+  const tools = params.tools === undefined ? undefined : "tools";
+  const part = method === "elicitation/create" ? mode : tools;
   const needed = { [name]: part === undefined ? {} : { [part]: {} } };
   if (!isObject(capability)) return needed;
   const isThere = part === undefined || part in capability ||

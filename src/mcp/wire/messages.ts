@@ -51,7 +51,6 @@ const ID_CHARACTERS = 1024;
 const ID_RULE =
   `must be a string of at most ${ID_CHARACTERS} characters or an integer`;
 
-/** The longest name of a method, in characters. */
 const METHOD_CHARACTERS = 256;
 
 /** The longest text from a client that an error repeats, in characters. */

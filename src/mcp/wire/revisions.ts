@@ -22,16 +22,12 @@ export const REVISIONS = [
  */
 const UNOFFERED = "2024-11-05";
 
-/** A revision that opens sessions with `initialize`. */
-export type SessionRevision =
-  | typeof UNOFFERED
-  | "2025-03-26"
-  | "2025-06-18"
-  | "2025-11-25";
-
 export const STATELESS_REVISION = "2026-07-28";
 
-export type Revision = SessionRevision | typeof STATELESS_REVISION;
+export type Revision = typeof UNOFFERED | typeof REVISIONS[number];
+
+/** A revision that opens sessions with `initialize`. */
+export type SessionRevision = Exclude<Revision, typeof STATELESS_REVISION>;
 
 /** True if this server speaks the revision. */
 export function isRevision(name: unknown): name is Revision {

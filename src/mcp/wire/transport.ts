@@ -107,7 +107,6 @@ function decode(bytes: Uint8Array): string {
   return text.includes("\uFFFD") ? strict.decode(bytes) : text;
 }
 
-/** The largest body, in bytes. */
 export const BODY_BYTES = 4 * 1024 * 1024;
 
 /** The most values of one body: members of objects and items of arrays. */

@@ -43,6 +43,8 @@ function contextOf(
   return { context, sent, changes };
 }
 
+const printed = (sent: Sent[]) => JSON.parse(JSON.stringify(sent));
+
 const SCHEMA = z.object({ name: z.string(), age: z.int().optional() });
 const QUESTION = { message: "Who?", schema: SCHEMA };
 const FORMS = { capabilities: { elicitation: {} } };
@@ -52,7 +54,7 @@ Deno.test("progress() sends what the client asked for", async () => {
   const { progress } = context;
   await progress(1);
   await progress(2, 3, "two");
-  assert.deepEqual(sent, [
+  assert.deepEqual(printed(sent), [
     ["notifications/progress", { progressToken: 0, progress: 1 }],
     ["notifications/progress", {
       progressToken: 0,
@@ -82,7 +84,7 @@ Deno.test("log() sends what is as severe as the client wants", async () => {
   await log("notice", 2);
   await log("warning", 3, "disk");
   await log("emergency", { four: 4 });
-  assert.deepEqual(sent, [
+  assert.deepEqual(printed(sent), [
     ["notifications/message", { level: "warning", logger: "disk", data: 3 }],
     ["notifications/message", { level: "emergency", data: { four: 4 } }],
   ]);
