@@ -102,21 +102,19 @@ export class SharedBuckets {
   readonly #costMilliseconds: number;
   readonly #free: number;
   readonly #part: number;
-  readonly #log: Logger;
   #aloneUntil = 0;
 
   constructor(
-    { database, log }: { database: Database; log: Logger },
+    private readonly parts: { database: Database; log: Logger },
     /** Names them in the database. */
     private readonly purpose: string,
     rate: Rate,
   ) {
     this.#own = new Buckets(rate);
-    this.#store = rateStore(database, purpose, rate);
+    this.#store = rateStore(parts.database, purpose, rate);
     this.#costMilliseconds = 1000 / rate.perSecond;
     this.#free = Math.floor(rate.burst * UNSHARED);
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
-    this.#log = log;
   }
 
   /** Takes one; gives the milliseconds to wait, else 0. Never rejects. */
@@ -176,10 +174,13 @@ export class SharedBuckets {
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
       this.#aloneUntil = time + ALONE_MILLISECONDS;
-      this.#log.warning("Limits could not be shared with other processes", {
-        endpoint: this.purpose,
-        error,
-      });
+      this.parts.log.warning(
+        "Limits could not be shared with other processes",
+        {
+          endpoint: this.purpose,
+          error,
+        },
+      );
     }
   }
 

@@ -11,7 +11,7 @@ import {
   knownBlocks,
   unlessBlocked,
 } from "./blocks.ts";
-import type { Database } from "./database.ts";
+import type { Database, Transaction, Write } from "./database.ts";
 import {
   type CredentialKind,
   mintCredential,
@@ -23,7 +23,6 @@ import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
-import type { Transaction, Write } from "./transaction.ts";
 
 const ACCESS_KINDS: readonly CredentialKind[] = [
   "access_token",

@@ -11,7 +11,7 @@ import {
   knownBlocks,
   unlessBlocked,
 } from "./blocks.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Write } from "./database.ts";
 import {
   accountSessionKey,
   accountSessionsOfKey,
@@ -19,7 +19,6 @@ import {
   listedAccountSessionKey,
   madeTokenKey,
 } from "./keys.ts";
-import type { Write } from "./transaction.ts";
 import { deriveKey, type UpstreamTokens } from "../auth/rules/data_key.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 

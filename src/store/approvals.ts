@@ -11,9 +11,8 @@ import { withoutLoopbackPort } from "../auth/rules/redirect_uri.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring, Write } from "./database.ts";
 import { approvalKey } from "./keys.ts";
-import type { Write } from "./transaction.ts";
 
 /** The scopes that a browser approved before. */
 export interface Approval extends Expiring {

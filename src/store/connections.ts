@@ -9,10 +9,9 @@
 import { type ConnectionOf, isSignInOf } from "../auth/rules/connection.ts";
 import { type Grant, pauseGrant, resumeGrant } from "../auth/rules/grant.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
-import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { Database, Entry, Expiring, Found, Write } from "./database.ts";
 import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "./keys.ts";
-import type { Write } from "./transaction.ts";
 
 /** Longer than any grant lives. */
 const CONNECTION_SECONDS = 366 * 24 * 60 * 60;

@@ -18,6 +18,8 @@ import { type Entry, type Expiring, type Found, Reader } from "./reader.ts";
 
 export { isFound } from "./reader.ts";
 export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
+export { absent } from "./transaction.ts";
+export type { CommitWith, Transaction, Write } from "./transaction.ts";
 
 /**
  * The pause between polls where watches see other processes, so that a poll is

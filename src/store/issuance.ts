@@ -9,10 +9,9 @@ import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
 import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { unlessBlocked } from "./blocks.ts";
-import type { Expiring } from "./database.ts";
+import type { Expiring, Transaction } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
-import type { Transaction } from "./transaction.ts";
 
 export interface AccessRecord extends Expiring {
   /** The grant's data key, sealed with the token; absent: no provider. */

@@ -7,9 +7,8 @@
  *
  * @module
  */
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
-import type { Transaction } from "./transaction.ts";
 
 /** The time after which work whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;

@@ -8,9 +8,8 @@
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { personListing, personTerms } from "../auth/rules/person.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Transaction } from "./database.ts";
 import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
-import type { Transaction } from "./transaction.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
 const MARK_CHARACTERS = 16;

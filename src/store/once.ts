@@ -5,10 +5,9 @@
  *
  * @module
  */
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Write } from "./database.ts";
 import { assertionKey, spentStateKey } from "./keys.ts";
 import { secretStore } from "./secrets.ts";
-import type { Write } from "./transaction.ts";
 
 /** A use that counts, unless it is given back. */
 export interface Use {

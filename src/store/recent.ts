@@ -8,6 +8,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 
 const FRESH_MILLISECONDS = 1000;
+const CAPACITY = 10_000;
 
 /** A read, under way or over, and the time at which it began. */
 interface Reading<T> {
@@ -24,10 +25,7 @@ interface Reading<T> {
  */
 export function recent<T>(
   read: (name: string) => Promise<T | undefined>,
-  { capacity = 10_000, clock = systemClock }: {
-    capacity?: number;
-    clock?: Clock;
-  } = {},
+  clock: Clock = systemClock,
 ) {
   /** The oldest first: a name that is read anew comes last. */
   const readings = new Map<string, Reading<T>>();
@@ -57,7 +55,7 @@ export function recent<T>(
 
   function dropOldest(): void {
     for (const [name, reading] of readings) {
-      if (readings.size <= capacity && isFresh(reading)) return;
+      if (readings.size <= CAPACITY && isFresh(reading)) return;
       readings.delete(name);
     }
   }

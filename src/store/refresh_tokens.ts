@@ -11,7 +11,7 @@ import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import type { IssuedTokens } from "../auth/rules/token_response.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { type BlockHead, checkBlocks, knownBlocks } from "./blocks.ts";
-import type { Database, Entry } from "./database.ts";
+import type { Database, Entry, Write } from "./database.ts";
 import {
   issueTokens,
   type SuccessorRecord,
@@ -24,7 +24,6 @@ import {
   successorKey,
   upstreamKey,
 } from "./keys.ts";
-import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 const answerKey = (token: string) => deriveKey(token, "successor");

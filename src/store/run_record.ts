@@ -7,11 +7,10 @@ import type { McpClient } from "../authoring/context.ts";
 import type { Caller } from "../caller.ts";
 import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Transaction } from "./database.ts";
 import { taskRunKey, tasksOfKey, wakeKey } from "./keys.ts";
 import type { TaskOfPerson } from "./task_record.ts";
 import { saveText, type TextRef } from "./texts.ts";
-import type { Transaction } from "./transaction.ts";
 
 /** The time within which durable work must end. */
 export const DURABLE_SECONDS = 90 * 24 * 60 * 60;

@@ -9,7 +9,7 @@ import type { LoggingLevel } from "@modelcontextprotocol/server";
 import { isBoundTo } from "../auth/rules/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { randomId } from "../crypto/crypto.ts";
-import type { Database, Entry } from "./database.ts";
+import { absent, type Database, type Entry } from "./database.ts";
 import { isErased, unlessErased } from "./erased.ts";
 import { sessionKey } from "./keys.ts";
 import { recent } from "./recent.ts";
@@ -22,7 +22,6 @@ import {
   tellEnd,
   UNUSED_SESSION_SECONDS,
 } from "./session_list.ts";
-import { absent } from "./transaction.ts";
 
 export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
 export type { Session, SessionCounts } from "./session_list.ts";
@@ -49,7 +48,7 @@ export function sessionStore(
     uncounted = UNCOUNTED_SESSIONS,
   } = {},
 ) {
-  const sessions = recent(read, { clock: database.clock });
+  const sessions = recent(read, database.clock);
   const { endOldest, ...lists } = sessionLists(database);
   let opened = 0;
 

@@ -4,12 +4,11 @@
  *
  * @module
  */
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Expiring, Found, Transaction } from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 import type { Hold } from "./run_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
-import type { Transaction } from "./transaction.ts";
 
 const RESULT_CHARACTERS = 28_000;
 /** The most steps that one commit settles. */

@@ -6,7 +6,7 @@
  */
 import type { Caller } from "../caller.ts";
 import { HttpError } from "../errors.ts";
-import type { Database } from "./database.ts";
+import type { Database, Write } from "./database.ts";
 import { unlessErased } from "./erased.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import { setLease } from "./leases.ts";
@@ -26,7 +26,6 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { deleteText } from "./texts.ts";
-import type { Write } from "./transaction.ts";
 import { setWake } from "./wakes.ts";
 
 /** The owner of a task, and the grant that uses it. */

@@ -5,7 +5,7 @@
  */
 import { RpcCode } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Entry } from "./database.ts";
+import type { Database, Entry, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import { deleteRun, type Hold, type RunRecord } from "./run_record.ts";
 import { stepStore } from "./steps.ts";
@@ -18,7 +18,6 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { deleteText, saveText } from "./texts.ts";
-import type { Transaction } from "./transaction.ts";
 import { waitStore } from "./waits.ts";
 
 export type TaskEnd =

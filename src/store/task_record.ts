@@ -7,10 +7,9 @@
 import type { MaybePromise } from "../authoring/service.ts";
 import type { JsonObject } from "../json.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring, Write } from "./database.ts";
 import { taskKey } from "./keys.ts";
 import { readText, type TextRef } from "./texts.ts";
-import type { Write } from "./transaction.ts";
 
 /** The lifetime of a task after it was created, in seconds. */
 export const TASK_SECONDS = 24 * 60 * 60;

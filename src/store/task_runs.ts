@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
 import {
   CONFIRM_SECONDS,
@@ -28,7 +28,6 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { readText } from "./texts.ts";
-import type { Transaction } from "./transaction.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
 /** A run that was taken, or the reason for which it was not. */

@@ -10,11 +10,10 @@ import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Expiring, Found, Transaction } from "./database.ts";
 import { grantKey, listingWaitKey, taskRunKey } from "./keys.ts";
 import { userOfRun } from "./run_record.ts";
 import { secretStore } from "./secrets.ts";
-import type { Transaction } from "./transaction.ts";
 
 /** The most characters of what is asked, and of an answer. */
 export const WAIT_CHARACTERS = 16_000;

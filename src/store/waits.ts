@@ -48,13 +48,6 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  /** Counts the waits of a person that are of the same kind. */
-  async function countOf({ subject, kind }: Waiting): Promise<number> {
-    // Work that waits for days leaves room for questions, and the other way.
-    const listed = await database.list<ListedWait>(waitsOfKey(subject));
-    return listed.filter(({ value }) => value.kind === kind).length;
-  }
-
   /** Reads the waits that a person's list names. */
   async function listed(
     subject: string,
@@ -114,9 +107,9 @@ export function waitStore(database: Database) {
       // Every new wait changes this record, so the count stays true.
       const head = waitsOfKey(own.subject);
       return await database.change(head, async (transaction) => {
-        const [pointer, count] = await Promise.all([
+        const [pointer, held] = await Promise.all([
           database.get<Pointer>(at),
-          countOf(waiting),
+          database.list<ListedWait>(head),
         ]);
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
@@ -125,7 +118,9 @@ export function waitStore(database: Database) {
           known.value.state !== "used" && await isLive(database, known.value);
         const wait = isSame ? await readWait(known) : undefined;
         if (wait) return wait;
-        if (count >= most) {
+        // Work that waits for days leaves room for questions, and the other way.
+        const same = held.filter(({ value }) => value.kind === own.kind);
+        if (same.length >= most) {
           throw new LimitError(
             "questions that wait for this person",
             RETRY_SECONDS,

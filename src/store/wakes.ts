@@ -5,10 +5,9 @@
  *
  * @module
  */
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Transaction } from "./database.ts";
 import { dueWakesRange, partsOfWake, taskRunKey, wakeKey } from "./keys.ts";
 import type { RunRecord } from "./run_record.ts";
-import type { Transaction } from "./transaction.ts";
 
 export interface Wake {
   taskId: string;

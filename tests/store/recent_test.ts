@@ -93,11 +93,12 @@ Deno.test("forget() during a read keeps nothing of it", async () => {
   assert.equal(find("a"), "new");
 });
 
-Deno.test("recent() keeps no more than its capacity", async () => {
-  const memory = recent((name) => Promise.resolve(name), { capacity: 10 });
-  for (let n = 0; n < 1000; n++) await memory.find(`${n}`);
-  assert.equal(memory.size, 10);
-  assert.equal(memory.find("999"), "999");
+Deno.test("recent() keeps no more than 10,000 names", async () => {
+  using _time = new FakeTime();
+  const memory = recent((name) => Promise.resolve(name));
+  for (let n = 0; n < 10_010; n++) await memory.find(`${n}`);
+  assert.equal(memory.size, 10_000);
+  assert.equal(memory.find("10009"), "10009");
 });
 
 Deno.test("recent() reads again after a read that failed", async () => {
@@ -126,9 +127,7 @@ Deno.test("recent() keeps nothing longer because the clock is set back", async (
   performance.now = () => steady;
   try {
     let count = 0;
-    const { find } = recent(() => Promise.resolve(++count), {
-      clock: () => time,
-    });
+    const { find } = recent(() => Promise.resolve(++count), () => time);
     assert.equal(await find("a"), 1);
     time -= 60_000;
     assert.equal(await find("a"), 2);

@@ -49,8 +49,8 @@ export function oauthDoor(
   },
 ): Gate {
   const { baseUrl, heldOf, accessTokens, grants, lifetimes, clock } = parts;
-  const verified = recent(read, { clock });
-  const live = recent(accessTokens.findGrant, { clock });
+  const verified = recent(read, clock);
+  const live = recent(accessTokens.findGrant, clock);
 
   async function find(
     grantId: string,

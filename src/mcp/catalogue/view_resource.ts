@@ -103,15 +103,10 @@ export function viewMetaOf(
   if (view === undefined && visibility === undefined) return undefined;
   const isForViews = visibility?.includes("app") ?? true;
   return {
-    ui: {
-      ...(uri !== undefined && { resourceUri: uri }),
-      ...(visibility && { visibility }),
-    },
+    ui: { resourceUri: uri, visibility },
     // The same for clients from before 2026, and under ChatGPT's name.
-    ...(uri !== undefined && {
-      "ui/resourceUri": uri,
-      "openai/outputTemplate": uri,
-    }),
+    "ui/resourceUri": uri,
+    "openai/outputTemplate": uri,
     ...(isForViews && { "openai/widgetAccessible": true }),
     ...(!isForModels(tool) && { "openai/visibility": "private" }),
   };

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Clock } from "../../clock.ts";
 import { LimitError } from "../../errors.ts";
 import { SharedBuckets } from "../../http/buckets.ts";
 import type { Logger } from "../../log/log.ts";
@@ -41,20 +40,16 @@ export class Limits {
     SharedBuckets
   >;
   readonly #tools = new Map<string, ToolLimit>();
-  readonly #clock: Clock;
-  readonly #log: Logger;
   #hasWarned = false;
 
   constructor(
-    parts: { database: Database; log: Logger },
+    private readonly parts: { database: Database; log: Logger },
     { callsPerMinute, tools }: {
       /** Calls per minute of each caller; 0: no limit. */
       callsPerMinute: number;
       tools: Catalogue["tools"];
     },
   ) {
-    this.#clock = parts.database.clock;
-    this.#log = parts.log;
     const buckets = (purpose: string, count: number) =>
       new SharedBuckets(parts, purpose, {
         burst: count,
@@ -128,7 +123,7 @@ export class Limits {
     { name }: CountedAs,
     what: string,
   ): Promise<void> | undefined {
-    const wait = buckets.take(name, this.#clock());
+    const wait = buckets.take(name, this.parts.database.clock());
     if (wait instanceof Promise) {
       return wait.then((wait) => checkWait(wait, what));
     }
@@ -139,7 +134,7 @@ export class Limits {
   #warn(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#log.warning(
+    this.parts.log.warning(
       "The addresses of callers without credentials are unknown, so all of " +
         "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
         "pass the connection's info as the second argument of fetch()",

@@ -29,10 +29,9 @@ export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");
   if (accept === "application/json, text/event-stream") return;
   if (accept === null) return;
-  const ranges = parseAccept(accept);
   if (
-    accepts(ranges, "application", "json") &&
-    accepts(ranges, "text", "event-stream")
+    accepts(accept, "application", "json") &&
+    accepts(accept, "text", "event-stream")
   ) return;
   throw new HttpError(
     406,
@@ -41,9 +40,9 @@ export function checkAccept(headers: Headers): void {
   );
 }
 
-/** Media ranges in lower case, and whether each is acceptable: not with `q=0`. */
-function parseAccept(accept: string): ReadonlyMap<string, boolean> {
-  return new Map(
+/** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. */
+function accepts(accept: string, type: string, subtype: string): boolean {
+  const ranges = new Map(
     accept.split(",").map((item) => {
       const [range, ...parameters] = item.split(";");
       const isRefused = parameters.some((parameter) =>
@@ -52,14 +51,6 @@ function parseAccept(accept: string): ReadonlyMap<string, boolean> {
       return [range.trim().toLowerCase(), !isRefused];
     }),
   );
-}
-
-/** RFC 9110 §12.5.1: the most specific range decides. */
-function accepts(
-  ranges: ReadonlyMap<string, boolean>,
-  type: string,
-  subtype: string,
-): boolean {
   return ranges.get(`${type}/${subtype}`) ?? ranges.get(`${type}/*`) ??
     ranges.get("*/*") ?? false;
 }
