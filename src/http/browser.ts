@@ -72,10 +72,7 @@ function prefixFor(baseUrl: string): "host" | undefined {
   return baseUrl.startsWith("https:") ? "host" : undefined;
 }
 
-/**
- * The cookie that ties a sign-in to the browser it began in. It is a random
- * name and identifies no person.
- */
+/** The cookie that ties a sign-in to its browser; it identifies no person. */
 const name = "browser";
 
 /** Reads the browser's cookie; undefined if it sends none. */

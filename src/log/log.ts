@@ -184,10 +184,7 @@ interface Told {
 /** The logged causes of each log: each server has its own. */
 const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
-/**
- * Logs the failure of something that we depend on, with the number of
- * repetitions since the last line.
- */
+/** Logs a failure of what we depend on, with the repetitions since the last. */
 export function logFailure(
   log: Logger,
   error: unknown,

@@ -89,10 +89,7 @@ export function accountSessionStore(database: Database) {
       return await isBlocked(head, { subject }) ? undefined : session;
     },
 
-    /**
-     * Gives a write that makes its commit fail once a session has ended;
-     * undefined if it has ended already.
-     */
+    /** Makes a commit fail once a session has ended; undefined if it has. */
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));
       return found && ((transaction) => transaction.check(found));

@@ -27,10 +27,7 @@ export interface Attempt {
   count: number;
 }
 
-/**
- * The most characters, of at most two bytes each, so that all attempts fit into
- * a value of 64 KiB.
- */
+/** The most characters of two bytes, so that all attempts fit into 64 KiB. */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 

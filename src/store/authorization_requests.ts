@@ -166,10 +166,7 @@ export function authorizationRequestStore(database: Database) {
       return await change(found, { leaseUntil: time + SIGN_IN_LEASE_SECONDS });
     },
 
-    /**
-     * Gives the code with which a request ended, if its browser was told 503;
-     * undefined otherwise.
-     */
+    /** Gives the code that ended a request, if its browser was told 503. */
     async answerAgain(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.mayRepeat(found)) {

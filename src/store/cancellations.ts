@@ -7,14 +7,11 @@
  * @see MCP 2025-11-25, Cancellation
  */
 import type { RequestId } from "../mcp/wire/messages.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Expiring } from "./database.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
-/**
- * The least time between two reads of a remote database: each costs something,
- * and a client that cancels can wait.
- */
+/** The least time between reads of a remote database: each costs something. */
 const REMOTE_PAUSE_MILLISECONDS = 1000;
 /**
  * The accepted difference between two clocks. A cancellation may also come this
@@ -84,18 +81,17 @@ export function cancellationStore(database: Database) {
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
         (cancellations[i].value?.atMilliseconds ?? 0) >=
           startedMilliseconds - TOLERANCE_MILLISECONDS;
+      // Not a newer one under the same key.
+      const used = cancellations.filter((_, i) => isHit(running[i], i));
       await Promise.all(
-        cancellations.filter((_, i) => isHit(running[i], i)).map(removeUsed),
+        used.map((entry) =>
+          database.commit((transaction) =>
+            transaction.check(entry).delete(entry.key)
+          )
+        ),
       );
       seen = versionstamp;
       return running.filter(isHit);
     },
   };
-
-  /** Deletes a cancellation, but not a newer one under the same key. */
-  async function removeUsed({ key, versionstamp }: Entry<Cancellation>) {
-    await database.commit((transaction) =>
-      transaction.check({ key, versionstamp }).delete(key)
-    );
-  }
 }

@@ -12,10 +12,7 @@ import { changeHeadKey, changeKey } from "./keys.ts";
 import { pause } from "../clock.ts";
 
 const CHANGE_SECONDS = 5 * 60;
-/**
- * The time between polls, in milliseconds. One poll serves all listeners of a
- * process, so it may be frequent.
- */
+/** The time between polls, of which one serves all listeners of a process. */
 const POLL_MILLISECONDS = 100;
 /** The time after which reading goes on after a failure, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;

@@ -21,10 +21,7 @@ export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
 export { absent } from "./transaction.ts";
 export type { CommitWith, Transaction, Write } from "./transaction.ts";
 
-/**
- * The pause between polls where watches see other processes, so that a poll is
- * needed only if a watch broke.
- */
+/** The pause between polls where a watch sees all writes, unless it breaks. */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
 /** The time after an outage in which every process notes what it gave up. */

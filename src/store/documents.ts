@@ -122,10 +122,7 @@ export function documentStore(
     return record;
   }
 
-  /**
-   * Shares a look-up, including its read: a second one that reads before the
-   * first has stored its result would fetch again.
-   */
+  /** Shares a look-up with its read, or a second one would fetch once more. */
   async function share(
     purpose: "find" | "renew",
     url: string,

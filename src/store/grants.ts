@@ -18,10 +18,7 @@ import {
 import { listPerson, unlistPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/**
- * Adds a grant and its indexes, by subject and of people, to a commit; nothing
- * else writes any of them.
- */
+/** Adds a grant and its indexes to a commit; nothing else writes them. */
 export function setGrant(transaction: Transaction, grant: Grant): Transaction {
   const { id, subject, expiresAt } = grant;
   return transaction

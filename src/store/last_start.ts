@@ -15,14 +15,6 @@ interface StartRecord {
 /** The most grants that are read to find those of another address. */
 const MOST_GRANTS = 1000;
 
-/** The live grants of another address. */
-interface Elsewhere {
-  /** That address, or one of them. */
-  baseUrl: string;
-  /** Their number among the first {@linkcode MOST_GRANTS} grants. */
-  connections: number;
-}
-
 export async function findLastStart(
   database: Database,
 ): Promise<string | undefined> {
@@ -31,12 +23,13 @@ export async function findLastStart(
 
 /**
  * Stores the address of this start. If the last one had another address, or
- * none is stored, gives the live grants of other addresses.
+ * none is stored, gives one of the others of live grants, and their number
+ * among the first {@linkcode MOST_GRANTS}.
  */
 export async function noteStart(
   database: Database,
   baseUrl: string,
-): Promise<Elsewhere | undefined> {
+): Promise<{ baseUrl: string; connections: number } | undefined> {
   const key = lastStartKey();
   const entry = await database.get<StartRecord>(key);
   if (entry.value?.baseUrl === baseUrl) return undefined;

@@ -77,10 +77,7 @@ export function assertionStore(database: Database) {
 
 export type StateStore = ReturnType<typeof stateStore>;
 
-/**
- * Opens the request states that must not be used again, and the key that seals
- * all of them.
- */
+/** Opens the spent request states, and the key that seals all states. */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
   const nonces = onceStore<Expiring & { nonce: string }>(

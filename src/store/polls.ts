@@ -68,10 +68,7 @@ export class Polls {
     private readonly pauseMilliseconds?: number,
   ) {}
 
-  /**
-   * Reads a key now, and again and again until it is stopped. Stopping waits
-   * for a read in progress.
-   */
+  /** Reads a key until it is stopped, which waits for a read in progress. */
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
     const polled: PolledKey = {

@@ -123,10 +123,7 @@ export function deleteRun(
   }
 }
 
-/**
- * Gives the grant that used the task of a run last: its client may have signed
- * in again since it began.
- */
+/** Gives the grant that used a run's task last: it may be a new one. */
 export async function userOfRun(
   database: Database,
   taskId: string,

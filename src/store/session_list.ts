@@ -34,10 +34,7 @@ export interface Session extends Expiring {
   binding: string;
   /** The grant that used it last; the session ends with it. */
   grantId?: string;
-  /**
-   * The list that counts it: that of a network, for callers who are not told
-   * apart; that of its binding if absent.
-   */
+  /** The list that counts it, if that is a network's and not its binding's. */
   list?: string;
   revision: SessionRevision;
   /** Epoch milliseconds. */
@@ -70,10 +67,7 @@ export function setSession(
     .set<SessionOfPerson>(listKeyOf(id, session), { grantId, expiresAt });
 }
 
-/**
- * The sessions that one commit ends: each has two keys, and a commit takes a
- * thousand mutations, which other changes share.
- */
+/** The sessions that one commit ends: each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;
 
 /** The time for which a new session is not ended by the count of sessions. */
@@ -101,10 +95,7 @@ export function tellEnd(
 }
 
 export function sessionLists(database: Database) {
-  /**
-   * Lists the entries of a binding's sessions, some at a time, each with the
-   * grant that used the session last.
-   */
+  /** Lists the sessions of a binding, each with the grant that used it last. */
   async function* listedOf(
     binding: string,
     perRead = LISTED_PER_READ,

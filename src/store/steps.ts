@@ -64,10 +64,7 @@ export type StepStore = ReturnType<typeof stepStore>;
 
 export function stepStore(database: Database) {
   return {
-    /**
-     * Stores a step as it is now; false if the process has lost its turn, and
-     * then nothing is stored.
-     */
+    /** Stores a step as it is now; false, and nothing, if the turn is lost. */
     async save(hold: Hold, { text, ...step }: Step): Promise<boolean> {
       const { taskId, term, expiresAt } = hold;
       const result = text === undefined

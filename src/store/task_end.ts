@@ -5,7 +5,7 @@
  */
 import { RpcCode } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Entry, Transaction } from "./database.ts";
+import type { Database, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import { deleteRun, type Hold, type RunRecord } from "./run_record.ts";
 import { stepStore } from "./steps.ts";
@@ -36,13 +36,8 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/** The records besides a task's own that its durable work has. */
-interface WorkRecords {
-  run: Entry<RunRecord>;
-  listed: Entry<TaskOfPerson>;
-  /** The end of what is kept of it. */
-  expiresAt: number;
-}
+/** The records besides a task's own that its durable work has, and their end. */
+type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
 export function taskEnds(database: Database) {
   /**
@@ -158,7 +153,7 @@ async function readWork(
   database: Database,
   taskId: string,
   { keep, list }: NonNullable<TaskRecord["durable"]>,
-): Promise<WorkRecords> {
+) {
   const [run, listed] = await database.getMany<[RunRecord, TaskOfPerson]>([
     taskRunKey(taskId),
     tasksOfKey(list, taskId),

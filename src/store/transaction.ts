@@ -24,10 +24,7 @@ import {
   RECORD_VERSION,
 } from "./reader.ts";
 
-/**
- * The least time for which a record stays stored, even if it has ended: another
- * process may still have to recognize it.
- */
+/** The least time a record stays stored: others may have to recognize it. */
 const LEAST_MILLISECONDS = 60_000;
 
 /**

@@ -149,10 +149,7 @@ export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
-/**
- * Gives the script, without its comments, in one line: errors name the lines of
- * the author's document.
- */
+/** Gives the script in one line, so that errors name the author's lines. */
 function viewScript(): string {
   const source = `(${makeView})(globalThis,${hostChannel},${viewResult})`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")
@@ -206,10 +203,7 @@ export function checkViewDocument(
   }
 }
 
-/**
- * Checks an origin by CSP3 §2.3.1: a scheme and a host, whose first label may
- * be `*`.
- */
+/** Checks an origin by CSP3 §2.3.1: the first label of its host may be `*`. */
 function checkOrigin(origin: string): void {
   if (/^(https?|wss?):\/\/(\*\.)?[^/*\s;,'"]+$/.test(origin)) return;
   throw new Error(

@@ -97,10 +97,7 @@ export function checkGranted(caller: Caller, needed: readonly string[]): void {
     );
 }
 
-/**
- * True if the caller could be granted all of the scopes; things that need
- * others do not exist for them.
- */
+/** True if the caller could be granted all of the scopes. */
 export function isWithinReach(
   { ceiling }: Caller,
   needed: readonly string[],

@@ -102,13 +102,10 @@ export class Visits {
    */
   async open(question: PageQuestion): Promise<Visit> {
     const key = question.key ?? `page-${++this.#count}`;
-    const opening = this.#open(question, key);
+    const opening: Promise<Visit> = this.#open(question, key)
+      .finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    try {
-      return await opening;
-    } finally {
-      this.#opening.delete(opening);
-    }
+    return await opening;
   }
 
   async #open({ message, url }: PageQuestion, key: string): Promise<Visit> {

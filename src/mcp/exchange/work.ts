@@ -35,10 +35,7 @@ export interface Work {
   /** Tells why there is no `upstream`; absent: its caller has none. */
   readonly lacksUpstream?: string;
   readonly durable?: Durable;
-  /**
-   * Asks on a page once, and keeps the answer. Only of durable work, whose
-   * client hears of the page by its status.
-   */
+  /** Asks on a page once, and keeps the answer; only of durable work. */
   keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
   /** Questions on pages of ours; undefined: its caller has none. */
   readonly visits?: Visits;

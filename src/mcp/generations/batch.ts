@@ -63,10 +63,7 @@ export async function serveBatch(
   return await response.response;
 }
 
-/**
- * Takes notifications and responses. If one is refused, HTTP says so: their
- * sender learns it in no other way.
- */
+/** Takes notifications and responses; only HTTP can say that one is refused. */
 async function take(
   engine: TaskEngine,
   values: readonly unknown[],
@@ -155,10 +152,7 @@ async function serve(
   return await run(call, method);
 }
 
-/**
- * True unless the value is a notification or a response; broken messages are
- * answered too.
- */
+/** True unless it is a notification or response; what is broken is answered. */
 function wantsResponse(value: unknown): boolean {
   try {
     return parseMessage(value).kind === "request";

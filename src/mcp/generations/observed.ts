@@ -28,10 +28,7 @@ const OTHERS: ReadonlySet<string> = new Set([
 /** An id that is unlikely to hold data. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-/**
- * Serves a message as an operation of its own, which ends with the call, or
- * with the refusal of what is thrown here.
- */
+/** Serves a message as an operation that ends with the call, or a refusal. */
 export function observeMessage<A extends Admitted, T>(
   telemetry: Telemetry,
   message: Message,

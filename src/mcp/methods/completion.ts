@@ -22,12 +22,11 @@ export async function complete(call: Call): Promise<Answer> {
   for (const name of ["progress", "ask", "sample", "roots"]) {
     Object.defineProperty(context, name, { value: undefined });
   }
-  const completion = await CallContext.follow(
+  return await CallContext.follow(
     context,
     completionValues(catalogue, params, context),
-    (completion) => completion,
+    (completion) => ({ result: printer.result({ completion }) }),
   );
-  return { result: printer.result({ completion }) };
 }
 
 /**
@@ -40,7 +39,7 @@ export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context: given }: JsonObject,
   context: CompleteContext,
-): Promise<ReturnType<typeof completionOf>> {
+): Promise<{ values: string[]; total: number; hasMore: boolean }> {
   const { name, value } = isObject(argument) ? argument : {};
   if (typeof name !== "string" || typeof value !== "string") {
     throw invalidParams(
@@ -50,10 +49,14 @@ export async function completionValues(
   }
   const { names, complete } = findReference(catalogue, ref);
   const propose = names.includes(name) ? complete?.[name] : undefined;
-  if (propose === undefined) return completionOf([]);
-  return completionOf(
-    await propose(value, knownArguments(given), context),
-  );
+  const proposed = propose
+    ? await propose(value, knownArguments(given), context)
+    : [];
+  return {
+    values: proposed.slice(0, MOST),
+    total: proposed.length,
+    hasMore: proposed.length > MOST,
+  };
 }
 
 function findReference(
@@ -98,13 +101,4 @@ function knownArguments(context: unknown): Record<string, string> {
       typeof entry[1] === "string"
     ),
   );
-}
-
-/** Makes the answer's `completion` member. */
-function completionOf(proposed: readonly string[]) {
-  return {
-    values: proposed.slice(0, MOST),
-    total: proposed.length,
-    hasMore: proposed.length > MOST,
-  };
 }

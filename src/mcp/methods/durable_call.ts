@@ -60,10 +60,7 @@ export function durableWorkOf(
   };
 }
 
-/**
- * Makes the way to take work over: its tool as it is today, and its caller as
- * they are known today.
- */
+/** Makes the way to take work over, with its tool and caller as of today. */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
   home: () => HomeServer,

@@ -18,9 +18,7 @@ import { findResource } from "../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../wire/messages.ts";
 import { URI_CHARACTERS } from "../catalogue/uri_template.ts";
 
-/**
- * Reads the resource that a request names. @throws {RpcError} if there is none
- */
+/** Reads the named resource. @throws {RpcError} if there is none */
 export async function readResource(call: Call): Promise<Answer> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
   if (typeof uri !== "string") {

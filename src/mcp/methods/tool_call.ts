@@ -60,10 +60,7 @@ class ToolCall implements ToolRun {
   }
 }
 
-/**
- * Calls the tool that a request names. @throws {RpcError} -32602 for an unknown
- * tool
- */
+/** Calls the named tool. @throws {RpcError} -32602 for an unknown one */
 export function callTool(call: LastingCall): MaybePromise<Answer> {
   const { catalogue, params } = call;
   const { name } = params;
@@ -109,10 +106,7 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
   }
 }
 
-/**
- * Prepares the call in its request, where questions can be asked, then runs the
- * tool there or in a task.
- */
+/** Prepares the call in its request, which can ask; then runs the tool. */
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call } = toolCall;
   const { client, stateless, context } = call;

@@ -96,10 +96,7 @@ export class Inquiry {
   }
 }
 
-/**
- * The times that a question is asked again: clients give up after ten rounds
- * (TypeScript SDK 2.4).
- */
+/** The times a question is asked again (TypeScript SDK 2.4 ends after 10). */
 const MOST_REOPENED = 6;
 
 /** The fingerprint of an answer that counts for any question. */

@@ -13,10 +13,7 @@ import type { ResultExtra } from "../../authoring/result.ts";
 import { shortened } from "./messages.ts";
 import { isObject } from "../../json.ts";
 
-/**
- * Makes the result of a tool without an output schema. @throws {TypeError} for
- * other values
- */
+/** Makes a result without a schema. @throws {TypeError} for other values */
 export function resultOf(answer: unknown): CallToolResult {
   if (typeof answer === "string") return textResult(answer);
   if (isBlock(answer)) return { content: [answer] };
@@ -94,10 +91,7 @@ export const ISSUES = 10;
 /** The longest line about an issue, in characters. */
 const ISSUE_CHARACTERS = 300;
 
-/**
- * Lists the faults of a value by their path, one line each; `whole` names the
- * value itself.
- */
+/** Lists a value's faults by path, a line each; `whole` names the value. */
 export function issueText({ issues }: z.ZodError, whole: string): string {
   const lines = issues.slice(0, ISSUES).map(({ path, message }) =>
     shortened(
