@@ -88,19 +88,16 @@ function parseForwarded(header: string): (Address | undefined)[] {
     const [, name, value, separator] = PAIR.exec(header) ?? [];
     // The rest is unreadable, so the hops cannot be told apart.
     if (name === undefined) return [undefined];
-    if (name.toLowerCase() === "for") current = hop(unquoted(value));
+    const text = value.startsWith('"')
+      ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
+      : value;
+    if (name.toLowerCase() === "for") current = hop(text);
     if (separator !== ";") {
       hops.push(current);
       current = undefined;
     }
   }
   return hops;
-}
-
-function unquoted(value: string): string {
-  return value.startsWith('"')
-    ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
-    : value;
 }
 
 /** The `Env` of our Hono apps. */

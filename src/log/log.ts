@@ -192,7 +192,8 @@ export function logFailure(
 ): void {
   let told = toldTo.get(log);
   if (!told) toldTo.set(log, told = new Map());
-  const cause = rootOf(error);
+  // All failures of one cause share its root.
+  const cause = headOf(reasonsOf(error).at(-1) ?? error).slice(0, 200);
   const time = Date.now();
   const before = told.get(cause);
   if (
@@ -208,10 +209,4 @@ export function logFailure(
     repeated: before?.repeated || undefined,
     error,
   });
-}
-
-/** Finds the root cause, which all failures of one cause share. */
-function rootOf(error: unknown): string {
-  const root = reasonsOf(error).at(-1) ?? error;
-  return headOf(root).slice(0, 200);
 }

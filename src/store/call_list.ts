@@ -77,21 +77,19 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
 /** Counts a call with similar ones in a list; false if there are none. */
 function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isAlike(other, call));
-  if (index !== -1) list[index] = merge(list[index], call);
-  return index !== -1;
+  if (index === -1) return false;
+  const { at, firstAt, count } = list[index];
+  list[index] = {
+    ...call,
+    at: Math.max(at, call.at),
+    firstAt: Math.min(firstAt, call.firstAt),
+    count: count + call.count,
+  };
+  return true;
 }
 
 function isAlike(one: NotedCall, other: NotedCall): boolean {
   return one.tool === other.tool && one.outcome === other.outcome &&
     Math.max(one.at, other.at) - Math.min(one.firstAt, other.firstAt) <
       TOGETHER_SECONDS;
-}
-
-function merge(one: NotedCall, other: NotedCall): NotedCall {
-  return {
-    ...one,
-    at: Math.max(one.at, other.at),
-    firstAt: Math.min(one.firstAt, other.firstAt),
-    count: one.count + other.count,
-  };
 }

@@ -61,6 +61,7 @@ export function documentStore(
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
+  /** The oldest first. */
   const failures = new Map<string, { error: unknown; until: number }>();
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
@@ -73,15 +74,6 @@ export function documentStore(
     unused.delete(url);
     if (unused.size >= MOST_UNUSED) unused.delete(unused.keys().next().value!);
     unused.set(url, record);
-  }
-
-  /** Remembers a failure, oldest first, and gives it. */
-  function failed(url: string, error: unknown): { error: unknown } {
-    if (failures.size >= MOST_FAILURES) {
-      failures.delete(failures.keys().next().value!);
-    }
-    failures.set(url, { error, until: database.now() + FAILURE_SECONDS });
-    return { error };
   }
 
   async function fetchRecord(
@@ -115,7 +107,11 @@ export function documentStore(
     try {
       record = await fetchRecord(url, kept !== undefined);
     } catch (error) {
-      return { ...failed(url, error), older };
+      if (failures.size >= MOST_FAILURES) {
+        failures.delete(failures.keys().next().value!);
+      }
+      failures.set(url, { error, until: database.now() + FAILURE_SECONDS });
+      return { error, older };
     }
     if (kept) await save(url, record);
     else remember(url, record);

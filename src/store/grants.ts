@@ -55,23 +55,17 @@ export function grantStore(database: Database) {
     const seen = new Set<string>();
     // Today's last: what changes meanwhile stays in the list of version 0.2.
     for (const name of namesOf(subject).toReversed()) {
-      for await (const found of listedAt(name)) {
-        const own = found.filter(({ value }) =>
+      const list = grantsOfSubjectKey(name);
+      for await (const listed of database.listInParts(list)) {
+        const found = await database.getMany<Grant[]>(
+          listed.map(({ key }) => grantKey(key.at(-1) as string)),
+        );
+        const own = found.filter(isFound).filter(({ value }) =>
           value.subject === subject && !seen.has(value.id)
         );
         for (const { value } of own) seen.add(value.id);
         yield own;
       }
-    }
-  }
-
-  /** Lists the grants under one of {@linkcode namesOf}. */
-  async function* listedAt(name: string): AsyncGenerator<Found<Grant>[]> {
-    for await (const found of database.listInParts(grantsOfSubjectKey(name))) {
-      const entries = await database.getMany<Grant[]>(
-        found.map(({ key }) => grantKey(key.at(-1) as string)),
-      );
-      yield entries.filter(isFound);
     }
   }
 

@@ -29,6 +29,11 @@ const EVERYONE: CountedAs = { name: "everyone", isMany: false };
 
 const CALLS_A_MINUTE = "calls a minute";
 
+const UNKNOWN_SHARE =
+  "The addresses of callers without credentials are unknown, so all of " +
+  "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
+  "pass the connection's info as the second argument of fetch()";
+
 interface ToolLimit {
   calls?: SharedBuckets;
   underWay?: CallerBound;
@@ -90,7 +95,8 @@ export class Limits {
     const caller = request.countedAs;
     const { one, many, unknown, sessions } = this.#callers;
     if (caller === UNKNOWN) {
-      this.#warn();
+      if (!this.#hasWarned) this.parts.log.warning(UNKNOWN_SHARE);
+      this.#hasWarned = true;
       return this.#take(unknown, caller, CALLS_A_MINUTE);
     }
     // Sessions are stored: many people open no more of them than one.
@@ -128,17 +134,6 @@ export class Limits {
       return wait.then((wait) => checkWait(wait, what));
     }
     checkWait(wait, what);
-  }
-
-  /** Warns, once, that all callers without a known network share one limit. */
-  #warn(): void {
-    if (this.#hasWarned) return;
-    this.#hasWarned = true;
-    this.parts.log.warning(
-      "The addresses of callers without credentials are unknown, so all of " +
-        "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
-        "pass the connection's info as the second argument of fetch()",
-    );
   }
 }
 
