@@ -54,7 +54,7 @@ export function parseTypedUrl(text: string): URL {
   const hasScheme = /^[a-z][a-z+.-]*:\/\//i.test(text);
   const url = URL.parse(hasScheme ? text : `https://${text}`);
   if (
-    !url || !/^https?:$/.test(url.protocol) || url.username || url.hash ||
+    !url || !/^https?:/.test(url.protocol) || url.username || url.hash ||
     !/[.:]|^localhost$/.test(url.hostname)
   ) {
     throw new Error(`Not an http or https address: ${text}`);
