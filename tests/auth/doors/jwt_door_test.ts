@@ -97,6 +97,19 @@ Deno.test("jwtDoor() believes an e-mail address that its issuer has checked", as
   }
 });
 
+Deno.test("jwtDoor() believes Google an address of a company that manages the account alone", async () => {
+  const iss = "https://accounts.google.com";
+  await using server = await start([iss]);
+  const email = "jo@company.example";
+  for (const hd of [undefined, "company.example"]) {
+    const claims = { ...CLAIMS, iss, email, email_verified: true, hd };
+    const { caller } = await server.authenticate(
+      await server.keys.sign(claims),
+    );
+    assert.equal(caller.identity?.emailVerified, hd !== undefined);
+  }
+});
+
 Deno.test("jwtDoor() keeps two issuers' people apart", async () => {
   const other = "https://other.example.com/t1";
   await using server = await start([ISSUER, other]);

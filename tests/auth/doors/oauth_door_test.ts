@@ -27,14 +27,17 @@ function start({ grant = GRANT, dataKey }: {
 } = {}) {
   const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
   const touched: string[] = [];
+  const expiresAt = now() + 600;
   const upstream = {} as Upstream;
   const door = oauthDoor({
     baseUrl: "https://tools.example.com",
     scopes: { usual: [] },
-    heldOf: () => state.held && { scopes: state.held },
+    heldOf: (_, scopes = []) =>
+      state.held && { scopes: state.held.filter((it) => scopes.includes(it)) },
     lifetimes: DEFAULT_LIFETIMES,
     accessTokens: {
-      find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
+      find: () =>
+        Promise.resolve({ grant, scopes: grant.scopes, expiresAt, dataKey }),
       findGrant: (id: string) =>
         Promise.resolve(
           state.isThere || id === "again" ? { ...grant, id } : undefined,
@@ -49,8 +52,34 @@ function start({ grant = GRANT, dataKey }: {
   const headers = new Headers({ authorization: "Bearer tsa_x" });
   const verified = async (): Promise<Authenticated> =>
     await door.authenticate(headers);
-  return { state, touched, upstream, verified };
+  const restored = (scopes = ["a", "b"]) =>
+    door.restore({ grantId: "g", subject: "dev:42", binding: "", scopes });
+  return { state, touched, upstream, verified, restored };
 }
+
+Deno.test("oauthDoor() refuses a token from the second at which it expires", async () => {
+  using time = new FakeTime();
+  const { verified } = start();
+  time.tick(599);
+  await verified();
+  time.tick(1);
+  await assert.rejects(verified(), /unknown, expired or revoked/);
+});
+
+Deno.test("oauthDoor() restores the caller of work with what their grant still holds, until it ends", async () => {
+  using time = new FakeTime();
+  const { state, restored } = start();
+  const { caller, isLive } = (await restored(["a"]))!;
+  assert.deepEqual([caller.subject, caller.scopes], ["dev:42", ["a"]]);
+  assert.equal(await isLive!(), true);
+  state.held = undefined;
+  assert.equal(await restored(), undefined);
+  state.held = ["a", "b"];
+  time.tick(GRANT.expiresAt - now() - 1);
+  assert.deepEqual((await restored())!.caller.scopes, ["a", "b"]);
+  time.tick(1);
+  assert.equal(await restored(), undefined);
+});
 
 Deno.test("oauthDoor() says that a caller's grant is live as long as it holds the same", async () => {
   using time = new FakeTime();

@@ -184,7 +184,7 @@ Deno.test("originCheck() says what it saw, printable and short, and what is want
   );
   assert.match(
     messageOf(LOCAL, ["host", "tools.example.com"])!,
-    /^The Host "tools\.example\.com" is not .* BASE_URL is not set: /,
+    /^The Host "tools\.example\.com" is not .* BASE_URL is not set: a server that listens on loopback/,
   );
   assert.match(
     messageOf(PUBLIC, ["origin", `https://a\x85${"b".repeat(9000)}`])!,

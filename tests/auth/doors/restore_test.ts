@@ -63,13 +63,18 @@ Deno.test("restore() knows holders of credentials as long as their door is open"
 
 Deno.test("restore() knows strangers as long as they may come in", async () => {
   assert.equal(await subjectOf(both, STRANGER), undefined);
-  assert.equal(await subjectOf(anonymousGate(both), STRANGER), "anonymous");
+  const gate = anonymousGate(both);
+  assert.equal(await subjectOf(gate, STRANGER), "anonymous");
+  const holder = { ...OPERATOR, door: "bearer" } as const;
+  assert.equal(await subjectOf(gate, holder), "operator");
 });
 
 Deno.test("restore() knows the people of an issuer as long as it is trusted", async () => {
   const gate = trusting(ISSUER);
   assert.equal(await subjectOf(gate, ada(ISSUER)), "ada");
   assert.equal(await subjectOf(gate, ada("https://other.example")), undefined);
+  const other = { ...ada(ISSUER), door: "oauth" } as const;
+  assert.equal(await subjectOf(gate, other), undefined);
 });
 
 Deno.test("restore() names no one by what is another issuer's name for someone by now", async () => {
