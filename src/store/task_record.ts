@@ -71,8 +71,6 @@ export interface Task extends
     "binding" | "scopes" | "questions" | "outcome" | "durable"
   > {
   taskId: string;
-  /** True if its work survives its process. */
-  isDurable?: true;
   /** The scopes its tool needed; reading the task needs them too. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
@@ -119,7 +117,7 @@ export async function readTask(
   taskId: string,
   record: TaskRecord,
 ): Promise<Task> {
-  const { binding: _, questions, outcome, durable, scopes = [], ...rest } =
+  const { binding: _, durable: __, questions, outcome, scopes = [], ...rest } =
     record;
   const { sleepsUntil = 0, waitsFor, ...own } = rest;
   const read = async (ref: TextRef) =>
@@ -131,7 +129,6 @@ export async function readTask(
     ...own,
     taskId,
     scopes,
-    ...durable && { isDurable: true },
     ...sleepsUntil > database.now() && { sleepsUntil },
     ...!isTerminal(record.status) && { waitsFor },
     ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
