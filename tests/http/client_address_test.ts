@@ -65,11 +65,7 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
       "x-forwarded-for": "[2001:db8::7]:4711",
     }, CLIENT_IPV6],
     ["mapped IPv4", { "x-forwarded-for": "::ffff:203.0.113.7" }, CLIENT],
-    [
-      "mapped IPv4 as groups",
-      { "x-forwarded-for": "::ffff:cb00:7107" },
-      CLIENT,
-    ],
+    ["mapped IPv4 groups", { "x-forwarded-for": "::ffff:cb00:7107" }, CLIENT],
     ["a zone", { "x-forwarded-for": "2001:db8::7%eth0" }, CLIENT_IPV6],
     ["a proxy that is mapped", {
       "x-forwarded-for": "203.0.113.7, ::ffff:10.0.0.1",
@@ -102,11 +98,7 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     ["nonsense in front", { forwarded: "nonsense, for=203.0.113.7" }, PROXY],
     ["for=unknown", { forwarded: "for=203.0.113.7, for=unknown" }, PROXY],
     ["an obfuscated hop", { forwarded: "for=_hidden" }, PROXY],
-    [
-      "an element without for",
-      { forwarded: "for=192.0.2.1, proto=https" },
-      PROXY,
-    ],
+    ["element without for", { forwarded: "for=192.0.2.1, proto=https" }, PROXY],
     ["both headers, agreeing", {
       forwarded: "for=203.0.113.7",
       "x-forwarded-for": "192.0.2.9, 203.0.113.7",

@@ -97,24 +97,14 @@ async function withClient(
 
 for (
   const [what, args, headers, text] of [
-    [
-      "plain",
-      { region: "eu west" },
-      { region: "eu west" },
-      "eu west undefined",
-    ],
+    ["plain", { region: "eu 1" }, { region: "eu 1" }, "eu 1 undefined"],
     [
       "nested",
       { region: "eu", place: { floor: -1 } },
       { region: "eu", floor: "-1" },
       "eu -1",
     ],
-    [
-      "that is not there",
-      { region: "eu", place: {} },
-      { region: "eu" },
-      "eu undefined",
-    ],
+    ["missing", { region: "eu", place: {} }, { region: "eu" }, "eu undefined"],
     [
       "that no header may hold",
       { region: "Grünau" },

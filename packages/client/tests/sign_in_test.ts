@@ -96,10 +96,7 @@ const LOCAL = "http://127.0.0.1:9";
 for (
   const [what, changes, metadataUrl] of [
     ["its metadata", {}, `${LOCAL}/metadata`],
-    [
-      "its authorization server",
-      changed(RESOURCE, { authorization_servers: [LOCAL] }),
-    ],
+    ["its issuer", changed(RESOURCE, { authorization_servers: [LOCAL] })],
     ...["authorization", "token", "registration", "revocation"].map((name) => [
       `its ${name} endpoint`,
       changed(SERVER, { [`${name}_endpoint`]: `${LOCAL}/${name}` }),
@@ -194,11 +191,7 @@ for (
       changed(SERVER, { registration_endpoint: undefined }),
       /lets no client register itself/,
     ],
-    [
-      "a registration without an ID",
-      { "/register": () => ({}) },
-      /no client_id/,
-    ],
+    ["a registration of no ID", { "/register": () => ({}) }, /no client_id/],
     ["an endless document", {
       [SERVER]: () => new Response(`"${"x".repeat(2 ** 20)}"`),
     }, /answers too much/],

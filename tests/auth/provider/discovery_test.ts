@@ -66,11 +66,7 @@ const REFUSED: [string, Record<string, unknown>, RegExp][] = [
   ["without an authorization endpoint", {
     authorization_endpoint: undefined,
   }, /must have authorization_endpoint/],
-  [
-    "without a token endpoint",
-    { token_endpoint: undefined },
-    /must have token_end/,
-  ],
+  ["without a token endpoint", { token_endpoint: undefined }, /have token_end/],
   ["without keys", { jwks_uri: undefined }, /must have jwks_uri/],
   ["with an endpoint without TLS", {
     token_endpoint: "http://id.example/token",

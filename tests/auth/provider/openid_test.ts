@@ -257,11 +257,7 @@ const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
   ["without a nonce", { claims: { nonce: undefined } }, /nonce/],
   ["that has expired", { claims: { exp: now - 120 } }, /"exp"/],
   ["that never expires", { claims: { exp: undefined } }, /"exp".+ missing/],
-  [
-    "without a time of issue",
-    { claims: { iat: undefined } },
-    /"iat".+ missing/,
-  ],
+  ["without an issue time", { claims: { iat: undefined } }, /"iat".+ missing/],
   ["that is not valid yet", { claims: { nbf: now + 600 } }, /"nbf"/],
   ["about no one", { claims: { sub: "" } }, /sub/],
   ["without a subject", { claims: { sub: undefined } }, /"sub".+ missing/],
@@ -312,11 +308,7 @@ const REFUSED_ANSWERS: [string, Words, RegExp][] = [
     claims: { email: undefined },
     answers: { "GET /userinfo": () => new Response("", { status: 403 }) },
   }, /403/],
-  [
-    "tokens that are not for bearers",
-    { answer: { token_type: "DPoP" } },
-    /bearer/,
-  ],
+  ["tokens not for bearers", { answer: { token_type: "DPoP" } }, /bearer/],
   ["an answer without an access token", {
     answer: { access_token: undefined },
   }, /no access token/],

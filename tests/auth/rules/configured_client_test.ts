@@ -87,11 +87,7 @@ const REFUSED: [string, unknown, RegExp][] = [
 for (
   const [what, changes, message] of [
     ["a client_id with a space", { client_id: "a b" }, /client_id/],
-    [
-      "a client_id of a document",
-      { client_id: "https://a.example/c" },
-      /no URL/,
-    ],
+    ["a client_id of a document", { client_id: "https://a.co/c" }, /no URL/],
     ["a client_id that is too long", { client_id: "x".repeat(201) }, /200/],
     ["a secret in the open", { client_secret: SECRET }, /client_secret_env/],
     [
@@ -104,11 +100,7 @@ for (
       { token_endpoint_auth_method: "client_secret_post" },
       /needs a secret/,
     ],
-    [
-      "an app without an address",
-      { redirect_uris: undefined },
-      /redirect_uris/,
-    ],
+    ["an app without address", { redirect_uris: undefined }, /redirect_uris/],
     ["an address that runs", { redirect_uris: ["javascript:x"] }, /client app/],
     ["a private key", { jwks: { keys: [{ ...KEY, d: "AQ" }] } }, /jwks/],
     ["another grant type", { grant_types: ["implicit"] }, /grant_types/],
@@ -117,20 +109,12 @@ for (
 
 for (
   const [what, changes, message] of [
-    [
-      "two secrets",
-      { client_secret_sha256: HASH },
-      /use either client_secret_s/,
-    ],
+    ["two secrets", { client_secret_sha256: HASH }, /either client_secret_s/],
     ["a hash that is none", BY_HASH("ab"), /64 hexadecimal/],
     ["a hash with more before it", BY_HASH(`00${HASH}`), /64 hexadecimal/],
     ["a hash with more behind it", BY_HASH(`${HASH}00`), /64 hexadecimal/],
     ["a list of one hash", BY_HASH([HASH]), /64 hexadecimal/],
-    [
-      "a variable that is not set",
-      { client_secret_env: "OTHER" },
-      /at least 16/,
-    ],
+    ["a variable that is unset", { client_secret_env: "OTHER" }, /at least 16/],
     ["a machine that anyone could be", BY_HASH(undefined), /needs a secret/],
     ["a secret that is never used", SIGNED, /has no secret/],
     ["a scope no one can ask for", { scope: 'a:"b"' }, /client ci: scope/],

@@ -18,11 +18,7 @@ const HEADER = "eyJhbGciOiJFUzI1NiJ9";
 
 for (
   const [what, token, shape] of [
-    [
-      "an access token of ours",
-      mintCredential("access_token", newGrantId()),
-      "own",
-    ],
+    ["our access token", mintCredential("access_token", newGrantId()), "own"],
     ["a broken one of ours", "tsa_x", "own"],
     ["ours with the parts of a JWT", `tsa_${HEADER}.e30.c2ln`, "own"],
     ["a JWT", `${HEADER}.e30.c2ln`, "jwt"],
@@ -35,11 +31,7 @@ for (
     ["a header that is null", "bnVsbA.e30.c2ln", "static"],
     ["two parts", `${HEADER}.e30`, "static"],
     ["five parts", `${HEADER}.a.b.c.d`, "static"],
-    [
-      "a JWT's neighbour with a character too many",
-      `${HEADER}.e30.c+`,
-      "static",
-    ],
+    ["a JWT's neighbour with one character more", `${HEADER}.e30.c+`, "static"],
     ["a text", "the-only-secret-token", "static"],
     ["a text that begins nearly like ours", "ts_secret-token", "static"],
     ["ours in capitals", "TSA_secret-token", "static"],
@@ -66,10 +58,7 @@ Deno.test("parsePersonalToken() reads the grant of a token by its checksum", () 
 for (
   const [what, token] of [
     ["a letter that was mistyped", TOKEN.replace("EfGh", "EfGi")],
-    [
-      "a wrong checksum",
-      TOKEN.slice(0, -1) + (TOKEN.endsWith("0") ? "1" : "0"),
-    ],
+    ["wrong checksum", TOKEN.slice(0, -1) + (TOKEN.endsWith("0") ? "1" : "0")],
     ["a character too few", TOKEN.slice(0, -1)],
     ["a character too many", TOKEN + "0"],
     ["a character in front", "0" + TOKEN],

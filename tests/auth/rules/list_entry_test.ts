@@ -148,17 +148,9 @@ for (
       /Use github:583231 or https:\/\/id.partner.example#583231$/,
     ],
     ["octocat", /which provider/, /github:octocat or/],
-    [
-      "example.com",
-      /@ before it/,
-      /https:\/\/id.partner.example#example.com for a/,
-    ],
+    ["example.com", /@ before it/, /https:\/\/id.partner.example#example.com/],
     ["github:octocat", /OAUTH_PROVIDER=github/, /github:583231/],
-    [
-      "gitlab:42",
-      /begins with gitlab:/,
-      /github: or https:\/\/id.partner.example#/,
-    ],
+    ["gitlab:42", /begins with gitlab:/, /or https:\/\/id.partner.example#/],
     [
       "group:staff",
       /which provider's word/,

@@ -118,10 +118,7 @@ Deno.test("attemptRecorder() notes nothing of a step that leads on", async () =>
 
 for (
   const [error, failure] of [
-    [
-      new OAuthError("invalid_request", "It is wrong"),
-      "invalid_request: It is wrong",
-    ],
+    [new OAuthError("invalid_request", "Wrong"), "invalid_request: Wrong"],
     [new HttpError(429, "Too many"), "429: Too many"],
     [new Error("a secret"), "Internal error: the log tells more"],
   ] as const

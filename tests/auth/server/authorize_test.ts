@@ -288,11 +288,7 @@ for (
       "cursor://anysphere.cursor-mcp/oauth/callback",
       "cursor://anysphere.cursor-mcp/oauth/callback",
     ],
-    [
-      "VS Code's loopback address",
-      "http://127.0.0.1/",
-      "http://127.0.0.1:33418/",
-    ],
+    ["VS Code's loopback", "http://127.0.0.1/", "http://127.0.0.1:33418/"],
   ]
 ) {
   Deno.test(`a sign-in ends at ${what}`, async () => {

@@ -150,20 +150,10 @@ const REFUSED: [string, Record<string, string>, number, string][] = [
     400,
     "invalid_grant",
   ],
-  [
-    "another resource",
-    { resource: "https://x.example/mcp" },
-    400,
-    "invalid_target",
-  ],
+  ["another resource", { resource: "https://x/mcp" }, 400, "invalid_target"],
   ["no client", { client_id: "" }, 401, "invalid_client"],
   ["an unknown client", { client_id: "x" }, 401, "invalid_client"],
-  [
-    "a secret where there is none",
-    { client_secret: "x" },
-    401,
-    "invalid_client",
-  ],
+  ["a secret where none is", { client_secret: "x" }, 401, "invalid_client"],
 ];
 
 for (const [what, changes, expected, error] of REFUSED) {

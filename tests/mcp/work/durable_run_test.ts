@@ -302,26 +302,10 @@ for (
       ["a", "x", "c"],
       /number 2 was the step "b", and the step "x" is number 2/,
     ],
-    [
-      "one more",
-      ["a", "x", "b", "c"],
-      /number 2 was the step "b", and the step "x"/,
-    ],
-    [
-      "one less",
-      ["a", "c"],
-      /number 2 was the step "b", and the step "c" is number 2/,
-    ],
-    [
-      "another order",
-      ["b", "a", "c"],
-      /number 1 was the step "a", and the step "b"/,
-    ],
-    [
-      "one less at the end",
-      ["a", "b"],
-      /the step "c", which was number 3, is not there/,
-    ],
+    ["one more", ["a", "x", "b", "c"], /2 was the step "b", and the step "x"/],
+    ["one less", ["a", "c"], /2 was the step "b", and .* "c" is number 2/],
+    ["another order", ["b", "a", "c"], /1 was the step "a", and the step "b"/],
+    ["one less at end", ["a", "b"], /"c", which was number 3, is not there/],
   ] as const
 ) {
   Deno.test(`a run with ${what} than before diverges, before it does anything`, async () => {

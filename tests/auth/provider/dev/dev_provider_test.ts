@@ -174,19 +174,9 @@ const WRONG: [
   "dead" | "misbehaved",
   RegExp,
 ][] = [
-  [
-    "another verifier",
-    { codeVerifier: "w".repeat(43) },
-    "dead",
-    /invalid_grant/,
-  ],
+  ["other verifier", { codeVerifier: "w".repeat(43) }, "dead", /invalid_grant/],
   ["no code of ours", { code: "nonsense" }, "dead", /invalid_grant/],
-  [
-    "another redirect",
-    { redirectUri: `${BASE_URL}/x` },
-    "dead",
-    /invalid_grant/,
-  ],
+  ["other redirect", { redirectUri: `${BASE_URL}/x` }, "dead", /invalid_grant/],
   ["another issuer", { issuer: BASE_URL }, "misbehaved", /iss/],
   ["no issuer", { issuer: undefined }, "misbehaved", /iss/],
   ["another nonce", { nonce: "other" }, "misbehaved", /nonce/],
