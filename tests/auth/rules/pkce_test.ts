@@ -39,3 +39,20 @@ Deno.test("parseCodeChallenge() says that PKCE is required", () => {
     description: "PKCE is required: code_challenge is missing",
   });
 });
+
+Deno.test("parseCodeChallenge() takes a SHA-256 digest in base64url and no other text", () => {
+  const parse = (challenge: string) =>
+    parseCodeChallenge(
+      new Parameters([
+        ["code_challenge_method", "S256"],
+        ["code_challenge", challenge],
+      ]),
+    );
+  assert.equal(parse(CHALLENGE), CHALLENGE);
+  for (const challenge of [`.${CHALLENGE}`, `${CHALLENGE}=`]) {
+    assert.throws(() => parse(challenge), {
+      code: "invalid_request",
+      description: /43 characters/,
+    });
+  }
+});
