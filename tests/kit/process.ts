@@ -130,10 +130,15 @@ export class Process implements AsyncDisposable {
   }
 }
 
-/** Copies the environment of the tests, without settings of a server. */
+/**
+ * Copies the environment of the tests, without settings of a server but the
+ * token of a database that the suite was given.
+ */
 function surroundings(): Record<string, string> {
   const environment = Deno.env.toObject();
-  for (const variable of VARIABLES) delete environment[variable];
+  for (const variable of VARIABLES) {
+    if (variable !== "DENO_KV_ACCESS_TOKEN") delete environment[variable];
+  }
   return environment;
 }
 

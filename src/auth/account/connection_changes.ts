@@ -50,9 +50,11 @@ export function connectionChanges(
       return grant.scopes.filter((scope) => !scopes.includes(scope));
     });
     // First what holds for the connection: a sign-in at this moment sees it, or
-    // is seen.
-    await connections.withhold(of, taken);
-    await approvals.withhold(held, taken);
+    // is seen. A form that takes nothing stays out of the way of one.
+    if (taken.length > 0) {
+      await connections.withhold(of, taken);
+      await approvals.withhold(held, taken);
+    }
     return await Array.fromAsync(
       await connections.signInsOf(of),
       (one) => grants.change(one, (grant) => narrow(grant, form)),

@@ -209,6 +209,25 @@ Deno.test("a step-up gives back what was taken away, once the person consents", 
   assert.equal(await statusOf(client, first.access_token, "write"), 403);
 });
 
+Deno.test("a narrowing that takes nothing leaves a consent under way what it gives back", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const client = await Client.register(server);
+  await client.connect();
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.press("/account/narrow", { "scope.write": "" });
+  const browser = server.browser();
+  time.tick(1);
+  const page = await browser.open(
+    client.authorizationUrl({ scope: "read write" }),
+  );
+  time.tick(1);
+  await visitor.press("/account/narrow", {});
+  const arrival = await browser.press(page, "decision", "approve");
+  const { body } = await client.redeem(client.codeFrom(arrival));
+  assert.equal(body.scope, "read write");
+});
+
 Deno.test("POST /account/narrow never adds a scope, and may leave none", async () => {
   using time = new FakeTime();
   await using server = await start();
