@@ -12,6 +12,7 @@ import {
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { personData } from "../../src/auth/grants/person_data.ts";
 import type { Logger } from "../../src/log/log.ts";
+import { reportRun } from "../../src/mcp/exchange/report.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { connectionStore } from "../../src/store/connections.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
@@ -39,7 +40,10 @@ interface RegisteredClient {
 export function openRegister(database: Database, log: Logger) {
   const grants = grantStore(database);
   const sessions = sessionStore(database);
-  const tasks = taskStore(database);
+  const { clock } = database;
+  const tasks = taskStore(database, {
+    onCancelled: (...run) => reportRun({ log, clock }, ...run, "cancelled"),
+  });
   const accountSessions = accountSessionStore(database);
   const waits = waitStore(database);
   const people = peopleStore(database, grants);

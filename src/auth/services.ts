@@ -34,7 +34,7 @@ import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { stepFailureStore } from "../store/step_failures.ts";
 import { stepStore } from "../store/steps.ts";
-import { taskStore } from "../store/tasks.ts";
+import type { TaskStore } from "../store/tasks.ts";
 import { waitStore } from "../store/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { providerTokens } from "./provider/provider_tokens.ts";
@@ -54,6 +54,8 @@ export interface AuthorizationServerOptions {
   database: Database;
   /** The engine's store, because a process has one cache of sessions. */
   sessions: SessionStore;
+  /** The engine's, which reports those that are ended. */
+  tasks: TaskStore;
   /** The latest calls, written by the engine. */
   ledger?: LedgerStore;
   baseUrl: string;
@@ -90,7 +92,6 @@ function openStores(database: Database, log: Logger, lifetimes: Lifetimes) {
     secrets: secretStore(database),
     stepFailures: stepFailureStore(database, log),
     steps: stepStore(database),
-    tasks: taskStore(database),
     upstreamTokens: upstreamTokenStore(database),
     waits: waitStore(database),
   };

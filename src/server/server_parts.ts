@@ -8,6 +8,7 @@ import { originCheck } from "../auth/doors/origin.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { ArrivingBodies } from "../net/body_bytes.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import { type HomeServer, resumeBy } from "../mcp/methods/durable_call.ts";
@@ -75,7 +76,9 @@ export function openParts(
   const database = openDatabase(plan, given);
   const { clock } = database;
   const cancellations = cancellationStore(database);
-  const tasks = taskStore(database);
+  const tasks = taskStore(database, {
+    onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
+  });
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
   const engine: ServerParts["engine"] = {

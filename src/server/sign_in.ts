@@ -27,6 +27,7 @@ export function signInAt(
     log: plan.log.logger("oauth"),
     database,
     sessions: engine.sessions,
+    tasks: engine.tasks,
     ledger: engine.ledger,
     baseUrl,
     serverTitle: config.title,

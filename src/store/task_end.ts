@@ -39,7 +39,10 @@ export const DIED = {
 /** The records besides a task's own that its durable work has, and their end. */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-export function taskEnds(database: Database) {
+/** Is told of durable work that was ended, and not by its own run. */
+export type OnCancelled = (taskId: string, run: RunRecord) => void;
+
+export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once; false when it had ended already.
    *
@@ -89,7 +92,9 @@ export function taskEnds(database: Database) {
       },
     );
     if (isEnded) {
-      if (work) forgetWork(database, taskId, work.run.value, work.expiresAt);
+      const run = work?.run.value;
+      if (run && !hold) onCancelled?.(taskId, run);
+      if (work) forgetWork(database, taskId, run, work.expiresAt);
       return true;
     }
     if (outcome) await deleteText(database, outcome);

@@ -17,7 +17,7 @@ import {
   setLease,
 } from "./leases.ts";
 import { taskBeginnings } from "./task_beginning.ts";
-import { DIED, type TaskEnd, taskEnds } from "./task_end.ts";
+import { DIED, type OnCancelled, type TaskEnd, taskEnds } from "./task_end.ts";
 import { taskLists } from "./task_list.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
@@ -44,7 +44,10 @@ export type TaskStore = ReturnType<typeof taskStore>;
  */
 export function taskStore(
   database: Database,
-  { confirmSeconds = CONFIRM_SECONDS } = {},
+  { confirmSeconds = CONFIRM_SECONDS, onCancelled }: {
+    confirmSeconds?: number;
+    onCancelled?: OnCancelled;
+  } = {},
 ) {
   const leases = new ExpiredLeases(database, confirmSeconds * 1000);
 
@@ -121,7 +124,7 @@ export function taskStore(
     ...taskBeginnings(database),
     ...taskQuestions(database),
     ...taskLists(database),
-    ...taskEnds(database),
+    ...taskEnds(database, onCancelled),
     find,
 
     /**

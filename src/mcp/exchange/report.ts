@@ -6,8 +6,11 @@
  */
 import { shortClientId } from "../../auth/rules/client_id.ts";
 import type { McpClient } from "../../authoring/context.ts";
+import type { Caller } from "../../caller.ts";
+import type { JsonObject } from "../../json.ts";
 import type { Properties } from "../../log/log_line.ts";
 import { type Outcome, shortHash } from "../../log/request.ts";
+import type { RunRecord } from "../../store/run_record.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { metaOf, traceIdOf } from "../wire/request_meta.ts";
@@ -56,6 +59,31 @@ export function reportTask(
   log(call, "Task", { outcome }, taskId);
 }
 
+/** Reports the end of durable work by what is stored of it. */
+export function reportRun(
+  { ledger, log, clock }: Reported["engine"],
+  taskId: string,
+  { caller, tool, createdMilliseconds }: Pick<
+    RunRecord,
+    "caller" | "tool" | "createdMilliseconds"
+  >,
+  outcome: Outcome,
+  meta: JsonObject = {},
+): void {
+  const { grantId } = caller;
+  const at = Math.floor(createdMilliseconds / 1000);
+  if (grantId !== undefined) ledger?.note(grantId, { at, tool, outcome });
+  log.info("Task", {
+    reference: taskId,
+    traceId: traceIdOf(meta),
+    ...propertiesOf(caller),
+    method: "tools/call",
+    tool,
+    durationMilliseconds: clock() - createdMilliseconds,
+    outcome,
+  });
+}
+
 /** Gives the method of a call, and its tool or its prompt, for the log. */
 export function aboutOf(
   { message, admitted }: Pick<Reported, "message" | "admitted">,
@@ -102,14 +130,10 @@ function log(
   const { log, clock } = call.engine;
   if (!log.isEnabledFor("info")) return;
   const { admitted: { authenticated }, message, sessionId } = call;
-  const { subject, clientId, grantId, door } = authenticated.caller;
   log.info(line, {
     reference,
     traceId: traceIdOf(metaOf(message.params)),
-    subject,
-    clientId: clientId && shortClientId(clientId),
-    grantId,
-    door,
+    ...propertiesOf(authenticated.caller),
     session: sessionId && shortHash(sessionId),
     ...aboutOf(call),
     task,
@@ -117,4 +141,15 @@ function log(
     outcome,
     refusal,
   });
+}
+
+function propertiesOf(
+  { subject, clientId, grantId, door }: Caller,
+): Properties {
+  return {
+    subject,
+    clientId: clientId && shortClientId(clientId),
+    grantId,
+    door,
+  };
 }

@@ -21,7 +21,7 @@ import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 import type { Hold, RunBeginning } from "../../store/run_record.ts";
-import { type Reported, reportTask } from "../exchange/report.ts";
+import { reportRun } from "../exchange/report.ts";
 import { hasPage, Visits } from "../exchange/visits.ts";
 import type { TaskRequest } from "../work/work_of_task.ts";
 
@@ -83,14 +83,13 @@ export function resumeBy(
     const { taskId, run } = hold;
     const tool = engine.catalogue.tools.get(run.tool);
     const durable = tool && durableOf(tool);
-    if (!durable) return undefined;
-    const work = durableWorkOf(tool, durable, { engine, stateless: true });
     const found = await findCaller(taskId, run.caller);
     const isKnown = found?.caller.binding === run.caller.binding;
     const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
     return {
-      work,
+      work: durable &&
+        durableWorkOf(tool, durable, { engine, stateless: true }),
       request: resumedRequest(
         { ...engine, waitPages: home().waitPages },
         hold,
@@ -98,8 +97,8 @@ export function resumeBy(
         authenticated,
       ),
       isAllowed: isKnown &&
-        engine.catalogue.within(caller.ceiling).tools.has(tool.name) &&
-        missingScopes(caller, tool.scopes ?? []).length === 0,
+        engine.catalogue.within(caller.ceiling).tools.has(run.tool) &&
+        missingScopes(caller, tool?.scopes ?? []).length === 0,
     };
   };
 }
@@ -115,22 +114,9 @@ function resumedRequest(
   { client, meta }: RunBeginning,
   authenticated: Authenticated,
 ): TaskRequest {
-  const { catalogue, changes, waitPages } = engine;
+  const { changes, waitPages } = engine;
   const { caller } = authenticated;
-  const { tool, countedAs, createdMilliseconds } = run;
-  const reported: Reported = {
-    engine,
-    message: {
-      kind: "request",
-      id: taskId,
-      method: "tools/call",
-      params: { name: tool, _meta: meta },
-    },
-    admitted: { authenticated, catalogue },
-    client,
-    requestId: taskId,
-    startedMilliseconds: createdMilliseconds,
-  };
+  const { tool, countedAs } = run;
   return {
     client,
     meta,
@@ -149,6 +135,7 @@ function resumedRequest(
     // Nothing is sent beside the task, which asks by itself.
     notify: () => Promise.resolve(),
     request: () => Promise.reject(new Error("There is no request to ask on")),
-    endTask: (taskId, outcome) => reportTask(reported, taskId, outcome),
+    endTask: (taskId, outcome) =>
+      reportRun(engine, taskId, { ...run, caller }, outcome, meta),
   };
 }

@@ -26,6 +26,7 @@ import {
 import { Takeovers } from "./takeovers.ts";
 import { STOPPING } from "../exchange/running.ts";
 import type { TaskRequest } from "./work_of_task.ts";
+import type { TaskAtWork } from "./task_at_work.ts";
 import { TaskRoom } from "./task_room.ts";
 import { EXPELLED } from "./task_state.ts";
 
@@ -53,7 +54,7 @@ export class DurableRunner {
 
   /**
    * @param resume finds the tool of a run, and its caller by what is known of
-   * them now; undefined where the tool is not known
+   * them now
    * @param options those of the store of runs
    */
   constructor(
@@ -63,7 +64,7 @@ export class DurableRunner {
     private readonly resume: (
       hold: Hold,
       beginning: RunBeginning,
-    ) => Promise<Resumed | undefined>,
+    ) => Promise<Resumed>,
     options?: Parameters<typeof taskRunStore>[1],
   ) {
     this.#room = new TaskRoom(tasks);
@@ -195,29 +196,27 @@ export class DurableRunner {
   /** Goes on with a run that was taken. */
   async #goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined> {
     const { runs, steps: stored } = this.#stores;
-    const { steps, beginning, resumed } = await persist(
+    const { steps, beginning, work, request, isAllowed } = await persist(
       async () => {
         // Read now: the process before kept steps until it lost its turn.
         const steps = await stored.list(hold.taskId);
         const beginning = await runs.beginningOf(hold);
-        const resumed = await this.resume(hold, beginning);
-        return { steps, beginning, resumed };
+        return { steps, beginning, ...await this.resume(hold, beginning) };
       },
       { signal: this.#stopping.signal, forMilliseconds: TURN_MILLISECONDS },
     );
-    if (!resumed) return void await this.#miss(hold);
+    const task = taskOfRun(this.#stores, hold, request);
+    if (!work) return void await this.#miss(hold, task);
     if (this.#room.isClosed) {
       return void await runs.park(hold, this.database.now());
     }
-    const { request } = resumed;
-    const task = taskOfRun(this.#stores, hold, request);
-    if (!resumed.isAllowed) return void await task.end(EXPELLED);
+    if (!isAllowed) return void await task.end(EXPELLED);
     this.#room.count(request.countedAs);
-    return { done: this.#begin(hold, steps, resumed, beginning) };
+    return { done: this.#begin(hold, steps, { work, request }, beginning) };
   }
 
   /** Leaves a run to processes that may know its tool, for an hour; then ends it. */
-  async #miss(hold: Hold): Promise<void> {
+  async #miss(hold: Hold, task: TaskAtWork): Promise<void> {
     const now = this.database.now();
     const { run: { tool, missingSince = now } } = hold;
     if (now - missingSince < MISSED_SECONDS) {
@@ -226,7 +225,7 @@ export class DurableRunner {
       return;
     }
     const message = `The tool ${tool} is not there any more`;
-    await taskOfRun(this.#stores, hold).end({
+    await task.end({
       outcome: "refused",
       error: { code: RpcCode.internalError, message },
     });
@@ -235,7 +234,7 @@ export class DurableRunner {
   #begin(
     hold: Hold,
     steps: readonly Step[],
-    resumed: Omit<Resumed, "isAllowed">,
+    resumed: { work: DurableWork; request: TaskRequest },
     beginning: RunBeginning,
   ): Promise<void> {
     const begun = new RunAtWork(this.#stores, hold, steps, resumed);

@@ -35,7 +35,8 @@ export interface DurableWork {
 
 /** Work that another process began, with a request in place of its call. */
 export interface Resumed {
-  work: DurableWork;
+  /** Undefined where its tool is not known. */
+  work?: DurableWork;
   request: TaskRequest;
   /** False if its caller may not do this any more. */
   isAllowed: boolean;
@@ -62,7 +63,7 @@ export class RunAtWork {
     private readonly stores: RunStores,
     readonly hold: Hold,
     steps: readonly Step[],
-    private readonly resumed: Omit<Resumed, "isAllowed">,
+    private readonly resumed: { work: DurableWork; request: TaskRequest },
   ) {
     const { database, tasks, runs, waits, log } = stores;
     const { work: { version }, request } = resumed;
@@ -119,7 +120,7 @@ export class RunAtWork {
 export function taskOfRun(
   { tasks, runs, log, stopping }: RunStores,
   hold: Hold,
-  request?: TaskRequest,
+  request: TaskRequest,
 ): TaskAtWork {
   const { taskId, run: { caller } } = hold;
   const turn = {

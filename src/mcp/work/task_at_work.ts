@@ -49,12 +49,11 @@ export class TaskAtWork {
   /** Its end if its signal fires; undefined: the work goes on elsewhere. */
   #onAbort?: SettledTask;
 
-  /** @param request undefined: its caller may not do this any more */
   constructor(
     readonly taskId: string,
     around: Around,
     private readonly caller: Caller,
-    private readonly request?: TaskRequest,
+    private readonly request: TaskRequest,
   ) {
     this.#around = around;
     this.#onAbort = around.turn ? undefined : STOPPED;
@@ -73,7 +72,7 @@ export class TaskAtWork {
   /** True as long as a grant of its person holds: its own, or the last used. */
   async isAllowed(): Promise<boolean> {
     const { caller, taskId } = this;
-    const { authenticated } = this.request!;
+    const { authenticated } = this.request;
     // Not the session of a 2025 client, which its task outlives.
     if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.#around.tasks.userOf(taskId, caller.binding);
@@ -119,19 +118,24 @@ export class TaskAtWork {
       isSaved: await this.#save({ ...taskEndOf(ending), statusMessage }),
     });
     const { ending, isSaved } = await save(settled).catch((error) => {
-      if (error instanceof HttpError) throw error;
+      if (error instanceof HttpError) {
+        // It may be stored all the same: better twice than never.
+        request.endTask(taskId, settled.outcome);
+        throw error;
+      }
       // A result that JSON cannot hold.
       return save(failedEnding(error, taskId, log));
     });
-    if (isSaved) return request?.endTask(taskId, ending.outcome);
+    if (isSaved) return request.endTask(taskId, ending.outcome);
+    // Of durable work, the process that has ended it reports that.
+    if (turn) return;
     // One that had ended already was ended by its client.
     const found = await persist(
       () => tasks.find(taskId, caller.binding),
       { signal: stopping },
     ).catch(() => undefined);
-    if (found?.status === "cancelled") request?.endTask(taskId, "cancelled");
-    // Otherwise the process that has the turn reports it.
-    else if (!turn) request?.endTask(taskId, ending.outcome);
+    const isCancelled = found?.status === "cancelled";
+    request.endTask(taskId, isCancelled ? "cancelled" : ending.outcome);
   }
 
   /** Stores an end, for as long as the database is away. */

@@ -11,6 +11,7 @@ import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore } from "../../../src/store/grants.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { silentLogger } from "../../kit/log.ts";
@@ -39,6 +40,7 @@ function start() {
     log: silentLogger,
     database,
     sessions: sessionStore(database),
+    tasks: taskStore(database),
     baseUrl: BASE_URL,
     serverTitle: "Tools",
     provider: () => new FakeProvider(),
