@@ -16,6 +16,9 @@ export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }
 
+/** A signal that comes again so soon is the same, passed on by a parent. */
+export const SAME_SIGNAL_MILLISECONDS = 500;
+
 /** Waits, or ends early when the signal fires or has fired. */
 export function pause(
   milliseconds: number,

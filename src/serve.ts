@@ -180,6 +180,15 @@ function listen(
 ): Socket {
   const { host, port, reusePort } = config;
   const main = log.logger("main");
+  // Deno would end the process at once, and name no setting.
+  if (reusePort && !("listenDatagram" in Deno)) {
+    throw new StartError({
+      variable: "REUSE_PORT",
+      got: "true",
+      wants: "Deno's --unstable-net",
+      fix: "Use deno task start:cores, or add --unstable-net to deno run",
+    });
+  }
   try {
     return new Socket({ host, port, reusePort, log: main }, handler, {
       async onLost(error) {

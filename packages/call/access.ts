@@ -97,7 +97,7 @@ export class Access {
     const url = new URL(this.#options.url);
     if (url.protocol === "https:" || isLoopback(url)) return;
     throw new Failure(
-      `${url.href} is http: credentials are sent over https alone, and to ` +
+      `${url.href} is http: credentials are sent only over https, or to ` +
         "this machine",
       Exit.access,
     );

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { SAME_SIGNAL_MILLISECONDS } from "../../src/clock.ts";
 import type { ServerError } from "../client/mod.ts";
 import { Command, type Surroundings } from "./command.ts";
 import { parseCommandLine } from "./command_line.ts";
@@ -44,9 +45,14 @@ if (import.meta.main) {
     terminal: new Terminal(),
     signal: interruption.signal,
   };
+  let interruptedMilliseconds: number | undefined;
   Deno.addSignalListener("SIGINT", () => {
+    const time = Date.now();
+    interruptedMilliseconds ??= time;
     // A server that does not answer holds no one: the second one ends it.
-    if (interruption.signal.aborted) Deno.exit(Exit.cancelled);
+    if (time - interruptedMilliseconds >= SAME_SIGNAL_MILLISECONDS) {
+      Deno.exit(Exit.cancelled);
+    }
     interruption.abort(new DOMException("Cancelled", "AbortError"));
   });
   let exitCode: number;

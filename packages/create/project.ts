@@ -112,6 +112,7 @@ function configuration({ link }: ProjectOptions) {
       "start:cores": CORES,
       "start:bundle": RUN.replace("main.ts", "dist/main.js"),
       "bundle": BUNDLE,
+      "deploy": "deno deploy --prod",
       "backup": `deno run --allow-all ${PACKAGE}/backup`,
       "restore": `deno run --allow-all ${PACKAGE}/restore`,
       "test": "deno test -P --no-prompt",

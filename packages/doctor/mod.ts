@@ -69,7 +69,7 @@ if (import.meta.main) {
     if (
       options.token && parsed.protocol === "http:" && !isLoopback(parsed)
     ) {
-      throw new Error("A token is sent over https alone, and to this machine");
+      throw new Error("A token is sent only over https, or to this machine");
     }
     url = parsed.href;
   } catch (error) {

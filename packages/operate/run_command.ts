@@ -43,8 +43,17 @@ export async function runCommand(
   }
 }
 
-/** Refuses what a verb has no use for. @throws {UsageError} */
+/** The longest name and reason, in characters: a block keeps both. */
+const MOST_CHARACTERS = 4096;
+
+/** Refuses what a verb has no use for, or no room. @throws {UsageError} */
 function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
+  for (const { length } of [named, reason ?? ""]) {
+    if (length <= MOST_CHARACTERS) continue;
+    throw new UsageError(
+      `A name or a reason has at most ${MOST_CHARACTERS} characters, not ${length}`,
+    );
+  }
   const isList = noun === "people" && verb === "list";
   if (after !== undefined && !isList) throw notUnderstood("--after");
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
@@ -136,8 +145,8 @@ class PeopleCommand extends Command {
     const state = kept.block ? "blocked" : "not blocked";
     return this.print(
       kept,
-      `${visible(subject)}: ${state}, ${kept.sessions} sessions, ` +
-        `${kept.tasks.length} tasks\n${table(rows)}`,
+      `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +
+        `tasks: ${kept.tasks.length}\n${table(rows)}`,
     );
   }
 

@@ -4,13 +4,9 @@
  *
  * @module
  */
-import { pause, within } from "../clock.ts";
+import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
 import type { Logger, Properties } from "../log/log.ts";
-import {
-  SAME_SIGNAL_MILLISECONDS,
-  STOP_MILLISECONDS,
-  WITH_PARENT,
-} from "./signals.ts";
+import { STOP_MILLISECONDS, WITH_PARENT } from "./signals.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 

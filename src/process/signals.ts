@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { pause, within } from "../clock.ts";
+import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { Server } from "../server/server_options.ts";
 import type { Socket } from "./socket.ts";
@@ -25,8 +25,6 @@ const ENDING_MILLISECONDS = {
 /** The same on Deno Deploy, which kills five seconds after the signal. */
 const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
 const LOOK_MILLISECONDS = 25;
-/** A signal that comes again so soon is the same, passed on by a parent. */
-export const SAME_SIGNAL_MILLISECONDS = 500;
 /** The longest time from a signal to the end, while the process can run. */
 export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
   ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;

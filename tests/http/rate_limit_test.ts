@@ -37,6 +37,9 @@ async function send(
   await response.body?.cancel();
   if (response.status === 429) {
     assert.match(response.headers.get("retry-after")!, /^[1-9]\d*$/);
+    if (["/register", "/token", "/revoke"].includes(path)) {
+      assert.equal(response.headers.get("cache-control"), "no-store");
+    }
   }
   return response.status;
 }

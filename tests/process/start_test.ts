@@ -59,6 +59,15 @@ Deno.test("a port in use is one clear line", async () => {
   );
 });
 
+Deno.test("a port to share that Deno may not share is one clear line", async () => {
+  await using server = await startProcess({ env: { REUSE_PORT: "true" } });
+  assert.equal(await server.end(), 1);
+  assert.match(
+    server.output,
+    /^REUSE_PORT: got "true", wants Deno's --unstable-net.*\n$/,
+  );
+});
+
 Deno.test("an address of another machine is one clear line", async () => {
   await using server = await startProcess({ env: { HOST: "192.0.2.1" } });
   assert.equal(await server.end(), 1);

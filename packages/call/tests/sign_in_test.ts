@@ -367,7 +367,7 @@ Deno.test("call sends no credentials over http to another machine", async () => 
       ["read", "--url", "http://tools.example.com", ...secret],
     );
     assert.equal(code, 4);
-    assert.match(err, /is http: credentials are sent over https alone/);
+    assert.match(err, /is http: credentials are sent only over https/);
   }
 });
 

@@ -214,7 +214,14 @@ Deno.test("a new project has the tasks of this one", async () => {
     await Deno.readTextFile(new URL("deno.json", ROOT)),
   );
   const project = JSON.parse(projectFiles({ name: "a" })["deno.json"]);
-  const same = ["dev", "dev:oauth", "start", "start:bundle", "bundle"];
+  const same = [
+    "dev",
+    "dev:oauth",
+    "start",
+    "start:bundle",
+    "bundle",
+    "deploy",
+  ];
   for (const name of same) {
     assert.equal(project.tasks[name], tasks[name], name);
   }

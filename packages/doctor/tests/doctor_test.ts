@@ -96,7 +96,7 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
       [["--token="], /--token needs a value/],
       [
         ["http://tools.example.com", "--token", "secret"],
-        /A token is sent over https alone/,
+        /A token is sent only over https/,
       ],
       [
         ["a.example", "b.example"],

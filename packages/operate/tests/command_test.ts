@@ -196,6 +196,8 @@ Deno.test("a command that names no one, or a part of a name, is refused and does
       "people end github:42 --after x",
       "people end github:42 --reason x",
       "people blocked github:42",
+      `people block github:${"4".repeat(70_000)}`,
+      `people block github:42 --reason ${"x".repeat(70_000)}`,
       "clients blocked x",
       "clients list x",
       "clients end",

@@ -73,6 +73,12 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   for (const path of serverMetadataPaths(baseUrl)) {
     app.get(path, (c) => c.json(metadata));
   }
+  for (const path of ["/register", "/token", "/revoke"]) {
+    app.use(path, async (c, next) => {
+      c.header("Cache-Control", "no-store");
+      await next();
+    });
+  }
   const registering = limit("register", 2);
   app.post("/register", recorded, registering, registerEndpoint(services));
   app.get("/authorize", recorded, authorizing, authorizeEndpoint(services));

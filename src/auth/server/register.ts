@@ -22,7 +22,6 @@ export function registerEndpoint(
   { policy, secrets, clock, log }: AuthServices,
 ): (c: Context) => Promise<Response> {
   return async (c) => {
-    c.header("Cache-Control", "no-store");
     if (!policy.registration) {
       throw new OAuthError(
         "access_denied",

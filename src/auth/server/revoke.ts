@@ -105,7 +105,6 @@ export function revokeEndpoint(
   }
 
   return async function revoke(c) {
-    c.header("Cache-Control", "no-store");
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const token = parameters.require("token");

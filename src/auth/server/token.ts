@@ -114,7 +114,6 @@ export function tokenEndpoint(
   }
 
   return async function token(c) {
-    c.header("Cache-Control", "no-store");
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const ahead = readAhead(parameters);

@@ -183,10 +183,22 @@ export abstract class Call implements Work, Running {
   }
 
   cancel(reason: string): void {
+    this.#cut(reason, "cancelled");
+  }
+
+  expel(): void {
+    this.#cut(
+      "The permission for this call has ended, or is paused",
+      "stopped",
+    );
+  }
+
+  /** Stops its tool, and ends it without an answer. */
+  #cut(reason: string, outcome: Outcome): void {
     // A later cancellation may still find a tool that ignored the first.
     if (this.hasEnded) return;
     this.stop(reason);
-    this.end({ outcome: "cancelled" });
+    this.end({ outcome });
   }
 
   /** Ends it, once, and reports that. */
@@ -228,12 +240,6 @@ export abstract class Call implements Work, Running {
 
   async isLive(): Promise<boolean> {
     return await this.authenticated.isLive?.() ?? true;
-  }
-
-  expel(): void {
-    const reason = "The permission for this call has ended, or is paused";
-    if (this.isStopped) this.cancel(reason);
-    else this.stop(reason);
   }
 
   endTask(taskId: string, outcome: Outcome): void {

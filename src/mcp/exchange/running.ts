@@ -40,7 +40,7 @@ export interface Running {
   stop(reason: string): void;
   /** True while its grant and its session have not ended. */
   isLive(): Promise<boolean>;
-  /** Called when they have ended: first to stop it, then to cancel it. */
+  /** Cancels it, when they have ended. */
   expel(): void;
 }
 

@@ -64,7 +64,9 @@ export async function initialize(
     const { name, version } = isObject(clientInfo) ? clientInfo : {};
     throw invalidParams(
       "clientInfo must have a name and a version, both strings, not " +
-        `${shown(name)} and ${shown(version)}`,
+        (isObject(clientInfo)
+          ? `${shown(name)} and ${shown(version)}`
+          : shown(clientInfo)),
     );
   }
   const { length } = JSON.stringify(capabilities);

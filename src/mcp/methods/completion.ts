@@ -44,7 +44,9 @@ export async function completionValues(
   if (typeof name !== "string" || typeof value !== "string") {
     throw invalidParams(
       "argument must have a name and a value, both strings, not " +
-        `${shown(name)} and ${shown(value)}`,
+        (isObject(argument)
+          ? `${shown(name)} and ${shown(value)}`
+          : shown(argument)),
     );
   }
   const { names, complete } = findReference(catalogue, ref);

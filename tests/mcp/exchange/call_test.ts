@@ -371,12 +371,11 @@ Deno.test("a call is told to no ledger and no log that is not kept", () => {
   assert.deepEqual(told, []);
 });
 
-Deno.test("expel() stops a call, and cuts it off the second time", () => {
+Deno.test("expel() ends a call at once: its tool answers no one any more", () => {
   const { call } = callOf();
   call.expel();
-  assert.deepEqual([call.signal.aborted, call.hasEnded], [true, false]);
-  call.expel();
-  assert.equal(call.hasEnded, true);
+  assert.equal(call.signal.aborted, true);
+  assert.deepEqual(call.ending, { outcome: "stopped" });
 });
 
 Deno.test("notify() cancels a call whose client stopped reading", async () => {
