@@ -1,18 +1,22 @@
 import assert from "node:assert/strict";
-import { isAllowed } from "../../../src/auth/rules/allowed_users.ts";
+import {
+  isAddressEntry,
+  isAllowed,
+} from "../../../src/auth/rules/allowed_users.ts";
+import type { Identity } from "../../../src/caller.ts";
 import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
 import { known } from "../../kit/known.ts";
 
 const JO = { subject: "Ab42", email: "Jo@Example.com", emailVerified: true };
 
-function allows(identity: typeof JO, allowed: string[]): boolean {
+function allows(identity: Identity, allowed: string[]): boolean {
   return isAllowed(
     { subject: `dev:${identity.subject}`, identity },
     allowed.map((entry) => parseListEntry(entry, known())),
   );
 }
 
-const IN: [string, typeof JO, string[]][] = [
+const IN: [string, Identity, string[]][] = [
   ["everyone when there is no list", { ...JO, emailVerified: false }, []],
   ["a subject", JO, ["x", "Ab42"]],
   ["a subject as pages and the log print it", JO, ["x", "dev:Ab42"]],
@@ -21,6 +25,11 @@ const IN: [string, typeof JO, string[]][] = [
   ]],
   ["a verified address in any case of letters", JO, ["jO@exAmple.com"]],
   ["a domain in any case of letters", JO, ["x", "@EXAMPLE.com"]],
+  ["someone who has only other addresses", {
+    subject: "Ab42",
+    emailVerified: true,
+    otherEmails: ["jo@example.com"],
+  }, ["@example.com"]],
 ];
 
 for (const [what, identity, allowed] of IN) {
@@ -29,7 +38,7 @@ for (const [what, identity, allowed] of IN) {
   });
 }
 
-const OUT: [string, typeof JO, string[]][] = [
+const OUT: [string, Identity, string[]][] = [
   ["a subject in another case of letters", JO, ["ab42"]],
   ["a subject of another provider", JO, [
     "https://id.example.com#Ab42",
@@ -78,5 +87,17 @@ const OUT: [string, typeof JO, string[]][] = [
 for (const [what, identity, allowed] of OUT) {
   Deno.test(`isAllowed() keeps out ${what}`, () => {
     assert.equal(allows(identity, allowed), false);
+  });
+}
+
+for (
+  const [entry, is] of [
+    ["jo@example.com", true],
+    ["@example.com", true],
+    ["dev:42", false],
+  ] as const
+) {
+  Deno.test(`isAddressEntry() gives ${is} for ${entry}`, () => {
+    assert.equal(isAddressEntry(parseListEntry(entry, known())), is);
   });
 }
