@@ -118,6 +118,7 @@ Deno.test("heldScopes() judges a machine by its client, and no one's rules", () 
     ceiling: SUPPORTED,
   });
   assert.equal(held({ clients: [APP] }, MACHINE), undefined);
+  assert.equal(held({ clients: [APP], permissions }, MACHINE), undefined);
   // A person's grant does not depend on a machine with its client's name.
   assert.deepEqual(held({ clients: [APP] }), { scopes: SUPPORTED });
 });
