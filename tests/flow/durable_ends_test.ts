@@ -1,4 +1,4 @@
-/** The end of durable work is told once, whoever ends it. */
+/** The end of durable work is logged once, by the process that ends it. */
 import assert from "node:assert/strict";
 import { openRegister } from "../../packages/operate/register.ts";
 import { tool } from "../../src/authoring/tool.ts";
