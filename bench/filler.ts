@@ -4,8 +4,8 @@
  * @module
  */
 import { randomId } from "../src/crypto/crypto.ts";
-import { bindingOf } from "../src/auth/rules/grant.ts";
-import { APPROVAL_TTL_SECONDS } from "../src/auth/rules/lifetimes.ts";
+import { bindingOf } from "../src/oauth/grant.ts";
+import { APPROVAL_TTL_SECONDS } from "../src/oauth/lifetimes.ts";
 import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { AuthorizationRequest } from "../src/auth/rules/authorization_request.ts";
-import { useGrant } from "../src/auth/rules/grant.ts";
-import { DEFAULT_LIFETIMES } from "../src/auth/rules/lifetimes.ts";
-import { openGrant } from "../src/auth/rules/new_grant.ts";
-import type { IssuedTokens } from "../src/auth/rules/token_response.ts";
+import type { AuthorizationRequest } from "../src/oauth/authorization_request.ts";
+import { useGrant } from "../src/oauth/grant.ts";
+import { DEFAULT_LIFETIMES } from "../src/oauth/lifetimes.ts";
+import { openGrant } from "../src/oauth/new_grant.ts";
+import type { IssuedTokens } from "../src/oauth/token_response.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";
 import { now } from "../src/clock.ts";

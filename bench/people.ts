@@ -9,7 +9,7 @@
 import { runCommand } from "../packages/operate/run_command.ts";
 import { openRegister } from "../packages/operate/register.ts";
 import { Log } from "../src/log/log.ts";
-import { openPersonalGrant } from "../src/auth/rules/new_grant.ts";
+import { openPersonalGrant } from "../src/oauth/new_grant.ts";
 import { createServer } from "../src/server.ts";
 import { accountSessionStore } from "../src/store/account_sessions.ts";
 import { Database } from "../src/store/database.ts";

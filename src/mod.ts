@@ -35,7 +35,7 @@ export type {
   Server,
   ServerOptions,
 } from "./server/server_options.ts";
-export type { Definitions } from "./mcp/catalogue/compiled_definitions.ts";
+export type { Definitions } from "./catalogue/compiled_definitions.ts";
 export type { ConnectionInfo } from "./http/client_address.ts";
 export type {
   LogEvent,
@@ -127,8 +127,8 @@ export type {
   Upstream,
 } from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
-export type { DecidePermissions } from "./auth/rules/permissions.ts";
-export type { Person } from "./auth/rules/person.ts";
+export type { DecidePermissions } from "./oauth/permissions.ts";
+export type { Person } from "./oauth/person.ts";
 export {
   type Provider,
   UpstreamError,
@@ -140,7 +140,7 @@ export {
 export type { FetchDocument } from "./store/documents.ts";
 export { type Complaint, ConfigError } from "./settings/complaint.ts";
 export type { Environment } from "./settings/setting.ts";
-export { CatalogueError } from "./mcp/catalogue/compiled_definitions.ts";
+export { CatalogueError } from "./catalogue/compiled_definitions.ts";
 export { ServiceError } from "./server/lifecycle.ts";
 
 /** Zod, in which schemas are written: the same copy that checks them. */

@@ -10,7 +10,7 @@ import { ServiceError } from "./server/lifecycle.ts";
 import { Log, type Logger } from "./log/log.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { CatalogueError } from "./mcp/catalogue/compiled_definitions.ts";
+import { CatalogueError } from "./catalogue/compiled_definitions.ts";
 import { Assembled } from "./server/assemble.ts";
 import { type Plan, planServer } from "./server/plan.ts";
 import type {

@@ -62,7 +62,7 @@ export function defineServer<
  * ```
  * @throws {import("./settings/complaint.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("./mcp/catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
+ * @throws {import("./catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
  */
 export function createServer<
   S extends SettingSchemas = Record<never, never>,

@@ -1,15 +1,15 @@
 /** The checks of a POST, its message, and the printing of its result. */
 import { originCheck } from "../../src/auth/doors/origin.ts";
-import { checkStandardHeaders } from "../../src/mcp/wire/headers.ts";
-import { checkAccept, checkContentType } from "../../src/mcp/wire/transport.ts";
-import { parseMessage, printResult } from "../../src/mcp/wire/messages.ts";
-import { metaOf, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
+import { checkStandardHeaders } from "../../src/protocol/headers.ts";
+import { checkAccept, checkContentType } from "../../src/protocol/transport.ts";
+import { parseMessage, printResult } from "../../src/protocol/messages.ts";
+import { metaOf, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
 import { callHealth, request } from "../client.ts";
 import {
   sessionPrinter,
   statelessPrinter,
-} from "../../src/mcp/wire/printer.ts";
-import { structuredResult } from "../../src/mcp/wire/tool_result.ts";
+} from "../../src/protocol/printer.ts";
+import { structuredResult } from "../../src/protocol/tool_result.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

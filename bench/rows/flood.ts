@@ -5,7 +5,7 @@
  * @module
  */
 import { randomId } from "../../src/crypto/crypto.ts";
-import { mintCredential, newGrantId } from "../../src/auth/rules/credential.ts";
+import { mintCredential, newGrantId } from "../../src/oauth/credential.ts";
 import { type Call, callHealth, initialize } from "../client.ts";
 import { load } from "../load.ts";
 import { type Running, start } from "../process.ts";

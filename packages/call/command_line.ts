@@ -4,7 +4,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
+import { LOGGING_LEVELS } from "../../src/protocol/request_meta.ts";
 import { parseTypedUrl } from "../../src/net/url.ts";
 import type { Revision } from "../client/mod.ts";
 import { didYouMean, usageFailure } from "./failure.ts";

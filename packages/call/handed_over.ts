@@ -10,7 +10,7 @@ import {
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
-} from "../../src/mcp/wire/not_yet.ts";
+} from "../../src/protocol/not_yet.ts";
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
 /** The least time between two questions: a server may answer each at once. */

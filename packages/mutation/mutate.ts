@@ -1,5 +1,5 @@
 /**
- * `deno task mutate --only=src/auth/rules`: breaks one rule at a time and checks if
+ * `deno task mutate --only=src/oauth`: breaks one rule at a time and checks if
  * a test notices.
  *
  *     --only=PATH      a file or folder; may be given several times
@@ -25,7 +25,7 @@ import { filesBelow, RealTests, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [
-  "src/auth/rules",
+  "src/oauth",
   "src/auth/doors",
   "src/auth/server",
   "src/auth/account",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { MACHINE_ID } from "../../src/auth/rules/subject.ts";
+import { MACHINE_ID } from "../../src/oauth/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { visible } from "../../src/log/log_line.ts";
 import {

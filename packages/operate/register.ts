@@ -9,7 +9,7 @@ import {
   endSubject,
   grantsEnd,
 } from "../../src/auth/grants/end_grant.ts";
-import { shortClientId } from "../../src/auth/rules/client_id.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
 import { personData } from "../../src/auth/grants/person_data.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { reportRun } from "../../src/mcp/exchange/report.ts";

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { shortClientId } from "../../src/auth/rules/client_id.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
-import { folded, personName } from "../../src/auth/rules/person.ts";
-import { machineSubject } from "../../src/auth/rules/subject.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { folded, personName } from "../../src/oauth/person.ts";
+import { machineSubject } from "../../src/oauth/subject.ts";
 import { visible } from "../../src/log/log_line.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
 import {

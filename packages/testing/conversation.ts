@@ -5,11 +5,11 @@
  */
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
-import { TASKS_EXTENSION } from "../../src/mcp/catalogue/introduction.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../../src/mcp/wire/not_yet.ts";
+import { TASKS_EXTENSION } from "../../src/catalogue/introduction.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../../src/protocol/not_yet.ts";
 import { resultAfter } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
-import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
+import type { Catalogue } from "../../src/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";

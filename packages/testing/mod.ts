@@ -65,7 +65,7 @@ export type { Frontmatter } from "../../src/authoring/skill.ts";
  *
  * @throws {import("../../src/settings/complaint.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("../../src/mcp/catalogue/compiled_definitions.ts").CatalogueError} with every
+ * @throws {import("../../src/catalogue/compiled_definitions.ts").CatalogueError} with every
  * complaint about the definitions
  * @throws {import("../../src/server/lifecycle.ts").ServiceError} when a service does
  * not start

@@ -8,10 +8,10 @@ import { HttpError } from "../errors.ts";
 import { readParameters } from "../http/body.ts";
 import { isCsrf, readCookie } from "../http/browser.ts";
 import { checkSameSite } from "./doors/origin.ts";
-import { isAllowed, isBlocked } from "./rules/allowed_users.ts";
+import { isAllowed, isBlocked } from "../oauth/allowed_users.ts";
 import type { PeopleConfig } from "../settings/people.ts";
 import type { SignInProviders } from "./provider/sign_in_providers.ts";
-import type { Parameters } from "./rules/parameters.ts";
+import type { Parameters } from "../oauth/parameters.ts";
 import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSession,

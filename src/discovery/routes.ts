@@ -8,8 +8,8 @@ import { type Context, Hono } from "@hono/hono";
 import { type About, aboutLinks } from "../authoring/about.ts";
 import type { Config } from "../settings/config.ts";
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
-import { isForModels } from "../mcp/catalogue/view_resource.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { isForModels } from "../catalogue/view_resource.ts";
 import {
   aiCatalog,
   CARD_TYPE,

@@ -8,8 +8,8 @@
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
 import type { About } from "../authoring/about.ts";
-import { REVISIONS } from "../mcp/wire/revisions.ts";
-import { resourceOf } from "../auth/rules/resource.ts";
+import { REVISIONS } from "../protocol/revisions.ts";
+import { resourceOf } from "../oauth/resource.ts";
 
 /** The media type of the card. */
 export const CARD_TYPE = "application/mcp-server-card+json";

@@ -6,7 +6,7 @@
 import { ArrivingBodies, readBytes } from "../net/body_bytes.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
-import { Parameters } from "../auth/rules/parameters.ts";
+import { Parameters } from "../oauth/parameters.ts";
 
 /** The largest body: no OAuth client sends more. */
 const MAX_BYTES = 16 * 1024;

@@ -8,7 +8,7 @@ import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 import { basePathOf } from "../net/url.ts";
-import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 
 /** The form of our cookies' values: 32 bytes. */
 const VALUE = /^[\w-]{43}$/;

@@ -28,10 +28,13 @@ import {
   type RpcNotification,
   type RpcRequest,
   salvageId,
-} from "./wire/messages.ts";
-import { Meta, metaOf } from "./wire/request_meta.ts";
-import { isSessionRevision, STATELESS_REVISION } from "./wire/revisions.ts";
-import { checkAccept, checkContentType } from "./wire/transport.ts";
+} from "../protocol/messages.ts";
+import { Meta, metaOf } from "../protocol/request_meta.ts";
+import {
+  isSessionRevision,
+  STATELESS_REVISION,
+} from "../protocol/revisions.ts";
+import { checkAccept, checkContentType } from "../protocol/transport.ts";
 import type { TaskEngine } from "./work/hand_over.ts";
 
 /** The two verbs of `/mcp` that do something. */

@@ -6,8 +6,8 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { type Grant, isPassing } from "../auth/rules/grant.ts";
-import type { Lifetimes } from "../auth/rules/lifetimes.ts";
+import { type Grant, isPassing } from "../oauth/grant.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
 import {
   type ClientInWords,
   ClientName,

@@ -9,10 +9,10 @@
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
 import type { Child } from "@hono/hono/jsx";
-import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import { type Client, clientName } from "../auth/rules/client.ts";
-import { isSelfRegistered } from "../auth/rules/client_policy.ts";
-import { redirectKind } from "../auth/rules/redirect_uri.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { isSelfRegistered } from "../oauth/client_policy.ts";
+import { redirectKind } from "../oauth/redirect_uri.ts";
 import { displayName } from "./names.tsx";
 import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
 import { ScopeChoice, type ScopeInWords } from "./scopes.tsx";

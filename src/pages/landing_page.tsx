@@ -8,8 +8,8 @@
 import type { Context } from "@hono/hono";
 import type { About } from "../authoring/about.ts";
 import type { Described } from "../authoring/context.ts";
-import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
-import { isForModels } from "../mcp/catalogue/view_resource.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { isForModels } from "../catalogue/view_resource.ts";
 import { basePathOf, isLoopback } from "../net/url.ts";
 import type { Config } from "../settings/config.ts";
 import {

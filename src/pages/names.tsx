@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { type Client, clientName } from "../auth/rules/client.ts";
-import { shortClientId } from "../auth/rules/client_id.ts";
-import { redirectKind } from "../auth/rules/redirect_uri.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { shortClientId } from "../oauth/client_id.ts";
+import { redirectKind } from "../oauth/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
 
 /** A client on a page. */

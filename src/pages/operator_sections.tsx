@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { clientName } from "../auth/rules/client.ts";
-import { machineSubject } from "../auth/rules/subject.ts";
+import { clientName } from "../oauth/client.ts";
+import { machineSubject } from "../oauth/subject.ts";
 import { visible } from "../log/log_line.ts";
 import type { Attempt } from "../store/attempts.ts";
 import type { StepFailure } from "../store/step_failures.ts";

@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { OFFLINE_ACCESS } from "../auth/rules/scope.ts";
-import type { ScopeUse } from "../mcp/catalogue/descriptions.ts";
+import { OFFLINE_ACCESS } from "../oauth/scope.ts";
+import type { ScopeUse } from "../catalogue/descriptions.ts";
 
 /** One scope and its meaning for people: "Finds mail. Reads mail." */
 export interface ScopeInWords {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import { ClientName, displayName } from "./names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import { CutNote, MayUse, PausedNote } from "./connections_section.tsx";

@@ -11,7 +11,7 @@ import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
-import { heldScopes } from "../auth/rules/held_scopes.ts";
+import { heldScopes } from "../oauth/held_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { grantStore } from "../store/grants.ts";
 import type { ServerParts } from "./server_parts.ts";

@@ -14,8 +14,8 @@ import type {
   CompleteContext,
   Resource,
 } from "../authoring/resource.ts";
-import type { Definitions } from "../mcp/catalogue/compiled_definitions.ts";
-import type { ProvidedTool } from "../mcp/catalogue/compiled_tool.ts";
+import type { Definitions } from "../catalogue/compiled_definitions.ts";
+import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
 
 /** A service did not start; `cause` is its exception. */
 export class ServiceError extends Error {

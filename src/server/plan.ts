@@ -16,12 +16,9 @@ import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { Lifecycle, provideNeeds } from "./lifecycle.ts";
 import { Log, type LogEvent, type LogOptions } from "../log/log.ts";
-import { type Permissions, permissionsOf } from "../auth/rules/permissions.ts";
-import {
-  type Catalogue,
-  compileCatalogue,
-} from "../mcp/catalogue/catalogue.ts";
-import { CatalogueError } from "../mcp/catalogue/compiled_definitions.ts";
+import { type Permissions, permissionsOf } from "../oauth/permissions.ts";
+import { type Catalogue, compileCatalogue } from "../catalogue/catalogue.ts";
+import { CatalogueError } from "../catalogue/compiled_definitions.ts";
 import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";

@@ -14,8 +14,8 @@ import type { Authenticated } from "../caller.ts";
 import type { Environment } from "../settings/setting.ts";
 import type { LogOptions } from "../log/log.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
-import type { DecidePermissions } from "../auth/rules/permissions.ts";
-import type { Definitions } from "../mcp/catalogue/compiled_definitions.ts";
+import type { DecidePermissions } from "../oauth/permissions.ts";
+import type { Definitions } from "../catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { Provider } from "../auth/provider/provider.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { issuerId } from "../auth/rules/subject.ts";
+import { issuerId } from "../oauth/subject.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
-import { issuerId } from "../auth/rules/subject.ts";
-import type { TokenShape } from "../auth/rules/credential.ts";
+import type { TrustedIssuer } from "../oauth/identity_assertion.ts";
+import { issuerId } from "../oauth/subject.ts";
+import type { TokenShape } from "../oauth/credential.ts";
 import { PROVIDER } from "./provider.ts";
 import { CLIENTS } from "./clients.ts";
 import {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Client } from "../auth/rules/client.ts";
-import { parseConfiguredClients } from "../auth/rules/configured_client.ts";
-import { parseIssuer } from "../auth/rules/identity_assertion.ts";
+import type { Client } from "../oauth/client.ts";
+import { parseConfiguredClients } from "../oauth/configured_client.ts";
+import { parseIssuer } from "../oauth/identity_assertion.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
   ISSUER_URL,

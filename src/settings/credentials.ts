@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type TokenShape, tokenShape } from "../auth/rules/credential.ts";
+import { type TokenShape, tokenShape } from "../oauth/credential.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
   ISSUER_URL,

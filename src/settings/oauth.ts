@@ -4,13 +4,13 @@
  *
  * @module
  */
-import type { Client } from "../auth/rules/client.ts";
-import type { ClientPolicy } from "../auth/rules/client_policy.ts";
-import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
-import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import type { KnownNames } from "../auth/rules/list_entry.ts";
-import type { PermissionRule } from "../auth/rules/permissions.ts";
-import { issuerId, MACHINE_ID } from "../auth/rules/subject.ts";
+import type { Client } from "../oauth/client.ts";
+import type { ClientPolicy } from "../oauth/client_policy.ts";
+import type { TrustedIssuer } from "../oauth/identity_assertion.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import type { KnownNames } from "../oauth/list_entry.ts";
+import type { PermissionRule } from "../oauth/permissions.ts";
+import { issuerId, MACHINE_ID } from "../oauth/subject.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";
 import { type ListedProviders, parseProviders } from "./providers.ts";

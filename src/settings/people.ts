@@ -10,12 +10,9 @@ import {
   type KnownNames,
   type ListEntry,
   parseListEntry,
-} from "../auth/rules/list_entry.ts";
-import { prefixOf } from "../auth/rules/person.ts";
-import {
-  parsePermissions,
-  type PermissionRule,
-} from "../auth/rules/permissions.ts";
+} from "../oauth/list_entry.ts";
+import { prefixOf } from "../oauth/person.ts";
+import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
 import type { ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";

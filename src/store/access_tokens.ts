@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
-import { unwrapDataKey } from "../auth/rules/data_key.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { unwrapDataKey } from "../oauth/data_key.ts";
 import {
   type BlockHead,
   checkBlocks,
@@ -17,10 +17,10 @@ import {
   mintCredential,
   mintPersonalToken,
   parseCredential,
-} from "../auth/rules/credential.ts";
-import type { IssuedTokens } from "../auth/rules/token_response.ts";
+} from "../oauth/credential.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
 import { grantStore, setGrant } from "./grants.ts";
-import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
 

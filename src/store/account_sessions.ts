@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { KnownPerson } from "../auth/rules/grant.ts";
+import type { KnownPerson } from "../oauth/grant.ts";
 import { randomId } from "../crypto/crypto.ts";
 import {
   type BlockHead,
@@ -19,7 +19,7 @@ import {
   listedAccountSessionKey,
   madeTokenKey,
 } from "./keys.ts";
-import { deriveKey, type UpstreamTokens } from "../auth/rules/data_key.ts";
+import { deriveKey, type UpstreamTokens } from "../oauth/data_key.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 
 /** The seconds for which a person stays signed in to the account page. */

@@ -5,11 +5,11 @@
  *
  * @module
  */
-import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
-import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
-import { withoutLoopbackPort } from "../auth/rules/redirect_uri.ts";
-import { unionOfScopes } from "../auth/rules/scope.ts";
-import type { Grant } from "../auth/rules/grant.ts";
+import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { withoutLoopbackPort } from "../oauth/redirect_uri.ts";
+import { unionOfScopes } from "../oauth/scope.ts";
+import type { Grant } from "../oauth/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Database, Entry, Expiring, Write } from "./database.ts";
 import { approvalKey } from "./keys.ts";

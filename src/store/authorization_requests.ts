@@ -8,13 +8,13 @@
  */
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
-import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
-import { deriveKey } from "../auth/rules/data_key.ts";
-import type { Grant } from "../auth/rules/grant.ts";
+import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
+import { deriveKey } from "../oauth/data_key.ts";
+import type { Grant } from "../oauth/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
-} from "../auth/rules/lifetimes.ts";
+} from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";

@@ -7,10 +7,10 @@
  * @module
  */
 import type { OAuthErrorCode } from "../errors.ts";
-import { shortClientId } from "../auth/rules/client_id.ts";
-import type { Grant } from "../auth/rules/grant.ts";
-import { refusedByBlock } from "../auth/rules/allowed_users.ts";
-import { machineSubject } from "../auth/rules/subject.ts";
+import { shortClientId } from "../oauth/client_id.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { refusedByBlock } from "../oauth/allowed_users.ts";
+import { machineSubject } from "../oauth/subject.ts";
 import type { Database, Entry } from "./database.ts";
 import { blockHeadKey, blockKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";

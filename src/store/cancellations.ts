@@ -6,7 +6,7 @@
  * @module
  * @see MCP 2025-11-25, Cancellation
  */
-import type { RequestId } from "../mcp/wire/messages.ts";
+import type { RequestId } from "../protocol/messages.ts";
 import type { Database, Expiring } from "./database.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { GRANT_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "./database.ts";
 import { clientUseKey } from "./keys.ts";
 

@@ -4,19 +4,16 @@
  * @see RFC 6749 §4.1.2
  * @module
  */
-import { mintCredential, parseCredential } from "../auth/rules/credential.ts";
-import type { Grant } from "../auth/rules/grant.ts";
-import {
-  type Lifetimes,
-  USED_CODE_TTL_SECONDS,
-} from "../auth/rules/lifetimes.ts";
+import { mintCredential, parseCredential } from "../oauth/credential.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { type Lifetimes, USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import {
   deriveKey,
   newDataKey,
   unwrapDataKey,
   wrapDataKey,
-} from "../auth/rules/data_key.ts";
-import type { IssuedTokens } from "../auth/rules/token_response.ts";
+} from "../oauth/data_key.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import {

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { type ConnectionOf, isSignInOf } from "../auth/rules/connection.ts";
-import { type Grant, pauseGrant, resumeGrant } from "../auth/rules/grant.ts";
-import { unionOfScopes } from "../auth/rules/scope.ts";
+import { type ConnectionOf, isSignInOf } from "../oauth/connection.ts";
+import { type Grant, pauseGrant, resumeGrant } from "../oauth/grant.ts";
+import { unionOfScopes } from "../oauth/scope.ts";
 import type { Database, Entry, Expiring, Found, Write } from "./database.ts";
 import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "./keys.ts";

@@ -10,7 +10,7 @@ import {
   DOCUMENT_COOLDOWN_SECONDS,
   DOCUMENT_FRESH_SECONDS,
   DOCUMENT_TTL_SECONDS,
-} from "../auth/rules/lifetimes.ts";
+} from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "./database.ts";
 import { documentKey } from "./keys.ts";
 

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { shortClientId } from "../auth/rules/client_id.ts";
-import { formerLedgerId, formerSubject } from "../auth/rules/former_subject.ts";
-import { closeGrant, type Grant, ledgerIdOf } from "../auth/rules/grant.ts";
+import { shortClientId } from "../oauth/client_id.ts";
+import { formerLedgerId, formerSubject } from "../oauth/former_subject.ts";
+import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { mintCredential, mintRefreshToken } from "../auth/rules/credential.ts";
-import type { Grant } from "../auth/rules/grant.ts";
-import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import { wrapDataKey } from "../auth/rules/data_key.ts";
-import type { IssuedTokens } from "../auth/rules/token_response.ts";
+import { mintCredential, mintRefreshToken } from "../oauth/credential.ts";
+import type { Grant } from "../oauth/grant.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import { wrapDataKey } from "../oauth/data_key.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
 import { unlessBlocked } from "./blocks.ts";
 import type { Expiring, Transaction } from "./database.ts";
 import { setGrant } from "./grants.ts";

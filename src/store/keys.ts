@@ -6,7 +6,7 @@
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-import type { RequestId } from "../mcp/wire/messages.ts";
+import type { RequestId } from "../protocol/messages.ts";
 
 const OWN_ID_CHARACTERS = 64;
 

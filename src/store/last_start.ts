@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import type { Database } from "./database.ts";
 import { grantKey, lastStartKey } from "./keys.ts";
 

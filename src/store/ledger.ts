@@ -7,9 +7,9 @@
  * @module
  */
 import type { Logger } from "../log/log.ts";
-import { type Grant, isPassing, ledgerIdOf } from "../auth/rules/grant.ts";
+import { type Grant, isPassing, ledgerIdOf } from "../oauth/grant.ts";
 import { detached } from "../telemetry/current.ts";
-import { formerLedgerId } from "../auth/rules/former_subject.ts";
+import { formerLedgerId } from "../oauth/former_subject.ts";
 import {
   addCall,
   type EndedCall,

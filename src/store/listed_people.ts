@@ -6,8 +6,8 @@
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Grant } from "../auth/rules/grant.ts";
-import { personListing, personTerms } from "../auth/rules/person.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { personListing, personTerms } from "../oauth/person.ts";
 import type { Database, Expiring, Transaction } from "./database.ts";
 import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
 

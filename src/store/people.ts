@@ -4,13 +4,13 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import {
   isFoundBy,
   personListing,
   personTerms,
   searchWords,
-} from "../auth/rules/person.ts";
+} from "../oauth/person.ts";
 import type { Database, Found } from "./database.ts";
 import type { GrantStore } from "./grants.ts";
 import { peopleRange, type PersonPlace, personPlaceOf } from "./keys.ts";

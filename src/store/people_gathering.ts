@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import { pause } from "../clock.ts";
 import type { Database } from "./database.ts";
 import { grantKey, peopleGatheredKey, rangeOf } from "./keys.ts";

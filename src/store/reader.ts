@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { withSubjectOfToday } from "../auth/rules/former_subject.ts";
+import { withSubjectOfToday } from "../oauth/former_subject.ts";
 import { type Clock, now } from "../clock.ts";
 import type { Fence } from "./fence.ts";
 import { rangeOf } from "./keys.ts";

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { parseCredential } from "../auth/rules/credential.ts";
-import { deriveKey } from "../auth/rules/data_key.ts";
-import { type Grant, useGrant } from "../auth/rules/grant.ts";
-import type { Lifetimes } from "../auth/rules/lifetimes.ts";
-import type { IssuedTokens } from "../auth/rules/token_response.ts";
+import { parseCredential } from "../oauth/credential.ts";
+import { deriveKey } from "../oauth/data_key.ts";
+import { type Grant, useGrant } from "../oauth/grant.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { type BlockHead, checkBlocks, knownBlocks } from "./blocks.ts";
 import type { Database, Entry, Write } from "./database.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RpcResponse } from "../mcp/wire/messages.ts";
+import type { RpcResponse } from "../protocol/messages.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { replyKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";

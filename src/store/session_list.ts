@@ -8,10 +8,10 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
-import { formerBinding } from "../auth/rules/former_subject.ts";
+import { formerBinding } from "../oauth/former_subject.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
-import type { SessionRevision } from "../mcp/wire/revisions.ts";
+import type { SessionRevision } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry/current.ts";
 import {
   type Database,

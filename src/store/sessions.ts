@@ -6,7 +6,7 @@
  * @see MCP 2025-11-25, Transports, Session Management
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
-import { isBoundTo } from "../auth/rules/former_subject.ts";
+import { isBoundTo } from "../oauth/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { absent, type Database, type Entry } from "./database.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { formerBinding } from "../auth/rules/former_subject.ts";
+import { formerBinding } from "../oauth/former_subject.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import type { TaskOwner } from "./task_beginning.ts";

@@ -6,7 +6,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import { isBoundTo } from "../auth/rules/former_subject.ts";
+import { isBoundTo } from "../oauth/former_subject.ts";
 import { pause } from "../clock.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { REFRESH_LEASE_SECONDS } from "../auth/rules/lifetimes.ts";
+import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import {
   type Database,

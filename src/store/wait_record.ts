@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Grant } from "../auth/rules/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { ChallengeError, HttpError } from "../errors.ts";

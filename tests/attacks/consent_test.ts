@@ -1,6 +1,6 @@
 /** Consent that a person did not give, and an account that is not theirs. */
 import assert from "node:assert/strict";
-import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/auth/rules/lifetimes.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../src/store/account_sessions.ts";
 import type { Browser } from "../kit/browser.ts";
 import { formOf } from "../kit/account_visitor.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { aboutComplaints } from "../../src/authoring/about.ts";
 import { createServer } from "../../src/server.ts";
-import { CatalogueError } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import { CatalogueError } from "../../src/catalogue/compiled_definitions.ts";
 import { INTRODUCTION } from "../kit/server.ts";
 
 Deno.test("aboutComplaints() takes https addresses, and mailto: for support", () => {

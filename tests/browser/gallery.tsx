@@ -7,8 +7,8 @@
 import { clientCalled } from "../kit/records.ts";
 import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
-import type { Client } from "../../src/auth/rules/client.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
+import type { Client } from "../../src/oauth/client.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {

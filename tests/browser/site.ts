@@ -12,7 +12,7 @@ import { INTRODUCTION } from "../kit/server.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { codeChallenge } from "../../src/auth/rules/pkce.ts";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { startChromium } from "../kit/chromium.ts";
 import { SILENT } from "../kit/log.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { newDataKey } from "../../src/auth/rules/data_key.ts";
+import { newDataKey } from "../../src/oauth/data_key.ts";
 import { seal, unseal } from "../../src/crypto/seal.ts";
 
 Deno.test("unseal() gives back what was sealed, with the key and the context", async () => {

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { shortClientId } from "../../src/auth/rules/client_id.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import {
   endClient,

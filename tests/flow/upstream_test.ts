@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { parseCredential } from "../../src/auth/rules/credential.ts";
-import { pauseGrant } from "../../src/auth/rules/grant.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
+import { pauseGrant } from "../../src/oauth/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";

@@ -15,37 +15,34 @@ import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
 import {
   authorizationResponseUrl,
   parseAuthorizationRequest,
-} from "../../src/auth/rules/authorization_request.ts";
+} from "../../src/oauth/authorization_request.ts";
 import { parseBearer, printChallenge } from "../../src/auth/doors/gate.ts";
-import {
-  parseClientMetadata,
-  registerClient,
-} from "../../src/auth/rules/client.ts";
+import { parseClientMetadata, registerClient } from "../../src/oauth/client.ts";
 import {
   parseClientCredentials,
   verifyClientAssertion,
-} from "../../src/auth/rules/client_authentication.ts";
-import { parseCredential } from "../../src/auth/rules/credential.ts";
-import { documentUrl } from "../../src/auth/rules/client_id.ts";
+} from "../../src/oauth/client_authentication.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
+import { documentUrl } from "../../src/oauth/client_id.ts";
 import {
   openClient,
   parseMetadataDocument,
-} from "../../src/auth/rules/sealed_client.ts";
-import { Parameters } from "../../src/auth/rules/parameters.ts";
-import { checkCodeVerifier, codeChallenge } from "../../src/auth/rules/pkce.ts";
+} from "../../src/oauth/sealed_client.ts";
+import { Parameters } from "../../src/oauth/parameters.ts";
+import { checkCodeVerifier, codeChallenge } from "../../src/oauth/pkce.ts";
 import {
   checkRedirectUri,
   isRegisteredRedirectUri,
-} from "../../src/auth/rules/redirect_uri.ts";
-import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
+} from "../../src/oauth/redirect_uri.ts";
+import { parseScope, printScope } from "../../src/oauth/scope.ts";
 import { displayName } from "../../src/pages/names.tsx";
-import { FormError, parseAnswer } from "../../src/mcp/wire/elicitation.ts";
-import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
-import { parseMessage, salvageId } from "../../src/mcp/wire/messages.ts";
-import { Meta, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
-import { openRequestState } from "../../src/mcp/wire/inquiry.ts";
-import { readBody } from "../../src/mcp/wire/transport.ts";
-import { parseUriTemplate } from "../../src/mcp/catalogue/uri_template.ts";
+import { FormError, parseAnswer } from "../../src/protocol/elicitation.ts";
+import { decodeHeaderValue } from "../../src/protocol/headers.ts";
+import { parseMessage, salvageId } from "../../src/protocol/messages.ts";
+import { Meta, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
+import { openRequestState } from "../../src/protocol/inquiry.ts";
+import { readBody } from "../../src/protocol/transport.ts";
+import { parseUriTemplate } from "../../src/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/errors.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { REDIRECT_URI } from "../kit/client.ts";

@@ -14,7 +14,7 @@ import {
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import * as z from "zod";
-import { checkRedirectUri } from "../../src/auth/rules/redirect_uri.ts";
+import { checkRedirectUri } from "../../src/oauth/redirect_uri.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { Client, REDIRECT_URI } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";

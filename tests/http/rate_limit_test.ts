@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { now } from "../../src/clock.ts";
-import { openPersonalGrant } from "../../src/auth/rules/new_grant.ts";
+import { openPersonalGrant } from "../../src/oauth/new_grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../kit/fake_time.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { DocumentError } from "../../src/auth/clients/fetch_bounds.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
-import { shortClientId } from "../../src/auth/rules/client_id.ts";
-import { parseCredential } from "../../src/auth/rules/credential.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
 import type { LogEvent } from "../../src/log/log.ts";
 import { recordLog } from "../kit/log.ts";
 import { BASE_URL, startServer } from "../kit/server.ts";

@@ -14,7 +14,7 @@ import {
   SignJWT,
 } from "jose";
 import { randomId } from "../../src/crypto/crypto.ts";
-import { ID_JAG_TYPE } from "../../src/auth/rules/identity_assertion.ts";
+import { ID_JAG_TYPE } from "../../src/oauth/identity_assertion.ts";
 
 /** A test's changes of an assertion; undefined leaves a claim out. */
 export type Claims = Record<string, unknown>;

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import type { Identity, Membership } from "../../src/caller.ts";
-import { codeChallenge } from "../../src/auth/rules/pkce.ts";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
 import {
   type Provider,
   UpstreamError,

@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { BASE_URL, INTRODUCTION, Sender } from "./server.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 import type { JsonObject } from "../../src/json.ts";
-import { Meta } from "../../src/mcp/wire/request_meta.ts";
-import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { Meta } from "../../src/protocol/request_meta.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 
 /** A message for tests to examine. */
 // deno-lint-ignore no-explicit-any

@@ -3,18 +3,18 @@
  *
  * @module
  */
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
-import { type Client, registerClient } from "../../src/auth/rules/client.ts";
-import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
-import { openGrant } from "../../src/auth/rules/new_grant.ts";
-import { codeChallenge } from "../../src/auth/rules/pkce.ts";
-import type { HeldOf } from "../../src/auth/rules/held_scopes.ts";
-import { Parameters } from "../../src/auth/rules/parameters.ts";
-import type { IssuedTokens } from "../../src/auth/rules/token_response.ts";
+import { type Client, registerClient } from "../../src/oauth/client.ts";
+import type { AuthorizationRequest } from "../../src/oauth/authorization_request.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { openGrant } from "../../src/oauth/new_grant.ts";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
+import type { HeldOf } from "../../src/oauth/held_scopes.ts";
+import { Parameters } from "../../src/oauth/parameters.ts";
+import type { IssuedTokens } from "../../src/oauth/token_response.ts";
 import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
-import { confirmation } from "../../src/auth/rules/confirmation.ts";
+import { confirmation } from "../../src/oauth/confirmation.ts";
 import { refreshTokenGrant } from "../../src/auth/server/refresh_token_grant.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseConfig } from "../../src/settings/config.ts";
-import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";

@@ -9,7 +9,7 @@ import type {
   Server,
 } from "../../src/server/server_options.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { VERSION } from "../../src/version.ts";
 import { SILENT } from "./log.ts";
 import {

@@ -6,7 +6,7 @@
 import { createServer } from "../../src/server.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";

@@ -2,7 +2,7 @@
 import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { createHash } from "node:crypto";
 import type { About } from "../../src/authoring/about.ts";
 import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";

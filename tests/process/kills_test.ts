@@ -5,7 +5,7 @@
  *     deno task test:kills 100
  */
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { DIED } from "../../src/store/task_end.ts";
 import { type Arrival, browserOf } from "../kit/browser.ts";
 import { BASE_URL } from "../kit/server.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
 import { shortHash } from "../../src/log/request.ts";
-import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";
 import { browserOf } from "../kit/browser.ts";

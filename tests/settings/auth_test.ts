@@ -3,7 +3,7 @@ import { parseConfig } from "../../src/settings/config.ts";
 import { ConfigError } from "../../src/settings/complaint.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { PROVIDERS } from "../../src/settings/application.ts";
-import { issuerId } from "../../src/auth/rules/subject.ts";
+import { issuerId } from "../../src/oauth/subject.ts";
 
 function complaints(environment: Environment): string[] {
   try {

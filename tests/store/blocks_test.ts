@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { OAuthError, StorageError } from "../../src/errors.ts";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/new_grant.ts";
+} from "../../src/oauth/new_grant.ts";
 import { now } from "../../src/clock.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { now } from "../../src/clock.ts";
-import {
-  bindingOf,
-  type Grant,
-  ledgerIdOf,
-} from "../../src/auth/rules/grant.ts";
+import { bindingOf, type Grant, ledgerIdOf } from "../../src/oauth/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/new_grant.ts";
+} from "../../src/oauth/new_grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";

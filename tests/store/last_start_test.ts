@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { closeGrant } from "../../src/auth/rules/grant.ts";
+import { closeGrant } from "../../src/oauth/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";

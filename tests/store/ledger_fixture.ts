@@ -4,11 +4,11 @@
  * @module
  */
 import { silentLogger } from "../kit/log.ts";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/new_grant.ts";
+} from "../../src/oauth/new_grant.ts";
 import type { EndedCall } from "../../src/store/call_list.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";

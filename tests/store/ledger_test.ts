@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { silentLogger } from "../kit/log.ts";
-import { useGrant } from "../../src/auth/rules/grant.ts";
+import { useGrant } from "../../src/oauth/grant.ts";
 import {
   addCall,
   CALLS,

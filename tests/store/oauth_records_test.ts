@@ -9,12 +9,12 @@ import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { openGrant } from "../../src/auth/rules/new_grant.ts";
+import { openGrant } from "../../src/oauth/new_grant.ts";
 import {
   DEFAULT_LIFETIMES,
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
-} from "../../src/auth/rules/lifetimes.ts";
+} from "../../src/oauth/lifetimes.ts";
 import { until } from "../kit/wait.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Grant } from "../../src/auth/rules/grant.ts";
-import { openPersonalGrant } from "../../src/auth/rules/new_grant.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { openPersonalGrant } from "../../src/oauth/new_grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
 import {

@@ -5,11 +5,11 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
-import { openGrant } from "../../src/auth/rules/new_grant.ts";
+import { openGrant } from "../../src/oauth/new_grant.ts";
 import { assertionStore, stateStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { Database } from "../../src/store/database.ts";

@@ -3,7 +3,7 @@ import { fingerprint } from "../../src/crypto/crypto.ts";
 import { ChallengeError, HttpError, LimitError } from "../../src/errors.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { type Waiting, waitStore } from "../../src/store/waits.ts";
 import { wakeStore } from "../../src/store/wakes.ts";

@@ -11,8 +11,8 @@ import {
   mintPersonalToken,
   newPersonalGrantId,
   parseCredential,
-} from "../../src/auth/rules/credential.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
+} from "../../src/oauth/credential.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { fingerprint } from "../../src/crypto/crypto.ts";
 import { Log, type LogEvent } from "../../src/log/log.ts";

@@ -3,7 +3,7 @@ import { connectionKey } from "../../../src/store/keys.ts";
 import { Log, type LogEvent } from "../../../src/log/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
-import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { bindingOf } from "../../../src/oauth/grant.ts";
 import { BASE_URL } from "../../../tests/kit/server.ts";
 import { Client } from "../../../tests/kit/client.ts";
 import { AccountVisitor } from "../../../tests/kit/account_visitor.ts";

@@ -9,7 +9,7 @@
 import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../errors.ts";
-import { personName } from "../rules/person.ts";
+import { personName } from "../../oauth/person.ts";
 import {
   AccountPage,
   isChanged,

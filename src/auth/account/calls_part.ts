@@ -12,11 +12,11 @@ import {
 } from "../../pages/calls_section.tsx";
 import { failuresFirst } from "../../store/call_list.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
-import { clientName } from "../rules/client.ts";
-import { isMachine } from "../rules/configured_client.ts";
-import { type Grant, ledgerIdOf } from "../rules/grant.ts";
-import { personName } from "../rules/person.ts";
-import { machineSubject } from "../rules/subject.ts";
+import { clientName } from "../../oauth/client.ts";
+import { isMachine } from "../../oauth/configured_client.ts";
+import { type Grant, ledgerIdOf } from "../../oauth/grant.ts";
+import { personName } from "../../oauth/person.ts";
+import { machineSubject } from "../../oauth/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { clientNameOf, ownGrants } from "./connections_part.ts";

@@ -16,8 +16,8 @@ import {
   narrowGrant,
   pauseGrant,
   resumeGrant,
-} from "../rules/grant.ts";
-import type { Parameters } from "../rules/parameters.ts";
+} from "../../oauth/grant.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";

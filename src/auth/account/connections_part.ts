@@ -9,7 +9,7 @@ import {
   bindingOf,
   type Grant,
   withinLifetimes,
-} from "../rules/grant.ts";
+} from "../../oauth/grant.ts";
 import {
   type ConnectionInWords,
   ConnectionsSection,

@@ -16,14 +16,14 @@ import {
   printPlace,
 } from "../../store/people.ts";
 import { workAhead } from "../../store/wakes.ts";
-import type { Client } from "../rules/client.ts";
-import { isMachine } from "../rules/configured_client.ts";
-import { machineSubject } from "../rules/subject.ts";
+import type { Client } from "../../oauth/client.ts";
+import { isMachine } from "../../oauth/configured_client.ts";
+import { machineSubject } from "../../oauth/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { OperatorPeople } from "../../pages/operator_people.tsx";
-import type { Grant } from "../rules/grant.ts";
-import { personName } from "../rules/person.ts";
+import type { Grant } from "../../oauth/grant.ts";
+import { personName } from "../../oauth/person.ts";
 import {
   clientNameOf,
   connectionInWords,

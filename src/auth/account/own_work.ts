@@ -20,7 +20,7 @@ import type { ListedTask } from "../../store/task_list.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
-import { bindingAt } from "../rules/grant.ts";
+import { bindingAt } from "../../oauth/grant.ts";
 import type {
   AccountPart,
   AccountPlaces,

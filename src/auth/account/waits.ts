@@ -19,9 +19,9 @@ import {
 } from "../../pages/wait_page.tsx";
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
-import { personName } from "../rules/person.ts";
+import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
-import type { Grant } from "../rules/grant.ts";
+import type { Grant } from "../../oauth/grant.ts";
 import { signedOut } from "../signed_in.ts";
 
 /** Describes the client of a grant for its person. */

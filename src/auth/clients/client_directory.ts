@@ -6,21 +6,21 @@
 import type { JSONWebKeySet } from "jose";
 import { DocumentError } from "./fetch_bounds.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
-import type { Client } from "../rules/client.ts";
+import type { Client } from "../../oauth/client.ts";
 import {
   checkClientSecret,
   checkSignsAssertions,
   isUnknownKey,
   parseClientCredentials,
   verifyClientAssertion,
-} from "../rules/client_authentication.ts";
+} from "../../oauth/client_authentication.ts";
 import {
   checkDocumentUrl,
   openClient,
   parseMetadataDocument,
-} from "../rules/sealed_client.ts";
-import { isSealedClientId, namesDocument } from "../rules/client_id.ts";
-import type { Parameters } from "../rules/parameters.ts";
+} from "../../oauth/sealed_client.ts";
+import { isSealedClientId, namesDocument } from "../../oauth/client_id.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
 import type { AssertionStore, Use } from "../../store/once.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";

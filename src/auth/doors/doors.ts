@@ -7,7 +7,7 @@
 import type { Authenticated, Door } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { type Gate, parseBearer, printChallenge } from "./gate.ts";
-import { tokenShape } from "../rules/credential.ts";
+import { tokenShape } from "../../oauth/credential.ts";
 import type { AuthConfig } from "../../settings/auth.ts";
 import { isSameSecret } from "../../crypto/crypto.ts";
 

@@ -14,7 +14,7 @@ import {
   STRANGER,
 } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
-import { unionOfScopes } from "../rules/scope.ts";
+import { unionOfScopes } from "../../oauth/scope.ts";
 
 /** A gate; each door is one too. */
 export interface Gate {

@@ -18,9 +18,9 @@ import { ChallengeError, HttpError } from "../../errors.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
-import { resourceMetadataUrl } from "../rules/resource.ts";
-import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
-import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
+import { resourceMetadataUrl } from "../../oauth/resource.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
+import { isSubjectOfOther, issuerId, subjectOf } from "../../oauth/subject.ts";
 import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 

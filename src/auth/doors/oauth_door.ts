@@ -16,10 +16,13 @@ import {
   endOfToken,
   type Grant,
   withinLifetimes,
-} from "../rules/grant.ts";
-import type { Held, HeldOf } from "../rules/held_scopes.ts";
-import type { Lifetimes } from "../rules/lifetimes.ts";
-import { resourceMetadataUrl, serverMetadataUrl } from "../rules/resource.ts";
+} from "../../oauth/grant.ts";
+import type { Held, HeldOf } from "../../oauth/held_scopes.ts";
+import type { Lifetimes } from "../../oauth/lifetimes.ts";
+import {
+  resourceMetadataUrl,
+  serverMetadataUrl,
+} from "../../oauth/resource.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 
 /** The result for a token, remembered for up to a second. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { bindingOf, type Grant } from "../rules/grant.ts";
+import { bindingOf, type Grant } from "../../oauth/grant.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { Database, Entry } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";

@@ -20,7 +20,7 @@ import {
   bindingOf,
   type Grant,
   ledgerIdOf,
-} from "../rules/grant.ts";
+} from "../../oauth/grant.ts";
 import { type EndGrants, endSubject } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */

@@ -13,15 +13,15 @@ import {
   type ProviderOption,
 } from "../../pages/provider_buttons.tsx";
 import type { PageProps } from "../../pages/layout.tsx";
-import type { ProviderWishes } from "../rules/authorization_request.ts";
-import { APPROVAL_TTL_SECONDS } from "../rules/lifetimes.ts";
+import type { ProviderWishes } from "../../oauth/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import type {
   SignInProvider,
   SignInProviders,
 } from "../provider/sign_in_providers.ts";
-import { invalidRequest } from "../rules/parameters.ts";
-import { deriveKey } from "../rules/data_key.ts";
-import { codeChallenge } from "../rules/pkce.ts";
+import { invalidRequest } from "../../oauth/parameters.ts";
+import { deriveKey } from "../../oauth/data_key.ts";
+import { codeChallenge } from "../../oauth/pkce.ts";
 
 type ProviderChoice = ReturnType<typeof providerChoice>;
 

@@ -17,9 +17,9 @@ import { OAuthError } from "../../errors.ts";
 import {
   ID_JAG_TYPE,
   type TrustedIssuer,
-} from "../rules/identity_assertion.ts";
-import { invalidGrant } from "../rules/parameters.ts";
-import { isFaultOfJwt, verifySignedJwt } from "../rules/signed_jwt.ts";
+} from "../../oauth/identity_assertion.ts";
+import { invalidGrant } from "../../oauth/parameters.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
 import { discovery } from "./discovery.ts";
 import {
   addressRuleOf,

@@ -9,7 +9,7 @@ import type {
   ProviderConfig,
 } from "../../settings/application.ts";
 import { customProvider } from "./custom.ts";
-import type { WantedMemberships } from "../rules/permissions.ts";
+import type { WantedMemberships } from "../../oauth/permissions.ts";
 import {
   addressRuleOf,
   GOOGLE_ISSUER,

@@ -6,7 +6,7 @@
  */
 import type { AuthorizationServer } from "oauth4webapi";
 import { isLoopback } from "../../net/url.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
+import { SIGNATURE_ALGORITHMS } from "../../oauth/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 

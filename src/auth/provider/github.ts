@@ -28,7 +28,7 @@ import {
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
-import type { WantedMemberships } from "../rules/permissions.ts";
+import type { WantedMemberships } from "../../oauth/permissions.ts";
 import { claimText, parseIdentity } from "./identity.ts";
 import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
 

@@ -11,7 +11,7 @@ import type {
   ClientAuth,
   RevocationRequestOptions,
 } from "oauth4webapi";
-import { CLOCK_TOLERANCE_SECONDS } from "../rules/lifetimes.ts";
+import { CLOCK_TOLERANCE_SECONDS } from "../../oauth/lifetimes.ts";
 import {
   misbehaved,
   UpstreamError,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import type { UpstreamTokens } from "../rules/data_key.ts";
+import type { UpstreamTokens } from "../../oauth/data_key.ts";
 
 export type { UpstreamTokens };
 

@@ -10,7 +10,7 @@ import {
   REFRESH_STORE_SECONDS,
   REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
-} from "../rules/lifetimes.ts";
+} from "../../oauth/lifetimes.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import { type Clock, now, pause } from "../../clock.ts";
 import type { CommitWith } from "../../store/transaction.ts";

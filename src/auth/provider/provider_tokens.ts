@@ -8,7 +8,7 @@
 import type { Identity, Upstream } from "../../caller.ts";
 import { HttpError } from "../../errors.ts";
 import { isLoopback } from "../../net/url.ts";
-import type { Grant, KnownPerson } from "../rules/grant.ts";
+import type { Grant, KnownPerson } from "../../oauth/grant.ts";
 import type { Entry, Write } from "../../store/database.ts";
 import type {
   FoundTokens,

@@ -11,8 +11,8 @@ import {
   type ListedProviders,
   renameFor,
 } from "../../settings/providers.ts";
-import { isPersonOf, type KnownPerson } from "../rules/grant.ts";
-import { lowerAscii } from "../rules/list_entry.ts";
+import { isPersonOf, type KnownPerson } from "../../oauth/grant.ts";
+import { lowerAscii } from "../../oauth/list_entry.ts";
 import type { Provider } from "./provider.ts";
 import { type WatchedProvider, watchProvider } from "./reachability.ts";
 

@@ -6,25 +6,25 @@
  */
 import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
-import { type Client, clientName } from "../rules/client.ts";
-import type { Grant } from "../rules/grant.ts";
-import { openGrantFor } from "../rules/new_grant.ts";
+import { type Client, clientName } from "../../oauth/client.ts";
+import type { Grant } from "../../oauth/grant.ts";
+import { openGrantFor } from "../../oauth/new_grant.ts";
 import {
   checkIdentityAssertion,
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
-} from "../rules/identity_assertion.ts";
-import { invalidGrant, type Parameters } from "../rules/parameters.ts";
-import { resourceOf } from "../rules/resource.ts";
+} from "../../oauth/identity_assertion.ts";
+import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
+import { resourceOf } from "../../oauth/resource.ts";
 import {
   cutScopes,
   grantableScopes,
   OFFLINE_ACCESS,
   opensNothing,
   parseScope,
-} from "../rules/scope.ts";
-import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
-import type { IssuedTokens } from "../rules/token_response.ts";
+} from "../../oauth/scope.ts";
+import { isSubjectOfOther, issuerId, subjectOf } from "../../oauth/subject.ts";
+import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 import type { AuthServices } from "../services.ts";

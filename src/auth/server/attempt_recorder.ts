@@ -5,7 +5,7 @@
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import { HttpError, OAuthError } from "../../errors.ts";
-import { shortClientId } from "../rules/client_id.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
 import type { Attempt } from "../../store/attempts.ts";
 import type { AuthServices } from "../services.ts";
 

@@ -7,11 +7,11 @@
  */
 import { now } from "../../clock.ts";
 import type { OAuthError } from "../../errors.ts";
-import type { Client } from "../rules/client.ts";
-import { useGrant } from "../rules/grant.ts";
-import { checkCodeVerifier } from "../rules/pkce.ts";
-import { invalidGrant, type Parameters } from "../rules/parameters.ts";
-import type { IssuedTokens } from "../rules/token_response.ts";
+import type { Client } from "../../oauth/client.ts";
+import { useGrant } from "../../oauth/grant.ts";
+import { checkCodeVerifier } from "../../oauth/pkce.ts";
+import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
+import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { ReadCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 

@@ -10,13 +10,13 @@ import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/identity.ts";
 import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
-import type { TrustedIssuer } from "../rules/identity_assertion.ts";
+import type { TrustedIssuer } from "../../oauth/identity_assertion.ts";
 import {
   authorizationServerMetadata,
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
 } from "./well_known.ts";
-import { issuerId } from "../rules/subject.ts";
+import { issuerId } from "../../oauth/subject.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";

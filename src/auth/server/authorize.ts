@@ -10,21 +10,21 @@
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
-import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
+import { checkRedirectHosts, skipsConsent } from "../../oauth/client_policy.ts";
 import {
   type AuthorizationRequest,
   authorizationResponseUrl,
   parseAuthorizationRequest,
   parseRedirectUri,
-} from "../rules/authorization_request.ts";
-import { type Client, clientName } from "../rules/client.ts";
-import { shortClientId } from "../rules/client_id.ts";
-import { isAboutClient, refusedByBlock } from "../rules/allowed_users.ts";
-import { Parameters } from "../rules/parameters.ts";
-import { resourceOf } from "../rules/resource.ts";
-import { parseScope, unionOfScopes } from "../rules/scope.ts";
-import { scopesAt } from "../rules/connection.ts";
-import { personName } from "../rules/person.ts";
+} from "../../oauth/authorization_request.ts";
+import { type Client, clientName } from "../../oauth/client.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { isAboutClient, refusedByBlock } from "../../oauth/allowed_users.ts";
+import { Parameters } from "../../oauth/parameters.ts";
+import { resourceOf } from "../../oauth/resource.ts";
+import { parseScope, unionOfScopes } from "../../oauth/scope.ts";
+import { scopesAt } from "../../oauth/connection.ts";
+import { personName } from "../../oauth/person.ts";
 import type { Approval } from "../../store/approvals.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";

@@ -6,14 +6,14 @@
  */
 import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
-import { type Client, clientName } from "../rules/client.ts";
-import { isMachine } from "../rules/configured_client.ts";
-import { openClientGrant } from "../rules/new_grant.ts";
-import { refusedByBlock } from "../rules/allowed_users.ts";
-import { resourceOf } from "../rules/resource.ts";
-import { narrowScopes, parseScope } from "../rules/scope.ts";
-import type { Parameters } from "../rules/parameters.ts";
-import type { IssuedTokens } from "../rules/token_response.ts";
+import { type Client, clientName } from "../../oauth/client.ts";
+import { isMachine } from "../../oauth/configured_client.ts";
+import { openClientGrant } from "../../oauth/new_grant.ts";
+import { refusedByBlock } from "../../oauth/allowed_users.ts";
+import { resourceOf } from "../../oauth/resource.ts";
+import { narrowScopes, parseScope } from "../../oauth/scope.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
+import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { AuthServices } from "../services.ts";
 
 /** Issues tokens to machines, without a refresh token: they ask again. */

@@ -6,12 +6,12 @@
 import {
   invalidRequest,
   type Parameters as Form,
-} from "../rules/parameters.ts";
+} from "../../oauth/parameters.ts";
 import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
-import { shortClientId } from "../rules/client_id.ts";
-import { authorizationResponseUrl } from "../rules/authorization_request.ts";
-import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
+import { OFFLINE_ACCESS, opensNothing } from "../../oauth/scope.ts";
 import { BOXES } from "../../pages/scopes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";

@@ -9,10 +9,10 @@ import { OAuthError } from "../../errors.ts";
 import {
   type AuthorizationResponse,
   authorizationResponseUrl,
-} from "../rules/authorization_request.ts";
-import { shortClientId } from "../rules/client_id.ts";
-import { invalidRequest, Parameters } from "../rules/parameters.ts";
-import { subjectOf } from "../rules/subject.ts";
+} from "../../oauth/authorization_request.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { invalidRequest, Parameters } from "../../oauth/parameters.ts";
+import { subjectOf } from "../../oauth/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import {
   type Provider,

@@ -10,21 +10,21 @@
  */
 import { now } from "../../clock.ts";
 import { ChallengeError, type OAuthError } from "../../errors.ts";
-import type { Client } from "../rules/client.ts";
-import { unwrapDataKey } from "../rules/data_key.ts";
+import type { Client } from "../../oauth/client.ts";
+import { unwrapDataKey } from "../../oauth/data_key.ts";
 import {
   endOfToken,
   type Grant,
   isGrantOf,
   withinLifetimes,
-} from "../rules/grant.ts";
-import { refusedByBlock } from "../rules/allowed_users.ts";
-import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
-import { isMinted } from "../rules/credential.ts";
-import { resourceOf } from "../rules/resource.ts";
-import { narrowScopes, parseScope } from "../rules/scope.ts";
-import { invalidGrant, type Parameters } from "../rules/parameters.ts";
-import type { IssuedTokens } from "../rules/token_response.ts";
+} from "../../oauth/grant.ts";
+import { refusedByBlock } from "../../oauth/allowed_users.ts";
+import { SUCCESSOR_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
+import { isMinted } from "../../oauth/credential.ts";
+import { resourceOf } from "../../oauth/resource.ts";
+import { narrowScopes, parseScope } from "../../oauth/scope.ts";
+import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
+import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import type { Write } from "../../store/transaction.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";

@@ -10,9 +10,9 @@ import {
   clientName,
   printRegistration,
   registerClient,
-} from "../rules/client.ts";
-import { checkRedirectHosts } from "../rules/client_policy.ts";
-import { sealClient } from "../rules/sealed_client.ts";
+} from "../../oauth/client.ts";
+import { checkRedirectHosts } from "../../oauth/client_policy.ts";
+import { sealClient } from "../../oauth/sealed_client.ts";
 import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
 import type { AuthServices } from "../services.ts";

@@ -5,10 +5,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { acceptedAuthMethods, type Client } from "../rules/client.ts";
-import { shortClientId } from "../rules/client_id.ts";
-import { isMinted, parseCredential } from "../rules/credential.ts";
-import { unwrapDataKey } from "../rules/data_key.ts";
+import { acceptedAuthMethods, type Client } from "../../oauth/client.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { isMinted, parseCredential } from "../../oauth/credential.ts";
+import { unwrapDataKey } from "../../oauth/data_key.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
 import { waiveRate } from "../../http/rate_limit.ts";

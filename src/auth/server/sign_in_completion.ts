@@ -12,11 +12,11 @@ import type { Connection, ConnectionState } from "../../store/connections.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { UpstreamTokens } from "../provider/provider.ts";
 import { signInInterrupted, storeSignIn } from "../provider/unavailable.ts";
-import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
-import type { Grant } from "../rules/grant.ts";
-import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
-import { grantOfSignIn } from "../rules/new_grant.ts";
-import { subjectOf } from "../rules/subject.ts";
+import { leastUsed, scopesAt, scopesOfSignIn } from "../../oauth/connection.ts";
+import type { Grant } from "../../oauth/grant.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
+import { grantOfSignIn } from "../../oauth/new_grant.ts";
+import { subjectOf } from "../../oauth/subject.ts";
 import { finishedAlready } from "./own_request.ts";
 import type { AuthServices } from "../services.ts";
 

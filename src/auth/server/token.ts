@@ -10,16 +10,16 @@ import {
   type Client,
   clientName,
   MACHINE_GRANT_TYPE,
-} from "../rules/client.ts";
-import { shortClientId } from "../rules/client_id.ts";
-import { parseCredential } from "../rules/credential.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../rules/identity_assertion.ts";
-import type { Parameters } from "../rules/parameters.ts";
-import { checkResources } from "../rules/resource.ts";
+} from "../../oauth/client.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { parseCredential } from "../../oauth/credential.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../oauth/identity_assertion.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
+import { checkResources } from "../../oauth/resource.ts";
 import {
   type IssuedTokens,
   printTokenResponse,
-} from "../rules/token_response.ts";
+} from "../../oauth/token_response.ts";
 import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";

@@ -9,21 +9,21 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { basePathOf } from "../../net/url.ts";
-import { isMachine } from "../rules/configured_client.ts";
+import { isMachine } from "../../oauth/configured_client.ts";
 import type { AuthorizationServerOptions } from "../services.ts";
-import { isSid, resourceOf } from "../rules/resource.ts";
+import { isSid, resourceOf } from "../../oauth/resource.ts";
 import type { About } from "../../authoring/about.ts";
-import { SIGNATURE_ALGORITHMS } from "../rules/signed_jwt.ts";
+import { SIGNATURE_ALGORITHMS } from "../../oauth/signed_jwt.ts";
 import {
   AUTH_METHODS,
   GRANT_TYPES,
   MACHINE_GRANT_TYPE,
-} from "../rules/client.ts";
+} from "../../oauth/client.ts";
 import {
   ID_JAG_PROFILE,
   JWT_BEARER_GRANT_TYPE,
-} from "../rules/identity_assertion.ts";
-import { OFFLINE_ACCESS } from "../rules/scope.ts";
+} from "../../oauth/identity_assertion.ts";
+import { OFFLINE_ACCESS } from "../../oauth/scope.ts";
 
 /** Makes the authorization server's metadata; its issuer is the base URL. */
 export function authorizationServerMetadata(

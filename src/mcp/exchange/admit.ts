@@ -5,8 +5,8 @@
  * @module
  */
 import { isObject } from "../../json.ts";
-import { isRequestId } from "../wire/messages.ts";
-import { readBody } from "../wire/transport.ts";
+import { isRequestId } from "../../protocol/messages.ts";
+import { readBody } from "../../protocol/transport.ts";
 import type { Admitted, Engine, Prefetched } from "./engine.ts";
 
 /** The largest body that is read before the caller is known. */

@@ -22,8 +22,8 @@ import {
   lackedFor,
   parseAnswer,
   QuestionError,
-} from "../wire/elicitation.ts";
-import { invalidParams } from "../wire/messages.ts";
+} from "../../protocol/elicitation.ts";
+import { invalidParams } from "../../protocol/messages.ts";
 import type { Work } from "./work.ts";
 import { checkedUrl, type PageQuestion, type Visits } from "./visits.ts";
 

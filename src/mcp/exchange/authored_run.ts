@@ -9,7 +9,7 @@
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
-import { Suspended } from "../wire/inquiry.ts";
+import { Suspended } from "../../protocol/inquiry.ts";
 import type { Logger } from "../../log/log.ts";
 
 /**

@@ -10,7 +10,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
-import { LOGGING_LEVELS } from "../wire/request_meta.ts";
+import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
 import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
 import type { Work } from "./work.ts";

@@ -7,8 +7,8 @@
 import { type Caller, isStranger, missingScopes } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import { findResource } from "../catalogue/find_resource.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import { findResource } from "../../catalogue/find_resource.ts";
 import type { Call } from "./call.ts";
 
 /** The most resources that one subscription may name. */

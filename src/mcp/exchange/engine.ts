@@ -19,7 +19,7 @@ import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
 import type { TaskStore } from "../../store/tasks.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";

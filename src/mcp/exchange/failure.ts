@@ -5,7 +5,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { sidOf } from "../../auth/rules/resource.ts";
+import { sidOf } from "../../oauth/resource.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
@@ -18,8 +18,12 @@ import {
 import { logFailure, type Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
 import { askable, wholeMessageOf } from "../../thrown.ts";
-import { codeOfStatus, type RpcErrorObject, shown } from "../wire/messages.ts";
-import { errorResult } from "../wire/tool_result.ts";
+import {
+  codeOfStatus,
+  type RpcErrorObject,
+  shown,
+} from "../../protocol/messages.ts";
+import { errorResult } from "../../protocol/tool_result.ts";
 import type { Ending } from "./answer.ts";
 
 /** A failure: a result that a model reads, or an error of JSON-RPC. */

@@ -7,8 +7,8 @@
 import { LimitError } from "../../errors.ts";
 import { SharedBuckets } from "../../http/buckets.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { CompiledTool } from "../catalogue/compiled_tool.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Database } from "../../store/database.ts";
 import { CallerBound, type CountedAs, MANY, UNKNOWN } from "./caller_bound.ts";
 

@@ -4,16 +4,16 @@
  *
  * @module
  */
-import { shortClientId } from "../../auth/rules/client_id.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import type { Caller } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Properties } from "../../log/log_line.ts";
 import { type Outcome, shortHash } from "../../log/request.ts";
 import type { RunRecord } from "../../store/run_record.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { RpcRequest } from "../wire/messages.ts";
-import { metaOf, traceIdOf } from "../wire/request_meta.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { RpcRequest } from "../../protocol/messages.ts";
+import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
 import type { Ending } from "./answer.ts";
 import type { Admitted, Engine } from "./engine.ts";
 

@@ -13,8 +13,12 @@ import { check } from "./check.ts";
 import { printAddress } from "../../net/address.ts";
 import { clientAddress } from "../../http/client_address.ts";
 import { newReference } from "../../log/request.ts";
-import { printError, printResult, type RequestId } from "../wire/messages.ts";
-import { STATELESS_REVISION } from "../wire/revisions.ts";
+import {
+  printError,
+  printResult,
+  type RequestId,
+} from "../../protocol/messages.ts";
+import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";

@@ -11,7 +11,7 @@ import type {
 } from "../../store/cancellations.ts";
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../log/log.ts";
-import type { RequestId } from "../wire/messages.ts";
+import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound, type CountedAs } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";

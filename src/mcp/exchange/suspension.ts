@@ -5,8 +5,8 @@
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
-import { Suspended } from "../wire/inquiry.ts";
-import { errorResult } from "../wire/tool_result.ts";
+import { Suspended } from "../../protocol/inquiry.ts";
+import { errorResult } from "../../protocol/tool_result.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { settle } from "./run.ts";

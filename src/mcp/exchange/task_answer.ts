@@ -11,17 +11,17 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "./call.ts";
-import { shortened } from "../wire/messages.ts";
+import { shortened } from "../../protocol/messages.ts";
 import {
   notYetMeta,
   TASK_CANCEL,
   TASK_STATUS,
   UNKNOWN_TASK,
-} from "../wire/not_yet.ts";
-import { errorResult, resultOf } from "../wire/tool_result.ts";
+} from "../../protocol/not_yet.ts";
+import { errorResult, resultOf } from "../../protocol/tool_result.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import { TASKS_EXTENSION } from "../catalogue/introduction.ts";
+import { TASKS_EXTENSION } from "../../catalogue/introduction.ts";
 
 /** The most characters of a question that are repeated. */
 const QUESTION_CHARACTERS = 500;

@@ -9,9 +9,9 @@ import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
-import { idOfSubject } from "../../auth/rules/subject.ts";
+import { idOfSubject } from "../../oauth/subject.ts";
 import { canonicalJson } from "../../json.ts";
-import { shown } from "../wire/messages.ts";
+import { shown } from "../../protocol/messages.ts";
 
 export interface WaitPages {
   waits: WaitStore;

@@ -9,7 +9,7 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
-import type { RequestId } from "../wire/messages.ts";
+import type { RequestId } from "../../protocol/messages.ts";
 import type { AuthoredRun } from "./authored_run.ts";
 import type { Link, Visits } from "./visits.ts";
 

@@ -17,9 +17,9 @@ import {
   type RpcNotification,
   type RpcRequest,
   salvageId,
-} from "../wire/messages.ts";
-import { Meta, metaOf } from "../wire/request_meta.ts";
-import { STATELESS_REVISION } from "../wire/revisions.ts";
+} from "../../protocol/messages.ts";
+import { Meta, metaOf } from "../../protocol/request_meta.ts";
+import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import { findInSession } from "./find.ts";
 import { observeMessage } from "./observed.ts";

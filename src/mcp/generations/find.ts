@@ -18,21 +18,21 @@ import {
   checkHeader,
   checkParamHeaders,
   checkStandardHeaders,
-} from "../wire/headers.ts";
+} from "../../protocol/headers.ts";
 import {
   argumentsOf,
   invalidParams,
   methodNotFound,
   type RpcRequest,
   shown,
-} from "../wire/messages.ts";
+} from "../../protocol/messages.ts";
 import {
   isLoggingLevel,
   levels,
   Meta,
   metaOf,
   parseStatelessMeta,
-} from "../wire/request_meta.ts";
+} from "../../protocol/request_meta.ts";
 import { hasTasks } from "../exchange/task_answer.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";

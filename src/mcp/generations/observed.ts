@@ -5,14 +5,14 @@
  * @module
  */
 import { shortHash } from "../../log/request.ts";
-import type { RpcNotification, RpcRequest } from "../wire/messages.ts";
-import { Meta, metaOf } from "../wire/request_meta.ts";
-import { isRevision, negotiateRevision } from "../wire/revisions.ts";
+import type { RpcNotification, RpcRequest } from "../../protocol/messages.ts";
+import { Meta, metaOf } from "../../protocol/request_meta.ts";
+import { isRevision, negotiateRevision } from "../../protocol/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import { knownTool } from "../exchange/report.ts";
 import type { Incoming } from "../exchange/run.ts";
-import { findResource } from "../catalogue/find_resource.ts";
+import { findResource } from "../../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
 
 type Message = RpcRequest | RpcNotification;

@@ -19,16 +19,16 @@ import {
   type RpcRequest,
   type RpcResponse,
   shown,
-} from "../wire/messages.ts";
+} from "../../protocol/messages.ts";
 import {
   isRevision,
   negotiateRevision,
   REVISIONS,
   STATELESS_REVISION,
-} from "../wire/revisions.ts";
+} from "../../protocol/revisions.ts";
 import type { Implementation } from "@modelcontextprotocol/server";
 import { isObject } from "../../json.ts";
-import { isImplementation } from "../wire/request_meta.ts";
+import { isImplementation } from "../../protocol/request_meta.ts";
 
 /** The most that is kept of a client's words: strangers have sessions too. */
 const NAME_CHARACTERS = 200;

@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../catalogue/introduction.ts";
+import type { Introduction } from "../../catalogue/introduction.ts";
 import {
   Inquiry,
   openRequestState,
@@ -18,11 +18,15 @@ import {
   type RequestState,
   sealRequestState,
   type StateBinding,
-} from "../wire/inquiry.ts";
-import { invalidParams, type RpcRequest, shown } from "../wire/messages.ts";
+} from "../../protocol/inquiry.ts";
+import {
+  invalidParams,
+  type RpcRequest,
+  shown,
+} from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import type { StatelessMeta } from "../wire/request_meta.ts";
-import { STATELESS_REVISION } from "../wire/revisions.ts";
+import type { StatelessMeta } from "../../protocol/request_meta.ts";
+import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
 import type { Admitted } from "../exchange/engine.ts";

@@ -9,8 +9,8 @@ import type { Complete, CompleteContext } from "../../authoring/resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import { invalidParams, shown } from "../wire/messages.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import { invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 /** The most values one answer may hold. */

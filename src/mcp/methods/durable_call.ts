@@ -12,13 +12,13 @@ import {
 import { follow } from "../exchange/authored_run.ts";
 import type { JsonObject } from "../../json.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
-import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
-import type { CompiledTool } from "../catalogue/compiled_tool.ts";
+import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Engine } from "../exchange/engine.ts";
 import type { DurableRunner } from "../work/durable_runner.ts";
 import type { DurableWork } from "../work/run_at_work.ts";
 import { telemetry } from "../../telemetry/current.ts";
-import { errorResult, inputErrorText } from "../wire/tool_result.ts";
+import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";

@@ -8,10 +8,10 @@ import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { parseBy } from "../wire/json_schema.ts";
-import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
+import { parseBy } from "../../protocol/json_schema.ts";
+import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { inputErrorText } from "../wire/tool_result.ts";
+import { inputErrorText } from "../../protocol/tool_result.ts";
 
 /**
  * Gives the messages of the prompt that a request names.

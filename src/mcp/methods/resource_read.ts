@@ -14,9 +14,9 @@ import type {
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { findResource } from "../catalogue/find_resource.ts";
-import { invalidParams, shown } from "../wire/messages.ts";
-import { URI_CHARACTERS } from "../catalogue/uri_template.ts";
+import { findResource } from "../../catalogue/find_resource.ts";
+import { invalidParams, shown } from "../../protocol/messages.ts";
+import { URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 
 /** Reads the named resource. @throws {RpcError} if there is none */
 export async function readResource(call: Call): Promise<Answer> {

@@ -4,7 +4,11 @@
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-import { invalidParams, methodNotFound, shown } from "../wire/messages.ts";
+import {
+  invalidParams,
+  methodNotFound,
+  shown,
+} from "../../protocol/messages.ts";
 import type { Method } from "../exchange/run.ts";
 
 /** Makes a method that only a server with skills has. */

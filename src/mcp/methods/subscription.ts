@@ -8,16 +8,16 @@
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
 import { URIS } from "../exchange/check.ts";
-import { isHidden } from "../catalogue/find_resource.ts";
+import { isHidden } from "../../catalogue/find_resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import {
   invalidParams,
   printNotification,
   type RequestId,
   shown,
-} from "../wire/messages.ts";
+} from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { Meta } from "../wire/request_meta.ts";
+import { Meta } from "../../protocol/request_meta.ts";
 import { checkKnowsTasks, printTask } from "../exchange/task_answer.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";

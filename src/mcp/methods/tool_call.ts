@@ -16,10 +16,10 @@ import {
   type CompiledTool,
   isAlwaysTask,
   mayOutlast,
-} from "../catalogue/compiled_tool.ts";
+} from "../../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
-import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
+import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
+import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
@@ -32,7 +32,7 @@ import {
 } from "../exchange/task_answer.ts";
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";
 import { callTaskTool } from "../work/task_methods.ts";
-import { errorResult, inputErrorText } from "../wire/tool_result.ts";
+import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 

@@ -11,12 +11,12 @@ import { ResultWith } from "../../authoring/result.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
-import type { CompiledTool } from "../catalogue/compiled_tool.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { follow } from "../exchange/authored_run.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
-import { parseBy } from "../wire/json_schema.ts";
-import { resultOf, structuredResult } from "../wire/tool_result.ts";
+import { parseBy } from "../../protocol/json_schema.ts";
+import { resultOf, structuredResult } from "../../protocol/tool_result.ts";
 
 export interface ToolRun {
   tool: CompiledTool;

@@ -6,7 +6,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../errors.ts";
-import type { CompiledTool } from "../catalogue/compiled_tool.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";

@@ -17,12 +17,12 @@ import {
   stillWorkingResult,
   unknownTaskResult,
 } from "../exchange/task_answer.ts";
-import { argumentsOf, invalidParams, shown } from "../wire/messages.ts";
+import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject } from "../../json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal } from "../../store/task_record.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../wire/not_yet.ts";
-import { errorResult, resultOf } from "../wire/tool_result.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../../protocol/not_yet.ts";
+import { errorResult, resultOf } from "../../protocol/tool_result.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 
 export async function getTask(call: Call): Promise<Answer> {

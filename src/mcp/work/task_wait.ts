@@ -9,8 +9,8 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "../exchange/call.ts";
 import { sendsToPage } from "../exchange/visits.ts";
-import { lackedFor } from "../wire/elicitation.ts";
-import type { InputRequest } from "../wire/inquiry.ts";
+import { lackedFor } from "../../protocol/elicitation.ts";
+import type { InputRequest } from "../../protocol/inquiry.ts";
 
 /**
  * The questions of a task, put to the client of a call in the way of its

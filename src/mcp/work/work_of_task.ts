@@ -22,7 +22,7 @@ import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
-import { shortened } from "../wire/messages.ts";
+import { shortened } from "../../protocol/messages.ts";
 import { waitForMoment } from "./moments.ts";
 import { printProgress, StatusMessage } from "./task_state.ts";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
-import { openGrantFor } from "../../../src/auth/rules/new_grant.ts";
+import { openGrantFor } from "../../../src/oauth/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
-import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";

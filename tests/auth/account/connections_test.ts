@@ -1,7 +1,7 @@
 /** The sign-ins of one client by one person are one connection. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { MOST_SIGN_INS } from "../../../src/auth/rules/connection.ts";
+import { MOST_SIGN_INS } from "../../../src/oauth/connection.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore } from "../../../src/store/grants.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";

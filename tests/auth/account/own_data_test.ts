@@ -1,7 +1,7 @@
 /** The download and the erasure of what is kept about a person, by them. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { bindingOf } from "../../../src/oauth/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";

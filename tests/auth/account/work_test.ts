@@ -1,7 +1,7 @@
 /** A person's tasks on their account page, and the durable work of everyone. */
 import assert from "node:assert/strict";
 import { tool, ToolError, z } from "../../../src/mod.ts";
-import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { bindingOf } from "../../../src/oauth/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";

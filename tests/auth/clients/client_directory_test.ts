@@ -10,8 +10,8 @@ import {
 } from "../../../src/auth/clients/fetch_bounds.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { OAuthError, StorageError } from "../../../src/errors.ts";
-import type { Client } from "../../../src/auth/rules/client.ts";
-import { Parameters } from "../../../src/auth/rules/parameters.ts";
+import type { Client } from "../../../src/oauth/client.ts";
+import { Parameters } from "../../../src/oauth/parameters.ts";
 import { newClient } from "../../kit/records.ts";
 
 const BASE_URL = "https://tools.example.com";

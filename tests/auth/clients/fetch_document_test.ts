@@ -5,7 +5,7 @@ import {
   freshSeconds,
 } from "../../../src/auth/clients/fetch_document.ts";
 import { DocumentError } from "../../../src/auth/clients/fetch_bounds.ts";
-import { documentUrl } from "../../../src/auth/rules/client_id.ts";
+import { documentUrl } from "../../../src/oauth/client_id.ts";
 import { createAuthority } from "../../kit/authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";

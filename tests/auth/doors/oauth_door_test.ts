@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
-import type { Grant } from "../../../src/auth/rules/grant.ts";
+import type { Grant } from "../../../src/oauth/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
 const GRANT = {

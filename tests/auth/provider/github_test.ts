@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
+import { parseListEntry } from "../../../src/oauth/list_entry.ts";
 import { known } from "../../kit/known.ts";
 import { gitHubApiUrl } from "../../../src/auth/provider/github.ts";
 import type { Provider } from "../../../src/auth/provider/provider.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
-import { isAllowed } from "../../../src/auth/rules/allowed_users.ts";
+import { isAllowed } from "../../../src/oauth/allowed_users.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,

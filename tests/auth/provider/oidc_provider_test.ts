@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { codeChallenge } from "../../../src/auth/rules/pkce.ts";
+import { codeChallenge } from "../../../src/oauth/pkce.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
 import { Browser } from "../../kit/browser.ts";
 import { signInAt, startOpenIdProvider } from "../../kit/open_id_provider.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../../src/errors.ts";
-import { newDataKey } from "../../../src/auth/rules/data_key.ts";
+import { newDataKey } from "../../../src/oauth/data_key.ts";
 import { seal } from "../../../src/crypto/seal.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore } from "../../../src/store/grants.ts";

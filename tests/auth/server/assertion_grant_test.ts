@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { ScopeDefinitions } from "../../../src/authoring/scope.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { randomId } from "../../../src/crypto/crypto.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/auth/rules/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/oauth/identity_assertion.ts";
 import { FaultyKv } from "../../kit/faulty_kv.ts";
 import {
   type AssertionProvider,

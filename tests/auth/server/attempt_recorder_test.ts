@@ -3,7 +3,7 @@ import { Hono } from "@hono/hono";
 import { attemptRecorder } from "../../../src/auth/server/attempt_recorder.ts";
 import { HttpError, OAuthError } from "../../../src/errors.ts";
 import { recordLog } from "../../kit/log.ts";
-import { shortClientId } from "../../../src/auth/rules/client_id.ts";
+import { shortClientId } from "../../../src/oauth/client_id.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
-import { closeGrant, type Grant } from "../../../src/auth/rules/grant.ts";
+import { closeGrant, type Grant } from "../../../src/oauth/grant.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Transaction } from "../../../src/store/transaction.ts";

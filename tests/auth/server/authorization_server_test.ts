@@ -1,10 +1,10 @@
 /** The authorization server alone, in an app that is not ours. */
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
-import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
+import { heldScopes } from "../../../src/oauth/held_scopes.ts";
 import { scopesOf } from "../../../src/authoring/scope.ts";
 import { parseConfig } from "../../../src/settings/config.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
-import { bindingOf } from "../../../src/auth/rules/grant.ts";
-import { openGrant } from "../../../src/auth/rules/new_grant.ts";
+import { bindingOf } from "../../../src/oauth/grant.ts";
+import { openGrant } from "../../../src/oauth/new_grant.ts";
 import { now } from "../../../src/clock.ts";
 import { ISSUER, newClient, requestOf } from "../../kit/records.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { DEFAULT_LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { grantStore } from "../../../src/store/grants.ts";
-import { unwrapDataKey } from "../../../src/auth/rules/data_key.ts";
+import { unwrapDataKey } from "../../../src/oauth/data_key.ts";
 import {
   type LiveRefreshToken,
   refreshTokenStore,

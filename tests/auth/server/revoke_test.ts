@@ -12,7 +12,7 @@ import {
   newGrantId,
   newPersonalGrantId,
   parseCredential,
-} from "../../../src/auth/rules/credential.ts";
+} from "../../../src/oauth/credential.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Meta } from "../../../src/mcp/wire/request_meta.ts";
+import { Meta } from "../../../src/protocol/request_meta.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Events, isStream, refusal, resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";

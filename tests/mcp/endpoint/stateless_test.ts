@@ -4,7 +4,7 @@ import { ChallengeError, HttpError } from "../../../src/errors.ts";
 import type { Context } from "../../../src/authoring/context.ts";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Meta } from "../../../src/mcp/wire/request_meta.ts";
+import { Meta } from "../../../src/protocol/request_meta.ts";
 import {
   isStream,
   messagesOf,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Meta } from "../../../src/mcp/wire/request_meta.ts";
+import { Meta } from "../../../src/protocol/request_meta.ts";
 import { Events, refusal, resultOf } from "../../kit/answer.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";

@@ -295,7 +295,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
       "../../../src/mcp/exchange/authored_run.ts"
     );
     const { compileCatalogue } = await import(
-      "../../../src/mcp/catalogue/catalogue.ts"
+      "../../../src/catalogue/catalogue.ts"
     );
     const catalogue = compileCatalogue({ tools: [read] }, {
       serverInfo: { name: "s", version: "1" },

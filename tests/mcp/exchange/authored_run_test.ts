@@ -5,7 +5,7 @@ import {
   follow,
 } from "../../../src/mcp/exchange/authored_run.ts";
 import { ChallengeError } from "../../../src/errors.ts";
-import { Suspended } from "../../../src/mcp/wire/inquiry.ts";
+import { Suspended } from "../../../src/protocol/inquiry.ts";
 import { settled, until } from "../../kit/wait.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";

@@ -11,7 +11,7 @@ import {
   LimitError,
   RpcError,
 } from "../../../src/errors.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import type { Json } from "../../kit/message.ts";
 import { outcome } from "../../kit/answer.ts";
 import {

@@ -5,7 +5,7 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { skill } from "../../../src/skill.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {

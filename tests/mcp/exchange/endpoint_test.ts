@@ -4,7 +4,7 @@ import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { HttpError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { rpc } from "../../kit/message.ts";
 import { settled } from "../../kit/wait.ts";
 

@@ -8,7 +8,7 @@ import { Limits } from "../../../src/mcp/exchange/limits.ts";
 import { LimitError } from "../../../src/errors.ts";
 import type { Logger } from "../../../src/log/log.ts";
 import { silentLogger } from "../../kit/log.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";

@@ -7,13 +7,13 @@ import { ANONYMOUS } from "../../../src/caller.ts";
 import { observeMessage } from "../../../src/mcp/generations/observed.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
 import type { Incoming } from "../../../src/mcp/exchange/run.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import type {
   RequestId,
   RpcNotification,
   RpcRequest,
-} from "../../../src/mcp/wire/messages.ts";
-import { Meta } from "../../../src/mcp/wire/request_meta.ts";
+} from "../../../src/protocol/messages.ts";
+import { Meta } from "../../../src/protocol/request_meta.ts";
 import { shortHash } from "../../../src/log/request.ts";
 import type {
   MessageFacts,

@@ -10,7 +10,7 @@ import {
 } from "../../../src/mcp/generations/session.ts";
 import { findInSession } from "../../../src/mcp/generations/find.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
+import type { RpcRequest } from "../../../src/protocol/messages.ts";
 import type { Session } from "../../../src/store/sessions.ts";
 import { refuses, rejects } from "../../kit/refuses.ts";
 

@@ -5,7 +5,7 @@ import { run } from "../../../src/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { settled } from "../../kit/wait.ts";
 
 const catalogue = compileCatalogue({}, {

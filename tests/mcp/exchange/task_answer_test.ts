@@ -9,7 +9,7 @@ import {
   stillWorkingResult,
   unknownTaskResult,
 } from "../../../src/mcp/exchange/task_answer.ts";
-import { parseNotYet } from "../../../src/mcp/wire/not_yet.ts";
+import { parseNotYet } from "../../../src/protocol/not_yet.ts";
 import type { Task } from "../../../src/store/tasks.ts";
 
 const TASK: Task = {

@@ -5,7 +5,7 @@ import {
   type CompleteContext,
   resource,
 } from "../../../src/authoring/resource.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { completionValues } from "../../../src/mcp/methods/completion.ts";
 import { rejects } from "../../kit/refuses.ts";
 

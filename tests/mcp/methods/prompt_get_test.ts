@@ -3,7 +3,7 @@ import { prompt, type PromptAnswer } from "../../../src/authoring/prompt.ts";
 import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { getPrompt } from "../../../src/mcp/methods/prompt_get.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { rejects } from "../../kit/refuses.ts";
 
 const MESSAGE = {

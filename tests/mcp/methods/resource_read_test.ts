@@ -7,10 +7,10 @@ import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
   findResource,
   isHidden,
-} from "../../../src/mcp/catalogue/find_resource.ts";
+} from "../../../src/catalogue/find_resource.ts";
 import { readResource } from "../../../src/mcp/methods/resource_read.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
-import { URI_CHARACTERS } from "../../../src/mcp/catalogue/uri_template.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
+import { URI_CHARACTERS } from "../../../src/catalogue/uri_template.ts";
 import { rejects } from "../../kit/refuses.ts";
 
 const scopes = ["mail"];

@@ -8,7 +8,7 @@ import {
   readDirectory,
 } from "../../../src/mcp/methods/skills.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import { skill } from "../../../src/skill.ts";
 import { refuses } from "../../kit/refuses.ts";
 

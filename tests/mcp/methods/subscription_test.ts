@@ -10,7 +10,7 @@ import {
   type SubscriptionFilter,
 } from "../../../src/mcp/methods/subscription.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import type { Change } from "../../../src/store/changes.ts";
 import {
   type Task,

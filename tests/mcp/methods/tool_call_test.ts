@@ -8,7 +8,7 @@ import type { LastingCall } from "../../../src/mcp/work/hand_over.ts";
 import { callTool } from "../../../src/mcp/methods/tool_call.ts";
 import type { TaskWork } from "../../../src/mcp/work/task_runner.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 

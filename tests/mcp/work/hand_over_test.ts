@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../../src/errors.ts";
-import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_tool.ts";
+import type { CompiledTool } from "../../../src/catalogue/compiled_tool.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import type { Work } from "../../../src/mcp/exchange/work.ts";

@@ -4,7 +4,7 @@ import type { Caller } from "../../../src/caller.ts";
 import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { findTask, getTask } from "../../../src/mcp/work/task_methods.ts";
-import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
+import { statelessPrinter } from "../../../src/protocol/printer.ts";
 import type { Task, TaskStore } from "../../../src/store/tasks.ts";
 import { rejects } from "../../kit/refuses.ts";
 import { settled } from "../../kit/wait.ts";

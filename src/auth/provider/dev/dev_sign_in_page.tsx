@@ -11,7 +11,7 @@ import {
   type Membership,
   MEMBERSHIPS,
 } from "../../../caller.ts";
-import { parseMembership } from "../../rules/person.ts";
+import { parseMembership } from "../../../oauth/person.ts";
 import { parseIdentity } from "../identity.ts";
 
 interface DevSignInProps {

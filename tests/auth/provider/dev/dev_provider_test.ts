@@ -4,7 +4,7 @@ import {
   checkDevProvider,
   devProvider,
 } from "../../../../src/auth/provider/dev/dev_provider.ts";
-import { codeChallenge } from "../../../../src/auth/rules/pkce.ts";
+import { codeChallenge } from "../../../../src/oauth/pkce.ts";
 import type { UpstreamResponse } from "../../../../src/auth/provider/provider.ts";
 import { assertRefused } from "../refusal.ts";
 

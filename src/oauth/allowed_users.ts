@@ -1,0 +1,100 @@
+/**
+ * The people and clients that entries of an operator's lists are about: those
+ * who may sign in, and those who may not.
+ *
+ * @module
+ */
+import type { Identity } from "../caller.ts";
+import { OAuthError, type OAuthErrorCode } from "../errors.ts";
+import { shortClientId } from "./client_id.ts";
+import { type ListEntry, lowerAscii } from "./list_entry.ts";
+import { membershipName, type Person } from "./person.ts";
+import { subjectOf } from "./subject.ts";
+
+/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets all. */
+export function isAllowed(
+  person: Person,
+  allowed: readonly ListEntry[],
+): boolean {
+  return allowed.length === 0 ||
+    allowed.some((entry) => isAbout(entry, person));
+}
+
+/**
+ * Returns true if `OAUTH_BLOCKED` names a person, or their client. An address
+ * counts even if it is not verified.
+ */
+export function isBlocked(
+  { clientId, subject, identity }: Person & { clientId: string },
+  blocked: readonly ListEntry[],
+): boolean {
+  const person = { subject, identity: { ...identity, emailVerified: true } };
+  return blocked.some((entry) =>
+    isAbout(entry, person) || isAboutClient(entry, clientId)
+  );
+}
+
+/** Makes the refusal of people and clients that the operator has blocked. */
+export function refusedByBlock(
+  code: OAuthErrorCode = "access_denied",
+): OAuthError {
+  return new OAuthError(
+    code,
+    "The people who run this server have blocked this account or this app",
+    { situation: "blocked" },
+  );
+}
+
+/** Returns true if an entry is about an e-mail address or a domain. */
+export function isAddressEntry({ kind }: ListEntry): boolean {
+  return kind === "address" || kind === "domain";
+}
+
+/**
+ * Returns true if an entry is about a person. An address must be verified, and
+ * A to Z are compared without case; a domain does not include its subdomains.
+ */
+export function isAbout(
+  entry: ListEntry,
+  { subject, identity }: Person,
+): boolean {
+  switch (entry.kind) {
+    case "everyone":
+      return true;
+    case "subject":
+      return entry.subject === subject;
+    case "address":
+      return verifiedAddresses(identity).includes(entry.address);
+    case "domain":
+      // Mail software disagrees about an address with a second @.
+      return verifiedAddresses(identity).some((address) =>
+        address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
+      );
+    case "client":
+      return false;
+    default: {
+      const { kind, name: wanted, provider } = entry;
+      const isTheirs = provider === undefined ||
+        subject === subjectOf(provider, identity);
+      return isTheirs &&
+        identity[kind]?.some((name) =>
+            membershipName(kind, name) === wanted
+          ) ===
+          true;
+    }
+  }
+}
+
+export function isAboutClient(entry: ListEntry, clientId: string): boolean {
+  return entry.kind === "client" && clientId !== "" &&
+    entry.clientId === shortClientId(clientId);
+}
+
+/** Lists the addresses that the provider has verified, in small letters. */
+function verifiedAddresses(
+  { email, emailVerified, otherEmails = [] }: Identity,
+): string[] {
+  if (emailVerified !== true) return [];
+  return [...email === undefined ? [] : [email], ...otherEmails]
+    .map(lowerAscii);
+}

@@ -1,0 +1,79 @@
+/**
+ * The operator's policy for clients: registration, redirect hosts, and clients
+ * that need no consent.
+ *
+ * @module
+ */
+import { OAuthError } from "../errors.ts";
+import { acceptedAuthMethods, type Client } from "./client.ts";
+import { redirectKind } from "./redirect_uri.ts";
+
+/** The operator's decisions about clients. */
+export interface ClientPolicy {
+  /** True if clients may register themselves. */
+  registration: boolean;
+  /**
+   * The places to which clients that the operator did not set up may send
+   * responses: host names, `localhost` for every loopback address, and schemes
+   * of apps (`cursor:`). Empty: any place.
+   */
+  redirectHosts: readonly string[];
+  /** Client IDs, and domains of metadata documents, that need no consent. */
+  trusted: readonly string[];
+}
+
+function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
+  // Parsed as a browser does it, because the browser follows it.
+  const url = URL.parse(uri);
+  switch (redirectKind(uri)) {
+    case "https":
+      return url !== null && hosts.includes(url.hostname);
+    case "loopback":
+      return hosts.includes("localhost");
+    default:
+      return url !== null && hosts.includes(url.protocol);
+  }
+}
+
+/** Checks the redirect URIs of a client that the operator did not set up. */
+export function checkRedirectHosts(
+  uris: readonly string[],
+  { redirectHosts: hosts }: Pick<ClientPolicy, "redirectHosts">,
+): void {
+  const isAllowed = hosts.length === 0 ||
+    uris.every((uri) => isAllowedRedirect(uri, hosts));
+  if (isAllowed) return;
+  throw new OAuthError(
+    "invalid_redirect_uri",
+    `The operator allows redirect URIs only on ${hosts.join(", ")}`,
+  );
+}
+
+/** True if the client alone vouches for its identity. */
+export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
+  return domain === undefined && isConfigured !== true;
+}
+
+/**
+ * True if the operator trusts a client in place of the person's consent. The
+ * client must be able to prove its identity, at an address that only it
+ * receives (RFC 8252 §8.6): a name that a client gave itself proves nothing.
+ */
+export function skipsConsent(
+  client: Client,
+  redirectUri: string,
+  { trusted }: Pick<ClientPolicy, "trusted">,
+): boolean {
+  if (isSelfRegistered(client) || redirectKind(redirectUri) !== "https") {
+    return false;
+  }
+  const { clientId, domain, metadata } = client;
+  const hostname = URL.parse(redirectUri)?.hostname ?? "";
+  const isProven = domain !== undefined ||
+    !acceptedAuthMethods(metadata).includes("none");
+  return isProven &&
+    (trusted.includes(clientId) ||
+      // Anyone with one document on the domain could receive codes elsewhere.
+      domain !== undefined && trusted.includes(domain) &&
+        `.${hostname}`.endsWith(`.${domain}`));
+}

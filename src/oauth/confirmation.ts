@@ -1,0 +1,71 @@
+/**
+ * The time for which a provider's word about a person counts. Addresses and
+ * groups pass from one person to another while grants live on, so the provider
+ * is asked again.
+ *
+ * @module
+ */
+import type { Identity } from "../caller.ts";
+import { isAddressEntry } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
+import type { Grant } from "./grant.ts";
+import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
+import { withoutMemberships } from "./person.ts";
+import type { Permissions } from "./permissions.ts";
+
+/** The rule by which a provider is asked again who a person is. */
+export type Confirmation = ReturnType<typeof confirmation>;
+
+/** Makes the rule from the lists of people and the permissions. */
+export function confirmation(
+  { allowedUsers, blocked, admins, permissions }: {
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`. */
+    blocked: readonly ListEntry[];
+    /** `OAUTH_ADMINS`. */
+    admins: readonly ListEntry[];
+    permissions?: Permissions;
+  },
+) {
+  const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
+  const looksAtAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
+    permissions?.looksAtAddresses === true;
+  const keepsAddresses = looksAtAddresses || admins.some(isAddressEntry);
+
+  function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
+    return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
+  }
+
+  /** Drops the memberships and further addresses that no rule looks at. */
+  function reduce(identity: Identity): Identity {
+    const reduced = permissions?.reduce(identity) ??
+      withoutMemberships(identity);
+    if (!keepsAddresses) delete reduced.otherEmails;
+    return reduced;
+  }
+
+  return {
+    /** True if a rule looks at what may change at the provider. */
+    isWanted: looksAtMemberships || looksAtAddresses,
+    /** Returns true if the provider is asked at this refresh. */
+    isDue: (grant: Grant, now: number): boolean =>
+      looksAtMemberships || looksAtAddresses && isStale(grant, now),
+    /**
+     * Gives the grant with the identity of now. Without one (the provider could
+     * not be asked) it loses its memberships, and after a day the verification
+     * of its address.
+     */
+    confirm(grant: Grant, identity: Identity | undefined, now: number): Grant {
+      if (identity) {
+        return { ...grant, identity: reduce(identity), confirmedAt: now };
+      }
+      const known = withoutMemberships(grant.identity);
+      const isDoubted = known.emailVerified === true && isStale(grant, now);
+      return {
+        ...grant,
+        identity: isDoubted ? { ...known, emailVerified: false } : known,
+      };
+    },
+    reduce,
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Codes and tokens: opaque, but with a kind and a grant id in them, so that the
+ * grant can be read together with the token.
+ *
+ * @module
+ */
+import {
+  base64url,
+  fromBase64url,
+  isSameSecret,
+  randomId,
+} from "../crypto/crypto.ts";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+const PREFIXES = {
+  code: "tsc",
+  access_token: "tsa",
+  refresh_token: "tsr",
+} as const;
+
+/** The kind of a credential that a sign-in issues. */
+type MintedKind = keyof typeof PREFIXES;
+
+export type CredentialKind = MintedKind | "personal_token";
+
+/** A prefix for the kind, the grant's 16 random bytes, a secret of 32 bytes. */
+const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
+
+/** Makes an id for a grant: 22 characters. */
+export function newGrantId(): string {
+  return randomId(16);
+}
+
+/** Makes a credential of a grant, by default with 256 random bits. */
+export function mintCredential(
+  kind: MintedKind,
+  grantId: string,
+  secret = randomId(),
+): string {
+  return `${PREFIXES[kind]}_${grantId}_${secret}`;
+}
+
+/** Reads the kind and the grant of a credential, if it is one of ours. */
+export function parseCredential(
+  text: string,
+): { kind: CredentialKind; grantId: string } | undefined {
+  const personal = parsePersonalToken(text);
+  if (personal !== undefined) {
+    return { kind: "personal_token", grantId: personal };
+  }
+  const [, prefix, grantId] = CREDENTIAL.exec(text) ?? [];
+  const kinds = Object.keys(PREFIXES) as MintedKind[];
+  const kind = kinds.find((kind) => PREFIXES[kind] === prefix);
+  return kind && { kind, grantId };
+}
+
+/** `own`: issued here; `jwt`: a signed JWT; `static`: anything else. */
+export type TokenShape = "own" | "jwt" | "static";
+
+/** The prefix of every credential that this server issues. */
+const OWN = /^ts[a-z]_/;
+
+/** RFC 7515 §7.1. */
+const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
+
+/** Tells the shape of a token; nothing in it is verified. */
+export function tokenShape(token: string): TokenShape {
+  if (OWN.test(token)) return "own";
+  const header = COMPACT.exec(token)?.[1];
+  return header !== undefined && isJoseHeader(header) ? "jwt" : "static";
+}
+
+function isJoseHeader(encoded: string): boolean {
+  try {
+    const header = JSON.parse(
+      new TextDecoder().decode(fromBase64url(encoded)),
+    );
+    return typeof header?.alg === "string";
+  } catch {
+    return false;
+  }
+}
+
+/** The digits of base 62. */
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/**
+ * An access token that a person makes for a program: a prefix, the grant's id,
+ * a secret and a checksum. It is pasted into files, so scanners must be able to
+ * recognize a leaked one.
+ *
+ * @see https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
+ */
+const PERSONAL_TOKEN =
+  /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
+
+/** Makes the id of a grant for a personal token: 131 random bits. */
+export function newPersonalGrantId(): string {
+  return randomDigits(22);
+}
+
+/** Makes a personal token: 178 random bits and the grant's id. */
+export function mintPersonalToken(grantId: string): string {
+  const body = `tsp_${grantId}${randomDigits(30)}`;
+  return body + checksum(body);
+}
+
+/** Finds the grant of a personal token; undefined if it is not one. */
+export function parsePersonalToken(text: string): string | undefined {
+  const [, body, grantId, sum] = PERSONAL_TOKEN.exec(text) ?? [];
+  return body !== undefined && checksum(body) === sum ? grantId : undefined;
+}
+
+function randomDigits(count: number): string {
+  let digits = "";
+  while (digits.length < count) {
+    const [byte] = crypto.getRandomValues(new Uint8Array(1));
+    // 248 is 4 times 62: higher bytes would make some digits more likely.
+    if (byte < 248) digits += DIGITS[byte % 62];
+  }
+  return digits;
+}
+
+/** Computes the CRC-32 of ASCII, as in zip, in six digits of base 62. */
+function checksum(text: string): string {
+  let crc = 0xFFFFFFFF;
+  for (let index = 0; index < text.length; index++) {
+    crc ^= text.charCodeAt(index);
+    for (let bit = 0; bit < 8; bit++) {
+      crc = crc & 1 ? crc >>> 1 ^ 0xEDB88320 : crc >>> 1;
+    }
+  }
+  let rest = ~crc >>> 0;
+  let digits = "";
+  for (let place = 0; place < 6; place++) {
+    digits = DIGITS[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** RFC 6749 §10.10 asks for 160 bits that cannot be guessed. */
+const RANDOM_BYTES = 20;
+/** RFC 2104 §5 asks for at least 80 bits; with 96 the length stays. */
+const TAG_BYTES = 12;
+const SECRET_CHARACTERS = 43;
+
+/** Makes a key for the refresh tokens of a grant. */
+export function newRefreshKey(): string {
+  return randomId(16);
+}
+
+/**
+ * Makes a refresh token of a grant, with a tag (HMAC) that proves that we made
+ * it. So used ones need not be stored: one that is not stored but has a valid
+ * tag was used before.
+ */
+export function mintRefreshToken(grantId: string, refreshKey: string): string {
+  const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+  const secret = taggedSecret(random, refreshKey);
+  return mintCredential("refresh_token", grantId, secret);
+}
+
+/** True if a refresh token was made with a grant's key, if it has one. */
+export function isMinted(refreshToken: string, refreshKey?: string): boolean {
+  if (refreshKey === undefined) return false;
+  const secret = refreshToken.slice(-SECRET_CHARACTERS);
+  const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
+  // Compared as text: the same bytes can be written in several ways.
+  return isSameSecret(secret, taggedSecret(random, refreshKey));
+}
+
+function taggedSecret(random: Uint8Array, refreshKey: string): string {
+  const tag = hmac(sha256, fromBase64url(refreshKey), random);
+  return base64url(
+    Uint8Array.of(...random, ...tag.subarray(0, TAG_BYTES)),
+  );
+}

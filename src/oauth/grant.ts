@@ -1,0 +1,240 @@
+/**
+ * A grant: a person's permission for a client, from sign-in to its end.
+ *
+ * @module
+ */
+import type { Caller, Identity } from "../caller.ts";
+import { newRefreshKey } from "./credential.ts";
+import type { Lifetimes } from "./lifetimes.ts";
+import { resourceOf } from "./resource.ts";
+import { cutScopes } from "./scope.ts";
+import { subjectOf } from "./subject.ts";
+
+/** A person's permission for a client. Times are epoch seconds. */
+export interface Grant {
+  id: string;
+  /** Our base URL when it was made; it is valid at no other server. */
+  issuer: string;
+  resource: string;
+  /** See {@linkcode subjectOf}: `github:583231`. */
+  subject: string;
+  identity: Identity;
+  /**
+   * The `providerId` of the provider that the person signed in at, and that its
+   * provider tokens are of. Absent where there is none, and in grants from
+   * before 0.3, whose subject tells.
+   */
+  provider?: string;
+  clientId: string;
+  /**
+   * `client`: a machine acts for itself, without a provider. `token`: a person
+   * made an access token for a program of their own, whose name is
+   * `clientName`. `assertion`: an identity provider allowed a client for a
+   * person. Absent: a person allowed a client.
+   */
+  kind?: "client" | "token" | "assertion";
+  /** For an `assertion`: the identity provider that made it. */
+  assertedBy?: string;
+  /** The client's name when it was approved. */
+  clientName: string;
+  scopes: readonly string[];
+  /** The scopes before the person took some away. */
+  grantedScopes?: readonly string[];
+  /** The key for the tags of its refresh tokens; absent if there are none. */
+  refreshKey?: string;
+  /** The time of its pause: until its person resumes it, it opens nothing. */
+  pausedAt?: number;
+  /** A mark of the texts by which its person is listed; absent: not listed. */
+  listedAs?: string;
+  /** The redirect URI of its code; absent if it began without one. */
+  redirectUri?: string;
+  /** The fingerprint of the browser's cookie; absent if it began without one. */
+  browserFingerprint?: string;
+  /** `pending` until its code is redeemed. */
+  status: "pending" | "active" | "closed";
+  createdAt: number;
+  /**
+   * The time at which the provider last said who the person is; absent before
+   * that has happened after `createdAt`.
+   */
+  confirmedAt?: number;
+  /** The last token response; for a `token` the last use, to the minute. */
+  usedAt: number;
+  /** The time at which it ends even if it is refreshed. */
+  endsAt: number;
+  /** The time at which it ends unless it is used again. */
+  expiresAt: number;
+}
+
+/**
+ * Extends a grant after a token response, but never past its end. Without
+ * refresh tokens it lives as long as its access token.
+ */
+export function useGrant(
+  grant: Grant,
+  { refreshable, now, lifetimes }: {
+    refreshable: boolean;
+    now: number;
+    lifetimes: Lifetimes;
+  },
+): Grant {
+  const ttlSeconds = refreshable
+    ? lifetimes.idleSeconds
+    : lifetimes.accessTokenSeconds;
+  return {
+    ...grant,
+    ...refreshable && { refreshKey: grant.refreshKey ?? newRefreshKey() },
+    status: "active",
+    usedAt: now,
+    expiresAt: Math.min(now + ttlSeconds, grant.endsAt),
+  };
+}
+
+/** Shortens a grant to the lifetimes of today; it may be over by them. */
+export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
+  const { kind, createdAt, usedAt, refreshKey } = grant;
+  const seconds = kind === "token"
+    ? lifetimes.personalTokenSeconds
+    : kind === undefined
+    ? lifetimes.grantSeconds
+    : lifetimes.accessTokenSeconds;
+  const endsAt = Math.min(grant.endsAt, createdAt + seconds);
+  const idleAt = kind === undefined && refreshKey !== undefined
+    ? usedAt + lifetimes.idleSeconds
+    : endsAt;
+  return {
+    ...grant,
+    endsAt,
+    expiresAt: Math.min(grant.expiresAt, endsAt, idleAt),
+  };
+}
+
+/**
+ * Gives the end of a grant's access token by the lifetimes of today.
+ *
+ * @param token `issuedAt`: by default the grant's last token response, after
+ * which none was issued
+ */
+export function endOfToken(
+  grant: Grant,
+  { expiresAt, issuedAt = grant.usedAt }: {
+    expiresAt: number;
+    issuedAt?: number;
+  },
+  lifetimes: Lifetimes,
+): number {
+  const latest = grant.kind === "token"
+    ? Infinity
+    : issuedAt + lifetimes.accessTokenSeconds;
+  const { expiresAt: ended } = withinLifetimes(grant, lifetimes);
+  return Math.min(expiresAt, ended, latest);
+}
+
+/** Pauses a grant: it opens nothing until its person resumes it. */
+export function pauseGrant(grant: Grant, now: number): Grant {
+  return { ...grant, pausedAt: grant.pausedAt ?? now };
+}
+
+export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
+  return grant;
+}
+
+/** Reduces a grant to some scopes; only another sign-in gives others back. */
+export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
+  const scopes = cutScopes(grant.scopes, kept);
+  if (scopes.length === grant.scopes.length) return grant;
+  return {
+    ...grant,
+    scopes,
+    grantedScopes: grant.grantedScopes ?? grant.scopes,
+  };
+}
+
+/** Makes a grant's tombstone, which no longer tells who its person is. */
+export function closeGrant(
+  { listedAs: _, ...grant }: Grant,
+  now: number,
+): Grant {
+  const { subject } = grant.identity;
+  return { ...grant, identity: { subject }, status: "closed", usedAt: now };
+}
+
+/** True if the grant is alive, and was made here for this resource. */
+export function isGrantOf(
+  grant: Grant,
+  { issuer, resource }: { issuer: string; resource: string },
+): boolean {
+  return grant.status === "active" && grant.issuer === issuer &&
+    grant.resource === resource;
+}
+
+/** A person as grants and account sessions keep them. */
+export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
+
+/** Returns true if a person signed in at the provider with this `providerId`. */
+export function isPersonOf(
+  { provider, subject, identity }: KnownPerson,
+  providerId: string,
+): boolean {
+  return provider === undefined
+    ? subject === subjectOf(providerId, identity)
+    : provider === providerId;
+}
+
+/**
+ * Gives the name that a person's sessions, tasks and request states are bound
+ * to. It holds neither the grant nor the client, because a client may register
+ * anew when it asks for more scopes.
+ */
+export function bindingOf(
+  { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
+): string {
+  return JSON.stringify([issuer, resource, subject]);
+}
+
+/** Gives the binding of a person at the server with this base URL. */
+export function bindingAt(baseUrl: string, subject: string): string {
+  const resource = resourceOf(baseUrl);
+  return bindingOf({ issuer: baseUrl, resource, subject });
+}
+
+/**
+ * True if the grant ends with its single access token and its client gets
+ * another without asking anyone: changing such a grant would have no effect.
+ */
+export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
+  return kind === "client" || kind === "assertion";
+}
+
+/** Gives the id of a grant's ledger, which its next passing grant shares. */
+export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
+  switch (kind) {
+    case "client":
+      return subject;
+    case "assertion":
+      return JSON.stringify([subject, clientId]);
+    default:
+      return id;
+  }
+}
+
+export function callerOf(
+  grant: Grant,
+  { scopes, ceiling }: Pick<Caller, "ceiling"> & {
+    scopes: readonly string[];
+  },
+): Caller {
+  const { id: grantId, subject, identity, provider, kind } = grant;
+  const binding = bindingOf(grant);
+  return {
+    subject,
+    door: kind === "token" ? "token" : "oauth",
+    ...kind !== "token" && { clientId: grant.clientId },
+    scopes,
+    ...ceiling && { ceiling },
+    identity,
+    ...provider !== undefined && { provider },
+    binding,
+    grantId,
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The scopes that a grant still holds: while it lives, the operator may turn to
+ * another provider, take its client away or block its person.
+ *
+ * @module
+ */
+import type { Permissions } from "./permissions.ts";
+import { isAllowed, isBlocked } from "./allowed_users.ts";
+import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
+import type { Client } from "./client.ts";
+import { isKnownClient } from "./client_id.ts";
+import { isMachine } from "./configured_client.ts";
+import { resourceOf } from "./resource.ts";
+import type { ListEntry } from "./list_entry.ts";
+import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
+import { cutScopes, opensNothing, parseScope } from "./scope.ts";
+
+/** The scopes that a token of a grant holds. */
+export interface Held {
+  scopes: readonly string[];
+  /** See {@linkcode import("../caller.ts").Caller.ceiling}. */
+  ceiling?: readonly string[];
+}
+
+/**
+ * Finds which scopes of a grant still hold, by default all of its own;
+ * undefined if the grant is no longer valid here.
+ */
+export type HeldOf = (
+  grant: Grant,
+  scopes?: readonly string[],
+) => Held | undefined;
+
+/** Judges grants by the rules of today. */
+export function heldScopes(
+  rules: {
+    baseUrl: string;
+    providers: readonly { id: string }[];
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`: people and clients. */
+    blocked: readonly ListEntry[];
+    clients: readonly Client[];
+    metadataDocuments: Parameters<typeof isKnownClient>[1]["metadataDocuments"];
+    assertionIssuers: readonly TrustedIssuer[];
+    permissions?: Permissions;
+  },
+): HeldOf {
+  const { baseUrl, clients, permissions } = rules;
+  const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+  const asserters = new Set(rules.assertionIssuers.map(printIssuer));
+  const machines = new Map(
+    clients.filter(isMachine).map(({ clientId, metadata }) =>
+      [clientId, parseScope(metadata.scope)] as const
+    ),
+  );
+
+  /** Returns true if the person's provider is still listed. */
+  function isListed(grant: Grant): boolean {
+    return rules.providers.some(({ id }) => isPersonOf(grant, id));
+  }
+
+  /** Returns true if the word that a person's grant rests on still counts. */
+  function isVouchedFor(grant: Grant): boolean {
+    switch (grant.kind) {
+      case "assertion":
+        return asserters.has(grant.assertedBy ?? "") &&
+          isKnownClient(grant.clientId, rules);
+      case "token":
+        return isListed(grant);
+      default:
+        return isListed(grant) && isKnownClient(grant.clientId, rules);
+    }
+  }
+
+  /** Cuts scopes to a ceiling; undefined if nothing is left of the grant. */
+  function cut(
+    grant: Grant,
+    scopes: readonly string[],
+    ceiling: readonly string[],
+  ): Held | undefined {
+    const isEmptied = !opensNothing(grant.scopes) &&
+      opensNothing(cutScopes(grant.scopes, ceiling));
+    return isEmptied
+      ? undefined
+      : { scopes: cutScopes(scopes, ceiling), ceiling };
+  }
+
+  return (grant, scopes = grant.scopes) => {
+    if (!isGrantOf(grant, here)) return undefined;
+    if (isBlocked(grant, rules.blocked)) return undefined;
+    // A token from before the person took scopes away still names those.
+    if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
+    if (grant.kind === "client") {
+      const allowed = machines.get(grant.clientId);
+      const held = allowed && cut(grant, scopes, allowed);
+      if (!held || !permissions) return held && { scopes: held.scopes };
+      // The operator chose the scopes of a machine, so they are its ceiling.
+      return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
+    }
+    if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {
+      return undefined;
+    }
+    return permissions
+      ? cut(grant, scopes, permissions.ceiling(grant))
+      : { scopes };
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * New grants: of a person who signed in, of a machine, of an assertion, and of
+ * an access token that a person makes.
+ *
+ * @module
+ */
+import type { Identity } from "../caller.ts";
+import type { AuthorizationRequest } from "./authorization_request.ts";
+import { newGrantId, newPersonalGrantId } from "./credential.ts";
+import type { Grant } from "./grant.ts";
+import { CODE_TTL_SECONDS, type Lifetimes } from "./lifetimes.ts";
+import { isSubjectOfOther, machineSubject, subjectOf } from "./subject.ts";
+import { OAuthError } from "../errors.ts";
+import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
+import type { Confirmation } from "./confirmation.ts";
+import type { Permissions } from "./permissions.ts";
+import { cutScopes, opensNothing } from "./scope.ts";
+
+/** Makes the grant of an approved request, whose code is not redeemed yet. */
+export function openGrant(
+  { clientId, redirectUri, resource, scopes }: AuthorizationRequest,
+  { lifetimes, now, ...granted }:
+    & Pick<Grant, "issuer" | "identity" | "clientName">
+    & {
+      /** The `providerId` of the provider that the person signed in at. */
+      provider: string;
+      /** The scopes that the person approved and may grant; all by default. */
+      scopes?: readonly string[];
+      lifetimes: Lifetimes;
+      now: number;
+    },
+): Grant {
+  return {
+    id: newGrantId(),
+    resource,
+    clientId,
+    redirectUri,
+    scopes,
+    subject: subjectOf(granted.provider, granted.identity),
+    ...granted,
+    status: "pending",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + lifetimes.grantSeconds,
+    expiresAt: now + CODE_TTL_SECONDS,
+  };
+}
+
+/** The members of a grant that its kind decides. */
+type Granted = Omit<
+  Grant,
+  "id" | "status" | "createdAt" | "usedAt" | "endsAt" | "expiresAt"
+>;
+
+/** Makes a grant that lives as long as its single access token. */
+export function openGrantFor(
+  seconds: number,
+  { id = newGrantId(), now, ...granted }: Granted & {
+    id?: string;
+    now: number;
+  },
+): Grant {
+  return {
+    id,
+    ...granted,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + seconds,
+    expiresAt: now + seconds,
+  };
+}
+
+/** Makes the grant of a machine; no person has its subject (RFC 9700 §4.15). */
+export function openClientGrant(
+  client:
+    & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
+    & { now: number },
+  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds">,
+): Grant {
+  const { clientId, clientName } = client;
+  return openGrantFor(accessTokenSeconds, {
+    ...client,
+    kind: "client",
+    subject: machineSubject(clientId),
+    identity: { subject: clientId, name: clientName },
+  });
+}
+
+/** Makes the grant of an access token that a person makes for a program. */
+export function openPersonalGrant(
+  { name, seconds, ...person }:
+    & Pick<
+      Grant,
+      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
+    >
+    & { name: string; seconds: number; now: number },
+): Grant {
+  return openGrantFor(seconds, {
+    ...person,
+    id: newPersonalGrantId(),
+    clientId: "",
+    kind: "token",
+    clientName: name,
+  });
+}
+
+interface SignInRules {
+  /** The prefixes of all subjects. */
+  subjectIds: readonly string[];
+  /** People who may sign in; empty: everyone. */
+  allowedUsers: readonly ListEntry[];
+  /** People and clients who may not. */
+  blocked: readonly ListEntry[];
+  permissions?: Permissions;
+  lifetimes: Lifetimes;
+  confirmation: Pick<Confirmation, "reduce">;
+}
+
+/** Makes the grant of a person, with what they approved and may grant. */
+export function grantOfSignIn(
+  identity: Identity,
+  { providerId, request, clientName, consented }: {
+    /** The prefix of the subjects of the person's provider. */
+    providerId: string;
+    request: AuthorizationRequest;
+    clientName: string;
+    consented: readonly string[];
+  },
+  rules: SignInRules,
+  { issuer, now }: { issuer: string; now: number },
+): Grant {
+  const subject = subjectOf(providerId, identity);
+  const { clientId } = request;
+  if (isBlocked({ subject, identity, clientId }, rules.blocked)) {
+    throw refusedByBlock();
+  }
+  // A rule about another issuer's person must not match one of this.
+  const { subjectIds, allowedUsers } = rules;
+  const isWelcome = isAllowed({ subject, identity }, allowedUsers) &&
+    !isSubjectOfOther(identity.subject, subjectIds, providerId);
+  if (!isWelcome) {
+    throw new OAuthError("access_denied", "This account may not sign in here");
+  }
+  const kept = rules.confirmation.reduce(identity);
+  const ceiling = rules.permissions?.ceiling({ subject, identity: kept });
+  const scopes = cutScopes(consented, ceiling);
+  if (opensNothing(scopes) && !opensNothing(consented)) {
+    throw new OAuthError(
+      "access_denied",
+      "This account may not have what the app asked for here: " +
+        "ask the people who run this server",
+    );
+  }
+  return openGrant(request, {
+    issuer,
+    provider: providerId,
+    identity: kept,
+    clientName,
+    scopes,
+    lifetimes: rules.lifetimes,
+    now,
+  });
+}

@@ -1,0 +1,76 @@
+/**
+ * Request parameters by the rules of RFC 6749 §3.1: none may be repeated, and
+ * an empty one counts as absent.
+ *
+ * @module
+ */
+import { OAuthError, type Situation } from "../errors.ts";
+
+/** Makes the `invalid_request` of a request that is malformed or too late. */
+export function invalidRequest(
+  description: string,
+  situation?: Situation,
+): OAuthError {
+  return new OAuthError("invalid_request", description, { situation });
+}
+
+/** Makes the `invalid_grant` of a credential. @param cause for the log */
+export function invalidGrant(description: string, cause?: unknown): OAuthError {
+  return new OAuthError("invalid_grant", description, { cause });
+}
+
+/**
+ * The names that a refusal may repeat. Others are a stranger's text, which may
+ * have characters that no `error_description` may have (RFC 6749 §5.2).
+ */
+const NAMES: ReadonlySet<string> = new Set(
+  (
+    "assertion client_assertion client_assertion_type client_id " +
+    "client_secret code code_challenge code_challenge_method code_verifier " +
+    "error grant_type iss login_hint prompt redirect_uri refresh_token " +
+    "request response_mode response_type scope state token token_type_hint"
+  ).split(" "),
+);
+
+/** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
+export class Parameters {
+  readonly #values = new Map<string, string[]>();
+
+  /**
+   * @param repeatable the names that may be repeated
+   * @throws {OAuthError} `invalid_request` when another is repeated
+   */
+  constructor(
+    entries: Iterable<[string, string]>,
+    repeatable: readonly string[] = ["resource"],
+  ) {
+    for (const [name, value] of entries) {
+      if (value === "") continue;
+      const before = this.#values.get(name);
+      if (before && !repeatable.includes(name)) {
+        throw invalidRequest(
+          NAMES.has(name)
+            ? `Parameter given twice: ${name}`
+            : "A parameter is given twice",
+        );
+      }
+      this.#values.set(name, [...before ?? [], value]);
+    }
+  }
+
+  /** Gives every value of a parameter that may be repeated. */
+  all(name: "resource" | "scope"): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name)?.[0];
+  }
+
+  /** @throws {OAuthError} `invalid_request` when it is missing */
+  require(name: string): string {
+    const value = this.get(name);
+    if (value !== undefined) return value;
+    throw invalidRequest(`Missing parameter: ${name}`);
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The permissions of people: the scopes that each may be granted. At consent a
+ * person decides what to give, and cannot give more than their permissions.
+ *
+ * @module
+ */
+import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
+import { isAbout, isAddressEntry } from "./allowed_users.ts";
+import {
+  EntryError,
+  type KnownNames,
+  type ListEntry,
+  parseListEntry,
+} from "./list_entry.ts";
+import { membershipName, type Person, withoutMemberships } from "./person.ts";
+
+/** One entry of `OAUTH_PERMISSIONS`. */
+export interface PermissionRule {
+  who: ListEntry;
+  scopes: readonly string[] | "all";
+}
+
+interface RuleComplaint {
+  /** The entry, or its part before the scopes. */
+  got: string;
+  /** The fault of it. */
+  why: string;
+  /** The way to fix it, if it is not about scopes. */
+  fix?: string;
+}
+
+/** An author's own rule: the scopes that a person may be granted. */
+export type DecidePermissions = (
+  person: Person,
+) => readonly string[] | "all";
+
+const EVERY_SCOPE = "*";
+
+/**
+ * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
+ * `who=scope scope …`. Names of groups may hold `=`: the last one counts.
+ *
+ * @returns the rules, and the faults of the entries
+ */
+export function parsePermissions(
+  text: string,
+  /** All scopes of the server. */
+  supported: readonly string[],
+  known: KnownNames,
+): { rules: PermissionRule[]; complaints: RuleComplaint[] } {
+  const rules: PermissionRule[] = [];
+  const complaints: RuleComplaint[] = [];
+  for (const entry of text.split(/[;\n]/)) {
+    if (entry.trim() === "") continue;
+    const equals = entry.lastIndexOf("=");
+    const name = entry.slice(0, Math.max(equals, 0)).trim();
+    if (name === "") {
+      complaints.push({ got: entry.trim(), why: "this is not who=scopes" });
+      continue;
+    }
+    const scopes = entry.slice(equals + 1).split(/[\s,]+/).filter(Boolean);
+    for (const scope of scopes) {
+      if (scope !== EVERY_SCOPE && !supported.includes(scope)) {
+        complaints.push({
+          got: entry.trim(),
+          why: `nothing needs the scope ${scope}`,
+        });
+      }
+    }
+    try {
+      const who = parseListEntry(name, known, {
+        takes: ["everyone", "membership"],
+      });
+      const isAll = scopes.includes(EVERY_SCOPE);
+      rules.push({ who, scopes: isAll ? "all" : scopes });
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error;
+      const { why, fix } = error;
+      complaints.push({
+        got: name,
+        why: `this matches no one, because ${why}`,
+        fix,
+      });
+    }
+  }
+  return { rules, complaints };
+}
+
+/** The memberships that the server needs to know. */
+export interface WantedMemberships {
+  /** The kinds to read, from the claims or by asking the provider. */
+  memberships: ReadonlySet<Membership>;
+  /** The kinds that a rule names, which are worth a scope at the provider. */
+  named: ReadonlySet<Membership>;
+}
+
+export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
+
+/** The most characters of each list that are kept for an author's rule. */
+const KEPT_CHARACTERS = 8192;
+
+/**
+ * Makes the permissions of a server; undefined if there are none, so that
+ * everyone may be granted everything. If the operator and the author both have
+ * rules, a scope must be allowed by both.
+ */
+export function permissionsOf(
+  { rules, decide, supported }: {
+    /** The rules of `OAUTH_PERMISSIONS`. */
+    rules?: readonly PermissionRule[];
+    /** The rule of `serve({ permissions })`. */
+    decide?: DecidePermissions;
+    /** All scopes of the server. */
+    supported: readonly string[];
+  },
+) {
+  if (rules === undefined && decide === undefined) return undefined;
+  const names = new Set(
+    rules?.flatMap(({ who }) =>
+      "name" in who ? [`${who.kind} ${who.name}`] : []
+    ),
+  );
+
+  function wantedBy(rules: readonly PermissionRule[] = []): WantedMemberships {
+    const named = namedIn(rules);
+    return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
+  }
+
+  function isKept(kind: Membership, name: string): boolean {
+    return names.has(`${kind} ${membershipName(kind, name)}`);
+  }
+
+  function allowed(
+    ...lists: readonly (readonly string[] | "all")[]
+  ): readonly string[] {
+    return supported.filter((scope) =>
+      lists.every((scopes) => scopes === "all" || scopes.includes(scope))
+    );
+  }
+
+  return {
+    /** The scopes of everyone, all without rules; a stranger sees them. */
+    everyones: allowed(
+      rules === undefined
+        ? "all"
+        : unionOf(rules.filter(({ who }) => who.kind === "everyone")),
+    ),
+    /** Gives the scopes that a person may be granted, in the server's order. */
+    ceiling(person: Person): readonly string[] {
+      const byRule = rules === undefined ? "all" : unionOf(
+        rules.filter(({ who }) => isAbout(who, person)),
+      );
+      return allowed(byRule, decide?.(person) ?? "all");
+    },
+    /** True if a rule is about an e-mail address or a domain. */
+    looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
+    ...wantedBy(rules),
+    /** The memberships to read at a provider, by the prefix of its subjects. */
+    wantedAt: (id: string): WantedMemberships =>
+      wantedBy(
+        rules?.filter(({ who }) =>
+          !("provider" in who) || (who.provider ?? id) === id
+        ),
+      ),
+    /** Reduces an identity to the memberships that the rules look at. */
+    reduce(identity: Identity): Identity {
+      const kept = withoutMemberships(identity);
+      for (const kind of MEMBERSHIPS) {
+        const names = identity[kind] ?? [];
+        const some = decide === undefined
+          ? names.filter((name) => isKept(kind, name))
+          : cut(
+            [...names].sort((a, b) =>
+              Number(isKept(kind, b)) - Number(isKept(kind, a))
+            ),
+          );
+        if (some.length > 0) kept[kind] = some;
+      }
+      return kept;
+    },
+  };
+}
+
+/** Collects the kinds of memberships that rules name. */
+function namedIn(rules: readonly PermissionRule[]): ReadonlySet<Membership> {
+  const kinds = new Set(rules.map(({ who }) => who.kind));
+  return new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
+}
+
+function unionOf(
+  rules: readonly PermissionRule[],
+): readonly string[] | "all" {
+  if (rules.some(({ scopes }) => scopes === "all")) return "all";
+  return rules.flatMap(({ scopes }) => scopes as readonly string[]);
+}
+
+/** Keeps as many names as fit into a grant. */
+function cut(names: readonly string[]): string[] {
+  let characters = 0;
+  return names.filter(({ length }) =>
+    (characters += length) <= KEPT_CHARACTERS
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * People in the eyes of an operator: their names, words to find them by, and
+ * their memberships with the notation of settings.
+ *
+ * @module
+ */
+import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
+
+/** A person, as rules and pages know them. */
+export interface Person {
+  /** The stable subject here, with the provider's name: `github:583231`. */
+  subject: string;
+  /** The provider's claims about them. */
+  identity: Identity;
+}
+
+/** The most characters of a text that are compared. */
+const TERM_CHARACTERS = 60;
+const NAME_WORDS = 8;
+
+/** The name of a person: what the provider shows of them, else their subject. */
+export function personName({ identity, subject }: Person): string {
+  return identity.login ?? identity.name ?? identity.email ?? subject;
+}
+
+/** Folds a text for a search: no case, accents, or unseen characters. */
+export function folded(text: string): string {
+  return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
+    .replaceAll(/\s+/g, " ").trim().toLowerCase()
+    .slice(0, TERM_CHARACTERS).toWellFormed();
+}
+
+/** The place of a person in a list of names. */
+export function personListing(person: Person): string {
+  return folded(personName(person));
+}
+
+/**
+ * Everything by whose beginning a person is found, folded: their subject with
+ * and without its issuer and its scheme, their name and its words, their short
+ * name, their e-mail address and its domain.
+ */
+export function personTerms({ identity, subject }: Person): string[] {
+  const { login = "", name = "", email = "" } = identity;
+  const words = name.split(/[\s,.]+/).slice(0, NAME_WORDS);
+  const domain = email.split("@")[1] ?? "";
+  const place = subject.replace(/^https?:\/\//, "");
+  const texts = [subject, place, identity.subject, login, name, email, domain];
+  const terms = new Set([...texts, ...words].map(folded));
+  // A term that begins another is found by that one.
+  return [...terms].filter((term) =>
+    term !== "" &&
+    ![...terms].some((other) => other !== term && other.startsWith(term))
+  );
+}
+
+/** Gives the words of a search, folded. */
+export function searchWords(search: string): string[] {
+  return folded(search).split(" ").filter((word) => word !== "");
+}
+
+/** True if each of these words begins a word of the person. */
+export function isFoundBy(person: Person, words: readonly string[]): boolean {
+  const terms = personTerms(person).flatMap((
+    term,
+  ) => [term, ...term.split(" ")]);
+  return words.every((word) => terms.some((term) => term.startsWith(word)));
+}
+
+const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
+  group: "groups",
+  role: "roles",
+  org: "organizations",
+  team: "teams",
+};
+
+/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
+export function parseMembership(
+  text: string,
+): { kind: Membership; name: string; isPrefixed: boolean } {
+  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
+  return Object.hasOwn(MEMBERSHIP_OF, prefix)
+    ? { kind: MEMBERSHIP_OF[prefix], name: name.trim(), isPrefixed: true }
+    : { kind: "groups", name: text, isPrefixed: false };
+}
+
+/** Lowercases organizations and teams: GitHub ignores their case. */
+export function membershipName(kind: Membership, name: string): string {
+  return kind === "organizations" || kind === "teams"
+    ? name.toLowerCase()
+    : name;
+}
+
+/** Gives the prefix of a kind of membership, without its colon. */
+export function prefixOf(kind: Membership): string {
+  return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
+}
+
+/** Copies an identity without its memberships. */
+export function withoutMemberships(identity: Identity): Identity {
+  const rest = { ...identity };
+  for (const kind of MEMBERSHIPS) delete rest[kind];
+  return rest;
+}

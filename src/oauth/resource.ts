@@ -1,0 +1,76 @@
+/**
+ * The resource of this server, the address of its metadata, and the ways in
+ * which clients write its name.
+ *
+ * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
+ * @module
+ */
+import { basePathOf } from "../net/url.ts";
+import { OAuthError } from "../errors.ts";
+
+/** Gives the protected resource's identifier, the address of `/mcp`. */
+export function resourceOf(baseUrl: string): string {
+  return `${baseUrl}/mcp`;
+}
+
+/** Gives the address of the resource's metadata; passes a `sid` on. */
+export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
+  const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
+  return sid === undefined ? url : `${url}?sid=${sid}`;
+}
+
+/** Gives the address of the authorization server's metadata. */
+export function serverMetadataUrl(baseUrl: string): string {
+  return wellKnown("oauth-authorization-server", baseUrl);
+}
+
+/** Makes a well-known address: its name is between origin and path. */
+function wellKnown(name: string, address: string): string {
+  const { origin } = new URL(address);
+  return `${origin}/.well-known/${name}${basePathOf(address)}`;
+}
+
+/**
+ * Checks that every `resource` of a request means ours. Clients send nothing,
+ * the bare origin, a trailing slash, or a query of their own; all of these mean
+ * our resource.
+ *
+ * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
+ */
+export function checkResources(
+  resources: readonly string[],
+  baseUrl: string,
+): void {
+  const own = new URL(resourceOf(baseUrl));
+  const base = basePathOf(baseUrl);
+  const paths = ["/", base, `${base}/`, own.pathname, `${own.pathname}/`];
+  for (const resource of resources) {
+    const url = URL.parse(resource);
+    const isOurs = url !== null && url.origin === own.origin &&
+      !url.username && !url.password && !resource.includes("#") &&
+      paths.includes(url.pathname);
+    if (!isOurs) {
+      throw new OAuthError(
+        "invalid_target",
+        `The resource of this server is ${own.href}`,
+      );
+    }
+  }
+}
+
+/**
+ * A `sid`: a name that a client's address may carry (`/mcp?sid=…`), to
+ * correlate its requests. It means nothing else.
+ */
+const SID = /^[A-Za-z0-9._~-]{1,128}$/;
+
+/** True if the text may correlate requests as `sid`. */
+export function isSid(text: string): boolean {
+  return SID.test(text);
+}
+
+/** Reads the `sid` of a request's address; undefined without a valid one. */
+export function sidOf({ url }: Request): string | undefined {
+  const sid = new URL(url).searchParams.get("sid");
+  return sid !== null && isSid(sid) ? sid : undefined;
+}

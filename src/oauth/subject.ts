@@ -1,0 +1,66 @@
+/**
+ * Subjects: the names of people and machines here, each an issuer and the
+ * issuer's own name, which keep the people of issuers apart.
+ *
+ * @module
+ */
+import type { Identity } from "../caller.ts";
+import type { TrustedIssuer } from "./identity_assertion.ts";
+
+/** The prefix of the subjects of clients that act for themselves. */
+export const MACHINE_ID = "client";
+
+/**
+ * Makes the prefix that keeps an issuer's subjects apart from another's: the
+ * issuer without a slash at its end, which does not change the address of its
+ * metadata. An organization follows behind `?`, which no issuer has (RFC 8414
+ * §2).
+ */
+export function issuerId({ issuer, tenant }: TrustedIssuer): string {
+  const { origin, pathname } = new URL(issuer);
+  const place = origin + pathname.replace(/\/$/, "");
+  return tenant === undefined
+    ? place
+    : `${place}?${encodeURIComponent(tenant)}`;
+}
+
+/**
+ * Makes a person's subject here: `github:583231`, or `https://id.example.com#42`
+ * behind an issuer, which has no `#`.
+ *
+ * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
+ */
+export function subjectOf(
+  id: string,
+  { subject }: Pick<Identity, "subject">,
+): string {
+  return id.includes("/") ? `${id}#${subject}` : `${id}:${subject}`;
+}
+
+/** Makes the subject of a client that acts for itself. */
+export function machineSubject(clientId: string): string {
+  return subjectOf(MACHINE_ID, { subject: clientId });
+}
+
+/** Finds the prefix with which a subject begins; undefined: none of these. */
+export function idOfSubject(
+  text: string,
+  ids: readonly string[],
+): string | undefined {
+  return ids.find((id) => text.startsWith(subjectOf(id, { subject: "" })));
+}
+
+/**
+ * True if an issuer's name for a person begins like another's subject.
+ *
+ * @param ids the prefixes of all subjects
+ * @param own that of the issuer
+ */
+export function isSubjectOfOther(
+  name: string,
+  ids: readonly string[],
+  own?: string,
+): boolean {
+  const found = idOfSubject(name, ids.filter((id) => id !== own));
+  return found !== undefined;
+}

@@ -1,0 +1,182 @@
+/**
+ * The headers in which a 2026 request repeats its body, so that
+ * intermediaries can route it without reading it. They must agree.
+ *
+ * @module
+ * @see MCP 2026-07-28, Streamable HTTP, Request Metadata
+ */
+import { fromBase64 } from "../crypto/crypto.ts";
+import { RpcCode, RpcError } from "../errors.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { type RpcRequest, shown } from "./messages.ts";
+
+/** The parameter that `Mcp-Name` repeats, for the methods that need it. */
+const NAME_SOURCE: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/**
+ * Checks `Mcp-Method` and `Mcp-Name` against the message.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkStandardHeaders(
+  headers: Headers,
+  { method, params }: RpcRequest,
+): void {
+  checkHeader("mcp-method", headers.get("mcp-method"), method);
+  const source = NAME_SOURCE[method];
+  if (source === undefined) return;
+  const name = params[source];
+  // A body without a name is refused for that, with a clearer message.
+  if (typeof name !== "string") return;
+  const value = headers.get("mcp-name");
+  if (value === null) {
+    throw mismatch(`Mcp-Name is missing: params.${source} is ${shown(name)}`);
+  }
+  const decoded = decodeHeaderValue(value, "Mcp-Name");
+  if (decoded !== name) {
+    throw mismatch(
+      `Mcp-Name does not match params.${source}: the header has ${
+        shown(decoded)
+      }, the body ${shown(name)}`,
+    );
+  }
+}
+
+/**
+ * Checks a header alone: another `MCP-Protocol-Version` is reported before a
+ * revision that is not supported.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkHeader(
+  name: string,
+  value: string | null,
+  expected: string,
+): void {
+  if (value === expected) return;
+  throw mismatch(
+    value === null
+      ? `${name} is missing: the body has ${shown(expected)}`
+      : `${name} does not match the body: the header has ${
+        shown(value)
+      }, the body ${shown(expected)}`,
+  );
+}
+
+/** An argument that a tool wants repeated in `Mcp-Param-{name}`. */
+export interface ParamHeader {
+  /** The whole header name, in lower case. */
+  header: string;
+  /** The chain of `properties` keys that leads to the argument. */
+  path: readonly string[];
+}
+
+/**
+ * Checks a tool's `Mcp-Param-*` headers against its arguments. An argument
+ * that is absent or null expects no header.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkParamHeaders(
+  headers: Headers,
+  params: readonly ParamHeader[],
+  args: JsonObject,
+): void {
+  for (const { header, path } of params) {
+    const value = valueAt(args, path);
+    const found = headers.get(header);
+    const argument = path.join(".");
+    if (value === undefined || value === null) {
+      if (found === null) continue;
+      throw mismatch(
+        `${header} has no argument to match: the header has ${
+          shown(found)
+        }, the body no ${argument}`,
+      );
+    }
+    if (found === null) {
+      throw mismatch(`${header} is missing: ${argument} is ${shown(value)}`);
+    }
+    const decoded = decodeHeaderValue(found, header);
+    if (!isSameValue(value, decoded)) {
+      throw mismatch(
+        `${header} does not match its argument: the header has ${
+          shown(decoded)
+        }, ${argument} is ${shown(value)}`,
+      );
+    }
+  }
+}
+
+/** Finds the argument at the end of a chain of keys. */
+export function valueAt(args: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = args;
+  for (const step of path) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+function isSameValue(value: unknown, text: string): boolean {
+  if (typeof value !== "number") return String(value) === text;
+  return /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
+}
+
+const SENTINEL = /^=\?base64\?(.*)\?=$/;
+
+/** RFC 4648 §4 with its padding, which `atob` does not require. */
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * Decodes a header value: plain visible ASCII, or the UTF-8 text inside
+ * `=?base64?…?=`.
+ *
+ * @param name what an error calls it
+ * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
+ */
+export function decodeHeaderValue(
+  value: string,
+  name = "A header value",
+): string {
+  const encoded = SENTINEL.exec(value)?.[1];
+  if (encoded === undefined) {
+    if (/[^\t\x20-\x7e]/.test(value)) {
+      throw mismatch(
+        `${name} must be visible ASCII or =?base64?…?=${not(value)}`,
+      );
+    }
+    return value;
+  }
+  if (!BASE64.test(encoded)) {
+    throw mismatch(
+      `${name} must be valid base64 between its marks${not(value)}`,
+    );
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(fromBase64(encoded));
+  } catch (cause) {
+    throw mismatch(`${name} must be UTF-8 in base64${not(value)}`, cause);
+  }
+}
+
+function not(seen: string): string {
+  return `, not ${shown(seen)}`;
+}
+
+function mismatch(message: string, cause?: unknown): RpcError {
+  return new RpcError(RpcCode.headerMismatch, `Header mismatch: ${message}`, {
+    status: 400,
+    cause,
+  });
+}

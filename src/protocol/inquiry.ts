@@ -1,0 +1,212 @@
+/**
+ * The questions of a 2026 tool. The protocol has no way to ask while the tool
+ * runs. So the request ends with the questions, the client sends it again with
+ * the answers, and the tool runs again from its beginning and finds them here.
+ * The state that the client carries meanwhile passes through hostile hands, so
+ * it is sealed, and opens only for the same caller and the same request, and
+ * only for a while.
+ *
+ * @module
+ * @see MCP 2026-07-28, Multi Round-Trip Requests
+ */
+import { fingerprint, fingerprintOfLong } from "../crypto/crypto.ts";
+import { canonicalJson, isObject, type JsonObject } from "../json.ts";
+import { formerBinding } from "../oauth/former_subject.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import type { RpcError } from "../errors.ts";
+import { invalidParams, shown } from "./messages.ts";
+
+export interface InputRequest {
+  method: string;
+  params: JsonObject;
+}
+
+/** Thrown into a tool to end its run while it waits for an answer. */
+export class Suspended extends Error {
+  override name = "Suspended";
+  constructor() {
+    super("The call waits for an answer, and begins again with it");
+  }
+}
+
+export class Inquiry {
+  /** Questions asked in this round that have no answer yet, by key. */
+  readonly open = new Map<string, InputRequest>();
+  #answered: Map<string, Answered>;
+  #reopened: Map<string, number>;
+  #count = 0;
+
+  /**
+   * @param responses `inputResponses` of this round. Keys that were not asked
+   * for are ignored; without a state, any key is accepted.
+   */
+  constructor(state?: RequestState, responses: JsonObject = {}) {
+    this.#answered = new Map(Object.entries(state?.answered ?? {}));
+    this.#reopened = new Map(Object.entries(state?.reopened ?? {}));
+    const asked = state && new Map(Object.entries(state.asked));
+    for (const [key, answer] of Object.entries(responses)) {
+      const question = asked ? asked.get(key) : ANY;
+      if (question === undefined || !isObject(answer)) continue;
+      this.#answered.set(key, [question, answer]);
+    }
+  }
+
+  /**
+   * Gives the answer to a question, or undefined if there is none yet; the
+   * question is then open. A question that changed between two rounds is asked
+   * again.
+   */
+  ask(
+    method: string,
+    params: JsonObject,
+    key = `${method.split("/")[0]}-${++this.#count}`,
+  ): JsonObject | undefined {
+    const [question, answer] = this.#answered.get(key) ?? [];
+    if (question === ANY || question === fingerprintOf({ method, params })) {
+      return answer;
+    }
+    this.#answered.delete(key);
+    this.open.set(key, { method, params });
+    return undefined;
+  }
+
+  /**
+   * Lets a question be asked again although it has its answer, because what the
+   * answer promised has not happened yet; false once that was often enough.
+   */
+  reopen(key: string): boolean {
+    const times = (this.#reopened.get(key) ?? 0) + 1;
+    if (times > MOST_REOPENED) return false;
+    this.#reopened.set(key, times);
+    this.#answered.delete(key);
+    return true;
+  }
+
+  /** The state that the client must send back with the next round. */
+  get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
+    const asked = [...this.open].map(([k, question]) =>
+      [k, fingerprintOf(question)] as const
+    );
+    return {
+      answered: Object.fromEntries(this.#answered),
+      asked: Object.fromEntries(asked),
+      ...this.#reopened.size > 0 &&
+        { reopened: Object.fromEntries(this.#reopened) },
+    };
+  }
+}
+
+/** The times a question is asked again (TypeScript SDK 2.4 ends after 10). */
+const MOST_REOPENED = 6;
+
+/** The fingerprint of an answer that counts for any question. */
+const ANY = "*";
+
+function fingerprintOf(question: InputRequest): string {
+  return fingerprint(canonicalJson([question.method, question.params]));
+}
+
+/** The time a person has for one round, in seconds. */
+export const REQUEST_STATE_SECONDS = 60 * 60;
+
+/** An answer and the fingerprint of its question. */
+type Answered = readonly [question: string, answer: JsonObject];
+
+/** The state left by the rounds so far. */
+export interface RequestState {
+  /** Answers of earlier rounds, by key. */
+  answered: Readonly<Record<string, Answered>>;
+  /** Fingerprints of the questions of the last round, by key. */
+  asked: Readonly<Record<string, string>>;
+  /** The times that a question was asked again, by key; absent: none was. */
+  reopened?: Readonly<Record<string, number>>;
+  /** A name for this state if it may be used only once. */
+  nonce?: string;
+  expiresAt: number;
+}
+
+/** The caller and the request that a state is bound to. */
+export interface StateBinding {
+  caller: string;
+  method: string;
+  params: JsonObject;
+}
+
+interface Sealed extends RequestState {
+  /**
+   * Fingerprints of the caller and of the whole {@linkcode StateBinding}, with
+   * a dot between them; version 0.2 wrote the second only.
+   */
+  boundTo: string;
+}
+
+/** Seals a state with a key of 32 bytes. */
+export async function sealRequestState(
+  key: Uint8Array,
+  state: RequestState,
+  binding: StateBinding,
+): Promise<string> {
+  const boundTo = `${await callerOf(binding)}.${await bindingOf(binding)}`;
+  const sealed: Sealed = { ...state, boundTo };
+  return await seal(key, JSON.stringify(sealed));
+}
+
+/**
+ * Opens a state. Another caller's is refused in the same words as a forged one,
+ * so that its holder does not learn that it is real.
+ *
+ * @throws {RpcError} -32602 when it was not sealed with this key, for this
+ * caller and request, or has expired
+ */
+export async function openRequestState(
+  key: Uint8Array,
+  text: unknown,
+  binding: StateBinding,
+  now: number,
+): Promise<RequestState> {
+  if (typeof text !== "string") {
+    throw invalid(`must be a string, not ${shown(text)}`);
+  }
+  const state: Sealed | undefined = await unseal(key, text)
+    .then(JSON.parse, () => undefined);
+  if (!state) throw invalid(UNKNOWN);
+  const [caller, request] = state.boundTo.includes(".")
+    ? state.boundTo.split(".")
+    : [undefined, state.boundTo];
+  const former = caller === undefined && formerBinding(binding.caller);
+  if (
+    request === await bindingOf(binding) ||
+    former && request === await bindingOf({ ...binding, caller: former })
+  ) {
+    if (state.expiresAt > now) return state;
+    throw invalid("has expired: a person has an hour for an answer");
+  }
+  throw invalid(
+    caller === await callerOf(binding)
+      ? "belongs to another request: send the method, the name and the arguments that it was made for"
+      : UNKNOWN,
+  );
+}
+
+const UNKNOWN =
+  "is not as this server gave it to this caller: it was changed, or is someone else's";
+
+function invalid(why: string): RpcError {
+  return invalidParams(
+    `requestState ${why}. Send the request without it to begin again`,
+  );
+}
+
+/** The members in which the rounds of one request may differ. */
+const CHANGING = ["_meta", "inputResponses", "requestState"];
+
+function callerOf({ caller }: StateBinding): Promise<string> {
+  return fingerprintOfLong(canonicalJson([caller]));
+}
+
+function bindingOf({ caller, method, params }: StateBinding): Promise<string> {
+  const same = Object.entries(params).filter(([k]) => !CHANGING.includes(k));
+  return fingerprintOfLong(
+    canonicalJson([caller, method, Object.fromEntries(same)]),
+  );
+}

@@ -1,0 +1,225 @@
+/**
+ * JSON-RPC messages: one parse for what arrives, one print for what leaves.
+ *
+ * @module
+ * @see JSON-RPC 2.0; MCP 2025-11-25, Base Protocol, Messages
+ */
+import { isObject, type JsonObject } from "../json.ts";
+import { RpcCode, RpcError } from "../errors.ts";
+import { visible } from "../log/log_line.ts";
+
+/** A name the client chose for a request; `1` and `"1"` are different. */
+export type RequestId = string | number;
+
+/** A message that wants a response. */
+export interface RpcRequest {
+  kind: "request";
+  id: RequestId;
+  method: string;
+  params: JsonObject;
+}
+
+/** A message that wants no response. */
+export interface RpcNotification {
+  kind: "notification";
+  method: string;
+  params: JsonObject;
+}
+
+/** An error of JSON-RPC 2.0 §5.1. */
+export interface RpcErrorObject {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** An answer to a question that this server asked. */
+export interface RpcResponse {
+  kind: "response";
+  id: RequestId;
+  result?: JsonObject;
+  error?: RpcErrorObject;
+}
+
+type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+
+const NONE: JsonObject = Object.freeze({});
+
+/** The longest id or progress token, in characters: each is sent back. */
+const ID_CHARACTERS = 1024;
+
+const ID_RULE =
+  `must be a string of at most ${ID_CHARACTERS} characters or an integer`;
+
+const METHOD_CHARACTERS = 256;
+
+/** The longest text from a client that an error repeats, in characters. */
+const SHOWN_CHARACTERS = 100;
+
+/**
+ * True if the value may name a request: a string of at most 1,024 characters or
+ * an integer, never null.
+ */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string"
+    ? value.length <= ID_CHARACTERS
+    : Number.isSafeInteger(value);
+}
+
+/** Cuts a text that is too long. */
+export function shortened(text: string, characters: number): string {
+  return text.length > characters
+    ? `${text.slice(0, characters - 1).toWellFormed()}…`
+    : text;
+}
+
+/**
+ * Tells a value in a refusal: a text in quotes, cut, every character visible; of
+ * what has members, which may be megabytes, only the kind.
+ */
+export function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  if (isObject(value)) return "an object";
+  return typeof value === "string"
+    ? visible(JSON.stringify(shortened(value, SHOWN_CHARACTERS)))
+    : String(value);
+}
+
+/**
+ * Parses a JSON value as a message.
+ *
+ * @throws {RpcError} -32600 on HTTP 400 if it is not a message
+ */
+export function parseMessage(value: unknown): RpcMessage {
+  if (!isObject(value)) {
+    throw invalidRequest(
+      `A message must be a JSON object, not ${shown(value)}`,
+    );
+  }
+  if (value.jsonrpc !== "2.0") {
+    throw invalidRequest('A message must have "jsonrpc": "2.0"');
+  }
+  const { method, params, id } = value;
+  if (method === undefined) return parseResponse(value);
+  if (typeof method !== "string" || method.length > METHOD_CHARACTERS) {
+    throw invalidRequest(
+      `method must be a string of at most ${METHOD_CHARACTERS} characters, not ${
+        shown(method)
+      }`,
+    );
+  }
+  if (value.result !== undefined || value.error !== undefined) {
+    throw invalidRequest(
+      "A message must have a method, or a result or error, not both",
+    );
+  }
+  if (params !== undefined) {
+    if (!isObject(params)) {
+      throw invalidRequest(`params must be an object, not ${shown(params)}`);
+    }
+    checkMeta(params._meta);
+  }
+  if (!("id" in value)) {
+    return { kind: "notification", method, params: params ?? NONE };
+  }
+  if (!isRequestId(id)) {
+    throw invalidRequest(`id ${ID_RULE}, not ${shown(id)}`);
+  }
+  return { kind: "request", id, method, params: params ?? NONE };
+}
+
+function checkMeta(meta: unknown): void {
+  if (meta === undefined) return;
+  if (!isObject(meta)) {
+    throw invalidRequest(`params._meta must be an object, not ${shown(meta)}`);
+  }
+  const { progressToken } = meta;
+  if (progressToken !== undefined && !isRequestId(progressToken)) {
+    throw invalidRequest(
+      `progressToken ${ID_RULE}, not ${shown(progressToken)}`,
+    );
+  }
+}
+
+function parseResponse({ id, result, error }: JsonObject): RpcResponse {
+  if (!isRequestId(id)) {
+    throw invalidRequest(
+      "A message must have a method, or the id that it answers",
+    );
+  }
+  if (isObject(result) && error === undefined) {
+    return { kind: "response", id, result };
+  }
+  if (
+    isObject(error) && result === undefined && Number.isInteger(error.code) &&
+    typeof error.message === "string"
+  ) {
+    return { kind: "response", id, error: error as unknown as RpcErrorObject };
+  }
+  throw invalidRequest("A response must have either a result or an error");
+}
+
+/** Makes an error -32600 on HTTP 400. */
+export function invalidRequest(message: string): RpcError {
+  return new RpcError(RpcCode.invalidRequest, message, { status: 400 });
+}
+
+/** Makes an error -32602: on HTTP 200, unless the status says otherwise. */
+export function invalidParams(message: string, status = 200): RpcError {
+  return new RpcError(RpcCode.invalidParams, message, { status });
+}
+
+/** Makes an error -32601; 2026 wants it on HTTP 404. */
+export function methodNotFound(method: string, stateless: boolean): RpcError {
+  const message = `Method not found: ${shown(method)}`;
+  const status = stateless ? 404 : 200;
+  return new RpcError(RpcCode.methodNotFound, message, { status });
+}
+
+/**
+ * Chooses the code for a refusal that its HTTP status explains: 401, 403, 406,
+ * 413, 415, 429, 503. 2026 reserves -32000 to -32019 for older implementations.
+ *
+ * @see MCP 2026-07-28, Base Protocol, Error Codes
+ */
+export function codeOfStatus(status: number, stateless: boolean): number {
+  if (!stateless) return RpcCode.badRequest;
+  return status < 500 ? RpcCode.invalidRequest : RpcCode.internalError;
+}
+
+/** Prints the JSON text of a result response; `result` is JSON text already. */
+export function printResult(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+}
+
+/** Prints an error response; without an `id` if none could be read. */
+export function printError(
+  id: RequestId | undefined,
+  { code, message, data }: RpcErrorObject,
+): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
+}
+
+export function printNotification(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+/** Reads the id of a broken message, if there is a valid one. */
+export function salvageId(value: unknown): RequestId | undefined {
+  return isObject(value) && isRequestId(value.id) ? value.id : undefined;
+}
+
+/**
+ * Gives the arguments of a call; none if the client sent none or null.
+ *
+ * @throws {RpcError} -32602 unless an object
+ */
+export function argumentsOf(params: JsonObject): JsonObject {
+  // Go's encoder writes null for a map that was never made.
+  const args = params.arguments ?? {};
+  if (!isObject(args)) {
+    throw invalidParams(`arguments must be an object, not ${shown(args)}`);
+  }
+  return args;
+}

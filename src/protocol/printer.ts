@@ -1,0 +1,106 @@
+/**
+ * The printers of results for the two generations of the protocol, and of lists,
+ * which are cut into pages and printed once when the server starts.
+ *
+ * @module
+ * @see MCP 2026-07-28, Pagination
+ */
+import type { Implementation } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../json.ts";
+import { Meta } from "./request_meta.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import { invalidParams, shown } from "./messages.ts";
+
+/** The time and the caches for which a 2026 result may be kept. */
+export interface CacheHint {
+  ttlMs: number;
+  cacheScope: "public" | "private";
+}
+
+export interface Printer {
+  /** Prints the JSON text of a complete result. */
+  result(result: object, cache?: CacheHint): string;
+}
+
+/** Prints results for 2025: a result is sent as it is. */
+export const sessionPrinter: Printer = {
+  result: (result) => JSON.stringify(result),
+};
+
+/**
+ * Makes a printer for 2026: every result names its type and its server, a
+ * cacheable one its lifetime.
+ *
+ * @see MCP 2026-07-28, Base Protocol, ResultType and Per-response fields
+ */
+export function statelessPrinter(serverInfo: Implementation): Printer {
+  const serverMeta = { [Meta.serverInfo]: serverInfo };
+  const head = `{"resultType":"complete","_meta":${JSON.stringify(serverMeta)}`;
+  return {
+    result(result, cache) {
+      if ("_meta" in result || "resultType" in result) {
+        const { _meta, ...rest } = result as JsonObject;
+        return JSON.stringify({
+          resultType: "complete",
+          ...rest,
+          ...cache,
+          _meta: { ...serverMeta, ...(_meta as JsonObject | undefined) },
+        });
+      }
+      const hint = cache
+        ? `,"ttlMs":${cache.ttlMs},"cacheScope":"${cache.cacheScope}"`
+        : "";
+      const body = JSON.stringify(result);
+      return head + hint + (body === "{}" ? "}" : "," + body.slice(1));
+    },
+  };
+}
+
+export interface Pages {
+  /**
+   * Gives the page that a cursor names; the first page without a cursor, or
+   * with `null`.
+   *
+   * @throws {RpcError} -32602 for any other cursor
+   */
+  at(cursor: unknown): string;
+}
+
+/**
+ * Cuts a list into pages. Cursors are fingerprints of the list and a position:
+ * a cursor from before a deployment that changed the list is refused, not
+ * misread.
+ *
+ * @param member the result's member that holds the items
+ * @param print prints a result for one protocol generation
+ */
+export function printPages(
+  member: string,
+  items: readonly JsonObject[],
+  pageSize: number,
+  print: (result: JsonObject) => string,
+): Pages {
+  const list = JSON.stringify([member, items]);
+  const cursorAt = (start: number) =>
+    fingerprint(`${start} ${list}`).slice(0, 22);
+  const pages = new Map<string | undefined, string>();
+  for (let start = 0; start === 0 || start < items.length; start += pageSize) {
+    const end = start + pageSize;
+    const result = {
+      [member]: items.slice(start, end),
+      ...(end < items.length && { nextCursor: cursorAt(end) }),
+    };
+    pages.set(start === 0 ? undefined : cursorAt(start), print(result));
+  }
+  return {
+    at(cursor) {
+      const page = pages.get((cursor ?? undefined) as string | undefined);
+      if (page === undefined) {
+        throw invalidParams(
+          `Unknown cursor ${shown(cursor)}: begin again without one`,
+        );
+      }
+      return page;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * The checks of a POST before its message is parsed: its headers, and the
+ * limits of its body. A few bytes of JSON can cost a thousand times as much to
+ * parse, validate and complain about, so they are counted first.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
+ * implementation may set limits
+ */
+import { readBytes } from "../net/body_bytes.ts";
+import { HttpError, RpcCode, RpcError } from "../errors.ts";
+import { invalidRequest } from "./messages.ts";
+
+/** @throws {HttpError} 415 unless the body is JSON */
+export function checkContentType(headers: Headers): void {
+  const type = headers.get("content-type");
+  if (type === "application/json") return;
+  if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
+  throw new HttpError(415, "Content-Type must be application/json", {
+    seen: type ?? undefined,
+  });
+}
+
+/**
+ * @throws {HttpError} 406 unless the client takes both JSON and event streams,
+ * or does not say
+ */
+export function checkAccept(headers: Headers): void {
+  const accept = headers.get("accept");
+  if (accept === "application/json, text/event-stream") return;
+  if (accept === null) return;
+  if (
+    accepts(accept, "application", "json") &&
+    accepts(accept, "text", "event-stream")
+  ) return;
+  throw new HttpError(
+    406,
+    "Accept must list application/json and text/event-stream",
+    { seen: accept },
+  );
+}
+
+/** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. */
+function accepts(accept: string, type: string, subtype: string): boolean {
+  const ranges = new Map(
+    accept.split(",").map((item) => {
+      const [range, ...parameters] = item.split(";");
+      const isRefused = parameters.some((parameter) =>
+        /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter)
+      );
+      return [range.trim().toLowerCase(), !isRefused];
+    }),
+  );
+  return ranges.get(`${type}/${subtype}`) ?? ranges.get(`${type}/*`) ??
+    ranges.get("*/*") ?? false;
+}
+
+/**
+ * Reads the body as JSON.
+ *
+ * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
+ * when it ends early or comes in too many chunks
+ * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
+ * HTTP 400 when it is beyond the limits
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request, BODY_BYTES);
+  for (const _pause of checkBodyLimits(bytes)) await othersTurn();
+  try {
+    const body = JSON.parse(decode(bytes));
+    // The handling of the message takes its own time.
+    if (bytes.length > SLICE_BYTES) await othersTurn();
+    return body;
+  } catch (cause) {
+    throw new RpcError(RpcCode.parseError, "The body must be JSON in UTF-8", {
+      status: 400,
+      cause,
+    });
+  }
+}
+
+/** Lets other waiting work go first: a large body takes a while. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+const lenient = new TextDecoder();
+const strict = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Decodes bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD
+ * for invalid bytes: only then the strict one is used.
+ *
+ * @throws {TypeError} for bytes that are not UTF-8
+ */
+function decode(bytes: Uint8Array): string {
+  const text = lenient.decode(bytes);
+  return text.includes("\uFFFD") ? strict.decode(bytes) : text;
+}
+
+export const BODY_BYTES = 4 * 1024 * 1024;
+
+/** The most values of one body: members of objects and items of arrays. */
+export const BODY_VALUES = 10_000;
+
+/** The most levels to which objects and arrays may be nested. */
+export const BODY_DEPTH = 200;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+
+/** Bytes that are counted in one go: about a millisecond's work. */
+export const SLICE_BYTES = 256 * 1024;
+
+/**
+ * Checks the counts of a JSON text in UTF-8. Invalid JSON is counted too.
+ * Pauses after every slice, so that other requests get their turn.
+ *
+ * @throws {RpcError} -32600 on HTTP 400
+ */
+export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
+  // Too short to be too deep: most bodies are.
+  if (bytes.length < 2 * BODY_DEPTH) return;
+  let values = 0;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < bytes.length;) {
+    const end = Math.min(at + SLICE_BYTES, bytes.length);
+    for (; at < end; at++) {
+      const byte = bytes[at];
+      if (isInString) {
+        // An escaped character ends nothing.
+        if (byte === BACKSLASH) at++;
+        else if (byte === QUOTE) isInString = false;
+        continue;
+      }
+      if (byte === QUOTE) {
+        isInString = true;
+      } else if (byte === COMMA) {
+        values++;
+      } else if (byte === 0x5b || byte === 0x7b) { // [ or {
+        values++;
+        if (++depth > BODY_DEPTH) {
+          throw invalidRequest(
+            `The body must be nested at most ${BODY_DEPTH} deep`,
+          );
+        }
+      } else if (byte === 0x5d || byte === 0x7d) { // ] or }
+        depth--;
+      } else {
+        continue;
+      }
+      if (values > BODY_VALUES) {
+        throw invalidRequest(
+          `The body must have at most ${BODY_VALUES} values`,
+        );
+      }
+    }
+    if (at < bytes.length) yield;
+  }
+}
