@@ -18,7 +18,11 @@ export interface Setting {
   denokv: Denokv;
   provider: OpenIdProvider;
   /** Three processes, by default on denokv itself. */
-  start(kvPath?: string, entry?: string): Promise<Processes>;
+  start(
+    kvPath?: string,
+    entry?: string,
+    environment?: Record<string, string>,
+  ): Promise<Processes>;
 }
 
 /** A test that is left out where there is no denokv. */
@@ -38,9 +42,10 @@ export function remoteTest(
       await run({
         denokv,
         provider,
-        async start(kvPath = denokv.url, entry) {
+        async start(kvPath = denokv.url, entry, more) {
           const environment = {
             ...provider.environment,
+            ...more,
             DENO_KV_ACCESS_TOKEN: ACCESS_TOKEN,
           };
           const processes = stack.use(

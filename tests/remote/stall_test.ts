@@ -5,11 +5,11 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { type Answering, postJson } from "../kit/server.ts";
-import { Client, type TokenAnswer } from "../kit/client.ts";
+import { postJson } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
 import { signInAt } from "../kit/open_id_provider.ts";
 import { browserOf } from "../kit/browser.ts";
-import type { Processes } from "../kit/processes.ts";
+import { anyOf, persistent, Refreshing } from "../kit/refreshing.ts";
 import { connect } from "../kit/walk.ts";
 import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import { messagesOf } from "../kit/answer.ts";
@@ -24,56 +24,6 @@ const TASKS = 10;
 
 const pause = (milliseconds: number) =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** A process at random for each request, as a proxy would choose. */
-function anyOf({ all }: Processes): Answering {
-  return {
-    fetch: (path, init) =>
-      fetch(all[Math.floor(Math.random() * all.length)].url + path, {
-        ...init,
-        redirect: "manual",
-      }),
-  };
-}
-
-/** The answer, once it is not 503. */
-async function persistent(
-  ask: () => Promise<TokenAnswer>,
-): Promise<TokenAnswer> {
-  for (;;) {
-    const answer = await ask();
-    if (answer.status !== 503) return answer;
-    await pause(500);
-  }
-}
-
-/** A client that refreshes all the time. */
-class Refreshing {
-  refreshed = 0;
-  readonly over: Promise<void>;
-  #isOver = false;
-
-  constructor(client: Client, refreshToken: string) {
-    this.over = (async () => {
-      while (!this.#isOver) {
-        const { status, body } = await persistent(() =>
-          client.refresh(refreshToken)
-        );
-        assert.equal(status, 200, JSON.stringify(body));
-        refreshToken = body.refresh_token;
-        this.refreshed++;
-        await pause(Math.random() * 1000);
-      }
-    })();
-    // It is looked at in the end.
-    this.over.catch(() => {});
-  }
-
-  end(): Promise<void> {
-    this.#isOver = true;
-    return this.over;
-  }
-}
 
 remoteTest(
   `a database that stalls for ${STALL_SECONDS} s ends no connection and no code`,
