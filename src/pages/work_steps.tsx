@@ -32,6 +32,7 @@ const STATES = {
   awaiting: ["Waiting for word", "", "Until ", Upcoming],
   waited: ["Over", "good"],
   left: ["Cut off", ""],
+  asking: ["Waiting for you", "warn", "Since "],
   answered: ["Answered", "good"],
 } as const satisfies Record<string, StateWords>;
 

@@ -18,7 +18,10 @@ const STEPS_PER_COMMIT = 10;
 type StepState = "begun" | "waiting" | "kept" | "failed";
 
 export interface Step {
-  /** Its kind and its name: `step:draft`. */
+  /**
+   * Its kind and its name: `step:draft`. A question has a fingerprint of what is
+   * asked too: `ask:sure#…`.
+   */
   id: string;
   /** Its number among all steps of a run, from 1 on. */
   number: number;
@@ -40,12 +43,22 @@ export interface Step {
   usesOnce?: boolean;
   /** `kept`: its result as JSON; absent: undefined. */
   text?: string;
+  /** Of a question: the key by which its client answers it. */
+  key?: string;
+  /** Of a question: the beginning of its text. */
+  asks?: string;
   /** `failed` and `waiting`: what it has thrown last. */
   error?: { name: string; message: string };
 }
 
 interface StepRecord extends Expiring, Omit<Step, "text"> {
   result?: TextRef;
+}
+
+/** Gives the name that an author gave a step, without kind and fingerprint. */
+export function nameOfStep(id: string): string {
+  const name = id.slice(id.indexOf(":") + 1);
+  return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;
 }
 
 /** True if a write is the end of a step, by its author's name for it. */
@@ -56,7 +69,7 @@ export function endsStep(
 ): boolean {
   const { id, state } = value as Partial<StepRecord>;
   return (state === "kept" || state === "failed") &&
-    id?.slice(id.indexOf(":") + 1) === name &&
+    id !== undefined && nameOfStep(id) === name &&
     JSON.stringify(key) === JSON.stringify(taskStepKey(taskId, id));
 }
 
@@ -108,7 +121,7 @@ export function stepStore(database: Database) {
       await rewrite(taskId, (transaction, some) => {
         // A step that is being deleted does not come back.
         transaction.check(...some);
-        for (const { key, value: { result: _, ...step } } of some) {
+        for (const { key, value: { result: _, asks: __, ...step } } of some) {
           transaction.set<StepRecord>(key, { ...step, expiresAt });
         }
       });

@@ -4,7 +4,7 @@
  * @module
  */
 import { isTerminal } from "../../store/task_record.ts";
-import type { Step } from "../../store/steps.ts";
+import { nameOfStep, type Step } from "../../store/steps.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { StepInWords } from "../../pages/work_steps.tsx";
 import type { WorkStateInWords } from "../../pages/work_section.tsx";
@@ -84,10 +84,11 @@ function stepInWords(
 ): StepInWords {
   const { id, state, startedAt, until = now, attempts = 0, most } = step;
   const colon = id.indexOf(":");
-  const words = { name: id.slice(colon + 1), most, at: startedAt };
+  const words = { name: nameOfStep(id), most, at: startedAt };
   switch (id.slice(0, colon)) {
     case "ask":
-      return { ...words, state: "answered" };
+      if (state === "kept") return { ...words, state: "answered" };
+      return { ...words, state: isOver ? "left" : "asking" };
     case "sleep":
       if (until <= now) return { ...words, state: "slept", at: until };
       if (isOver) return { ...words, state: "left" };

@@ -120,9 +120,10 @@ export class Asking {
       return undefined;
     }
     const viaClient = opensPages && !work.keepAnswer;
-    const ask = () => this.#visit(visits, question, viaClient);
+    const ask = (key = question.key) =>
+      this.#visit(visits, { ...question, key }, viaClient);
     return await this.#orCut(() =>
-      work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
+      work.keepAnswer ? work.keepAnswer(question, ask) : ask()
     );
   }
 

@@ -11,7 +11,7 @@ import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import type { AuthoredRun } from "./authored_run.ts";
-import type { Link, Visits } from "./visits.ts";
+import type { Link, PageQuestion, Visits } from "./visits.ts";
 
 /** The work of a context: a request, or a task that goes on after it. */
 export interface Work {
@@ -36,7 +36,10 @@ export interface Work {
   readonly lacksUpstream?: string;
   readonly durable?: Durable;
   /** Asks on a page once, and keeps the answer; only of durable work. */
-  keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
+  keepAnswer?<T>(
+    question: PageQuestion,
+    ask: (key: string) => Promise<T>,
+  ): Promise<T>;
   /** Questions on pages of ours; undefined: its caller has none. */
   readonly visits?: Visits;
   /** Tells the author, in the log and once, what to do better. */

@@ -14,7 +14,8 @@ import {
   thrownAgain,
 } from "./run_memory.ts";
 import type { RunRest } from "./run_rest.ts";
-import { type StepCall, StepOrder, titled } from "./step_order.ts";
+import { type AskedQuestion, type StepCall, StepOrder } from "./step_order.ts";
+import { titled } from "./step_name.ts";
 import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
 
 export class DurableRun implements Durable {
@@ -22,12 +23,15 @@ export class DurableRun implements Durable {
   readonly #order: StepOrder;
   readonly #memory: RunMemory;
   readonly #tries: StepTries;
+  /** The keys of its questions, in earlier runs and in this one. */
+  readonly #keys: Set<string>;
 
   constructor(around: RunSurroundings) {
     this.#around = around;
     this.#order = new StepOrder(around.steps, around.version);
     this.#memory = new RunMemory(around);
     this.#tries = new StepTries(this.#memory);
+    this.#keys = new Set(around.steps.flatMap(({ key }) => key ?? []));
   }
 
   get rest(): RunRest {
@@ -88,30 +92,50 @@ export class DurableRun implements Durable {
   }
 
   /**
-   * Asks a question once: its answer is kept as a step is.
+   * Asks a question once: its answer is kept as a step is, and is given only to
+   * a question of the same name that asks the same.
    *
-   * @param ask opens it and hands its answer, as JSON, to be kept
+   * @param ask opens it under its key, the same in every run, and hands its
+   * answer, as JSON, to be kept
    * @param waiting how it rests; by default until the answer, with no process
    */
   question<T>(
-    id: string,
-    ask: (keep: (answer: string) => Promise<void>) => Promise<unknown>,
-    waiting: Parameters<RunRest["wait"]>[0] = { question: id },
+    name: string,
+    question: AskedQuestion,
+    ask: (
+      key: string,
+      keep: (answer: string) => Promise<void>,
+    ) => Promise<unknown>,
+    waiting?: Parameters<RunRest["wait"]>[0],
   ): Promise<T> {
     const where = new Error();
     const memory = this.#memory;
-    return this.#within("ask", id, where, async (call, known) => {
+    return this.#within("ask", name, where, async (call, known) => {
       if (known?.state === "kept") return parseKept<T>(known.text);
       await memory.goOn();
+      const key = known?.key ?? this.#unusedKey(name);
+      const step = { ...memory.stepOf(call), key, asks: call.asks };
+      // Another run finds the key by what is asked.
+      if (!known) await memory.save(step);
       let text: string | undefined;
-      await this.rest.wait(waiting, () =>
-        ask(async (answer) => {
-          const step = memory.stepOf(call);
-          await memory.save({ ...step, state: "kept", text: answer });
-          text = answer;
-        }));
+      await this.rest.wait(
+        waiting ?? { question: key },
+        () =>
+          ask(key, async (answer) => {
+            await memory.save({ ...step, state: "kept", text: answer });
+            text = answer;
+          }),
+      );
       return parseKept<T>(text);
-    });
+    }, question);
+  }
+
+  /** Makes a key that no other question of the task has had. */
+  #unusedKey(name: string): string {
+    let key = name;
+    for (let n = 1; this.#keys.has(key); n++) key = `${name}-${n}`;
+    this.#keys.add(key);
+    return key;
   }
 
   /** Ends a run that has its result. @throws as {@linkcode StepOrder.checkEnd} */
@@ -126,12 +150,13 @@ export class DurableRun implements Durable {
     name: string,
     where: Error,
     work: (call: StepCall, known: Step | undefined) => Promise<T>,
+    question?: AskedQuestion,
   ): Promise<T> {
     // Nothing that a run does after its end is wanted.
     if (this.rest.isOver) return new Promise(() => {});
     let call: StepCall;
     try {
-      call = this.#order.call(kind, name, where);
+      call = this.#order.call(kind, name, where, question);
     } catch (error) {
       return this.#around.cut(error);
     }

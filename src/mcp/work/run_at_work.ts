@@ -10,7 +10,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Database } from "../../store/database.ts";
 import type { Hold, RunBeginning } from "../../store/run_record.ts";
 import type { StepFailureStore } from "../../store/step_failures.ts";
-import type { Step, StepStore } from "../../store/steps.ts";
+import { nameOfStep, type Step, type StepStore } from "../../store/steps.ts";
 import type { TaskRunStore } from "../../store/task_runs.ts";
 import type { TaskEnd, TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
@@ -18,7 +18,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import { DurableRun } from "./durable_run.ts";
 import { Expelled } from "./run_memory.ts";
 import { Left } from "./run_rest.ts";
-import { DivergenceError, stepName } from "./step_order.ts";
+import { DivergenceError } from "./step_order.ts";
 import { TaskAtWork } from "./task_at_work.ts";
 import { EXPELLED, failedEnding, type SettledTask } from "./task_state.ts";
 import { type TaskRequest, WorkOfTask } from "./work_of_task.ts";
@@ -110,7 +110,7 @@ export class RunAtWork {
     const { stores: { steps, failures }, hold } = this;
     const isSaved = await steps.save(hold, step);
     if (step.error) {
-      failures.note({ tool: hold.run.tool, step: stepName(step.id) });
+      failures.note({ tool: hold.run.tool, step: nameOfStep(step.id) });
     }
     return isSaved;
   }

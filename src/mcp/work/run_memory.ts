@@ -8,7 +8,8 @@ import { persist } from "../../store/persist.ts";
 import type { Hold } from "../../store/run_record.ts";
 import type { Step } from "../../store/steps.ts";
 import { Left, type RestSurroundings, RunRest } from "./run_rest.ts";
-import { named, type StepCall } from "./step_order.ts";
+import { named } from "./step_name.ts";
+import type { StepCall } from "./step_order.ts";
 import { ToolError } from "../../authoring/tool.ts";
 
 export interface RunSurroundings extends RestSurroundings {

@@ -7,6 +7,7 @@
  */
 import { pause } from "../../clock.ts";
 import type { Step } from "../../store/steps.ts";
+import { checkName, named, titled } from "./step_name.ts";
 
 /**
  * The time for which a step waits for one that was before it: branches that run
@@ -16,8 +17,18 @@ const PATIENCE_MILLISECONDS = 5000;
 
 /** The most steps, sleeps and questions of one task. */
 export const MOST_STEPS = 1000;
-/** The most characters of an ID. */
-const ID_CHARACTERS = 200;
+
+type StepKind = "step" | "sleep" | "ask";
+
+/** A question as the journal compares it. */
+export interface AskedQuestion {
+  /** SHA-256 of everything that is asked. */
+  fingerprint: string;
+  /** The beginning of its text. */
+  text: string;
+  /** True if a person answers it, false if the client itself does. */
+  isForPerson: boolean;
+}
 
 /** A step, sleep or question as its author's code asks for it. */
 export interface StepCall {
@@ -26,6 +37,8 @@ export interface StepCall {
   number: number;
   /** True if no other was under way. */
   isAlone: boolean;
+  /** Of a question: the beginning of its text. */
+  asks?: string;
   /** The place in the code, printed only for an error. */
   where: Error;
 }
@@ -61,16 +74,20 @@ export class StepOrder {
   /**
    * Notes that a step is asked for.
    *
+   * @param question of a question: its text, and the fingerprint of all of it
    * @throws {TypeError} when its ID is no text, or was there before
    * @throws {RangeError} when it is one more than a task may have
    */
   call(
-    kind: "step" | "sleep" | "ask",
+    kind: StepKind,
     name: string,
     where: Error,
+    question?: AskedQuestion,
   ): StepCall {
     checkName(name);
-    const id = `${kind}:${name}`;
+    const id = question
+      ? this.#questionId(`ask:${name}#${question.fingerprint}`, question, where)
+      : `${kind}:${name}`;
     const before = this.#calls.get(id);
     if (before) {
       throw new TypeError(
@@ -81,7 +98,7 @@ export class StepOrder {
     }
     const isAlone = this.#open.size === 0;
     const number = this.#calls.size + 1;
-    const call = { id, number, isAlone, where };
+    const call = { id, number, isAlone, asks: question?.text, where };
     this.#calls.set(id, call);
     this.#open.add(call);
     while (this.#missing && this.#calls.has(this.#missing.id)) this.#next++;
@@ -93,6 +110,33 @@ export class StepOrder {
       );
     }
     return call;
+  }
+
+  /**
+   * Makes the ID of a question. The same question asked once more is another
+   * one, as in a loop.
+   *
+   * @throws {TypeError} while the same question of a person is open: no one could
+   * tell which of the two an answer is for
+   */
+  #questionId(
+    first: string,
+    { text, isForPerson }: AskedQuestion,
+    where: Error,
+  ) {
+    let id = first;
+    for (let n = 2; this.#calls.has(id); n++) {
+      const before = this.#calls.get(id)!;
+      if (isForPerson && this.#open.has(before)) {
+        throw new TypeError(
+          `${titled(id, text)} is open twice${placeOf(before.where)} and${
+            placeOf(where)
+          }: give each a key of its own, or ask one after the other`,
+        );
+      }
+      id = `${first}.${n}`;
+    }
+    return id;
   }
 
   end(call: StepCall): void {
@@ -147,7 +191,7 @@ export class StepOrder {
     if (!missing) return;
     throw new DivergenceError(
       `The work has changed: ${
-        named(missing.id)
+        named(missing.id, missing.asks)
       }, which was number ${missing.number}, ` +
         `is not there any more. ${ADVICE}`,
     );
@@ -157,49 +201,19 @@ export class StepOrder {
     return this.#open.size === 1 && this.#before.every((step) => step.isAlone);
   }
 
-  #divergence({ id, number, where }: StepCall, before: Step) {
+  #divergence({ id, number, asks, where }: StepCall, before: Step) {
     return new DivergenceError(
       `The work has changed: number ${before.number} was ${
-        named(before.id)
+        named(before.id, before.asks)
       }, ` +
-        `and ${named(id)} is number ${number}${placeOf(where)}. ${ADVICE}`,
+        `and ${named(id, asks)} is number ${number}${
+          placeOf(where)
+        }. ${ADVICE}`,
     );
   }
 }
 
 const ADVICE = "Put it back, or raise the version of the tool's task";
-
-/** Names a step for its author. */
-export function named(id: string): string {
-  return `${KINDS[id.slice(0, id.indexOf(":"))]} "${stepName(id)}"`;
-}
-
-/** Names a step at the beginning of a sentence. */
-export function titled(id: string): string {
-  const name = named(id);
-  return name[0].toUpperCase() + name.slice(1);
-}
-
-/** Gives the name that the author chose, without its kind. */
-export function stepName(id: string): string {
-  return id.slice(id.indexOf(":") + 1);
-}
-
-const KINDS: Readonly<Record<string, string>> = {
-  step: "the step",
-  sleep: "the sleep",
-  ask: "the question",
-};
-
-/** @throws {TypeError} unless an author's code gives a step an ID */
-function checkName(name: unknown): void {
-  if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
-    return;
-  }
-  throw new TypeError(
-    `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
-  );
-}
 
 /** Gives the line of the author's code, if the stack tells one. */
 function placeOf({ stack = "" }: Error): string {

@@ -15,7 +15,8 @@ import {
   printThrown,
   type RunMemory,
 } from "./run_memory.ts";
-import { named, type StepCall, titled } from "./step_order.ts";
+import { named, titled } from "./step_name.ts";
+import type { StepCall } from "./step_order.ts";
 
 /** The longest pause between two tries. */
 const LONGEST_PAUSE_SECONDS = 300;

@@ -9,7 +9,8 @@ import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
-import type { JsonObject } from "../../json.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { canonicalJson, type JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Outcome } from "../../log/request.ts";
 import { tidy } from "../../store/persist.ts";
@@ -20,6 +21,7 @@ import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
+import type { AskedQuestion } from "./step_order.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../../protocol/messages.ts";
@@ -87,11 +89,15 @@ export class WorkOfTask implements Work {
     const { tasks, clock, signal, log, begun } = surroundings;
     const run = this.durable = surroundings.durable?.run;
     if (run) {
-      this.keepAnswer = (key, ask) =>
-        run.question(this.#unusedKey(key ?? "page"), async (keep) => {
-          await keep(JSON.stringify(await ask()));
+      this.keepAnswer = ({ key = "page", message, url }, ask) =>
+        run.question(
+          key,
+          // An address often changes with every run, and the page opens the first.
+          askedQuestion(message, [message, new URL(url).origin]),
+          async (key, keep) => keep(JSON.stringify(await ask(key))),
           // Only this process sees an answer on a page: it goes on at once.
-        }, { until: 0 });
+          { until: 0 },
+        );
     }
     this.lacksUpstream = request.lacksUpstream;
     this.#request = request;
@@ -187,9 +193,9 @@ export class WorkOfTask implements Work {
       tasks.ask(this.requestId, name, question, { signal, keep });
     const name = key ?? method.split("/")[0];
     if (this.durable) {
-      // It has the same key in every run.
-      const unused = this.#unusedKey(name);
-      return await this.durable.question(unused, (keep) => ask(unused, keep));
+      const { message = params } = params;
+      const asked = askedQuestion(message, [method, params], method);
+      return await this.durable.question(name, asked, ask);
     }
     asking!.questions.take(this.#request.countedAs);
     const goOn = asking!.wait();
@@ -203,11 +209,26 @@ export class WorkOfTask implements Work {
     }
   }
 
-  /** Makes a key that no other question of the task has. */
+  /** Makes a key that no other question of a task that is not durable has. */
   #unusedKey(name: string): string {
     let key = name;
     while (this.#keys.has(key)) key = `${name}-${++this.#count}`;
     this.#keys.add(key);
     return key;
   }
+}
+
+/** The most characters of a question in an error. */
+const ASKED_CHARACTERS = 200;
+
+function askedQuestion(
+  message: unknown,
+  content: readonly unknown[],
+  method = "elicitation/create",
+): AskedQuestion {
+  return {
+    fingerprint: fingerprint(canonicalJson(content)),
+    text: shortened(JSON.stringify(message), ASKED_CHARACTERS),
+    isForPerson: method === "elicitation/create",
+  };
 }

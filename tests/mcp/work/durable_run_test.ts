@@ -5,9 +5,11 @@ import { DurableRun } from "../../../src/mcp/work/durable_run.ts";
 import { Expelled, MOST_CHARACTERS } from "../../../src/mcp/work/run_memory.ts";
 import { Left } from "../../../src/mcp/work/run_rest.ts";
 import {
+  type AskedQuestion,
   DivergenceError,
   MOST_STEPS,
 } from "../../../src/mcp/work/step_order.ts";
+import { fingerprint } from "../../../src/crypto/crypto.ts";
 import type { Step } from "../../../src/store/steps.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled, until } from "../../kit/wait.ts";
@@ -29,6 +31,11 @@ function timersOf(length: (milliseconds: number) => number): Disposable {
       globalThis.setTimeout = setTimeout;
     },
   };
+}
+
+/** A question to a person that asks for nothing but its text. */
+function asking(text: string): AskedQuestion {
+  return { fingerprint: fingerprint(text), text, isForPerson: true };
 }
 
 /** A task whose runs keep their steps in memory. */
@@ -560,7 +567,7 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
   const asked: string[] = [];
   const given: string[] = [];
   const code = (run: DurableRun) =>
-    run.question("who", async (keep) => {
+    run.question("who", asking("Who?"), async (_key, keep) => {
       const [answer] = given;
       asked.push("who");
       if (answer === undefined) return await new Promise(() => {});
@@ -574,12 +581,113 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
   assert.deepEqual(asked, ["who", "who"]);
 });
 
+const EMPTY: Readonly<Record<string, string>> = {};
+
+/** Asks a question that is answered by its key, or never. */
+function answeredBy(answers: Readonly<Record<string, string>>) {
+  return async (key: string, keep: (answer: string) => Promise<void>) => {
+    if (!Object.hasOwn(answers, key)) return await new Promise(() => {});
+    await keep(JSON.stringify(answers[key]));
+  };
+}
+
+Deno.test("question() of one key in two branches gives each its own answer, in whichever order they come", async () => {
+  const task = new Task();
+  const code =
+    (first: string, second: string, answers = {}) => async (run: DurableRun) =>
+      Object.fromEntries(
+        await Promise.all([first, second].map(async (text) => [
+          text,
+          await run.question("sure", asking(text), answeredBy(answers)),
+        ])),
+      );
+  await assert.rejects(task.run(code("A?", "B?")), Left);
+  assert.deepEqual(task.parked.at(-1), [
+    undefined,
+    ["sure", "sure-1"],
+    undefined,
+  ]);
+  const answers = { sure: "to A", "sure-1": "to B" };
+  const given = { "A?": "to A", "B?": "to B" };
+  assert.deepEqual(await task.run(code("B?", "A?", answers)), given);
+  assert.deepEqual(await task.run(code("B?", "A?")), given);
+});
+
+Deno.test("question() that asks something else than before ends the work with both texts, and gives no answer", async () => {
+  for (const hasAnswer of [true, false]) {
+    const task = new Task();
+    const code = (text: string) => async (run: DurableRun) => {
+      const ask = answeredBy(hasAnswer ? { buy: "yes" } : EMPTY);
+      const answer = await run.question("buy", asking(text), ask);
+      await run.step("pay", () => assert.equal(text, "Buy for 10?"));
+      return answer;
+    };
+    await task.run(code("Buy for 10?")).catch((error) => {
+      assert(error instanceof Left);
+    });
+    await assert.rejects(
+      task.run(code("Buy for 1000?")),
+      (error) =>
+        error instanceof DivergenceError &&
+        /was the question "buy" \(Buy for 10\?\), and the question "buy" \(Buy for 1000\?\) is/
+          .test(error.message),
+    );
+  }
+});
+
+Deno.test("question() that asks something else under another version is asked, by a key of its own", async () => {
+  const task = new Task();
+  const code =
+    (text: string, answers: Record<string, string>) => (run: DurableRun) =>
+      run.question("buy", asking(text), answeredBy(answers));
+  assert.equal(await task.run(code("10?", { buy: "yes" })), "yes");
+  const later = code("1000?", { buy: "yes", "buy-1": "no" });
+  assert.equal(await task.run(later, { version: 2 }), "no");
+});
+
+Deno.test("question() that is asked again in a loop is another one each time", async () => {
+  const task = new Task();
+  const code = (answers: Record<string, string>) => async (run: DurableRun) => {
+    const given: unknown[] = [];
+    for (let n = 0; n < 3; n++) {
+      given.push(
+        await run.question("more", asking("More?"), answeredBy(answers)),
+      );
+    }
+    return given;
+  };
+  await assert.rejects(task.run(code({ more: "1", "more-1": "2" })), Left);
+  const answers = { more: "no", "more-1": "no", "more-2": "3" };
+  assert.deepEqual(await task.run(code(answers)), ["1", "2", "3"]);
+});
+
+Deno.test("question() that is open twice with the same key and text ends the work", async () => {
+  const ask = () => new Promise(() => {});
+  await assert.rejects(
+    new Task().run((run) =>
+      Promise.all([1, 2].map(() => run.question("sure", asking("Sure?"), ask)))
+    ),
+    /question "sure" \(Sure\?\) is open twice.*give each a key of its own/s,
+  );
+  // Of the client itself any answer is as good as the other.
+  const sampled = { ...asking("Think"), isForPerson: false };
+  const answers = answeredBy({ sampling: "a", "sampling-1": "b" });
+  assert.deepEqual(
+    await new Task().run((run) =>
+      Promise.all(
+        [1, 2].map(() => run.question("sampling", sampled, answers)),
+      )
+    ),
+    ["a", "b"],
+  );
+});
+
 Deno.test("question() whose answer only its process sees stays there", async () => {
   using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
   const task = new Task();
   const result = await task.run((run) => {
     void run.sleep("limit", 3600);
-    return run.question("page", async (keep) => {
+    return run.question("page", asking("Done?"), async (_key, keep) => {
       for (let n = 0; n < 5; n++) await settled();
       await keep('"done"');
     }, { until: 0 });
@@ -591,7 +699,7 @@ Deno.test("a run whose question was slow to open leaves its process all the same
   const task = new Task();
   task.parking = "answered";
   const run = task.run((run) =>
-    run.question("who", () => new Promise(() => {}))
+    run.question("who", asking("Who?"), () => new Promise(() => {}))
   );
   await until(() => task.parked.length === 2);
   task.parking = "parked";

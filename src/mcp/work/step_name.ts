@@ -1,0 +1,37 @@
+/**
+ * The names of steps, sleeps and questions, as errors print them.
+ *
+ * @module
+ */
+import { nameOfStep } from "../../store/steps.ts";
+
+/** The most characters of an ID. */
+const ID_CHARACTERS = 200;
+
+/** Names a step for its author, a question with the beginning of its text. */
+export function named(id: string, asks?: string): string {
+  const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
+  return asks === undefined ? name : `${name} (${asks})`;
+}
+
+/** Names a step at the beginning of a sentence. */
+export function titled(id: string, asks?: string): string {
+  const name = named(id, asks);
+  return name[0].toUpperCase() + name.slice(1);
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  step: "the step",
+  sleep: "the sleep",
+  ask: "the question",
+};
+
+/** @throws {TypeError} unless an author's code gives a step an ID */
+export function checkName(name: unknown): void {
+  if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
+    return;
+  }
+  throw new TypeError(
+    `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
+  );
+}
