@@ -51,20 +51,18 @@ export function confirmation(
     isDue: (grant: Grant, now: number): boolean =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
     /**
-     * Gives the grant with the identity of now. Without one (the provider could
-     * not be asked) it loses its memberships, and after a day the verification
-     * of its address.
+     * Gives the grant with the identity of now. Without one (the provider did not
+     * tell) it stays as it is for a day since the provider last told, and then
+     * loses its memberships and the verification of its address.
      */
     confirm(grant: Grant, identity: Identity | undefined, now: number): Grant {
       if (identity) {
         return { ...grant, identity: reduce(identity), confirmedAt: now };
       }
+      if (!isStale(grant, now)) return grant;
       const known = withoutMemberships(grant.identity);
-      const isDoubted = known.emailVerified === true && isStale(grant, now);
-      return {
-        ...grant,
-        identity: isDoubted ? { ...known, emailVerified: false } : known,
-      };
+      if (known.emailVerified) known.emailVerified = false;
+      return { ...grant, identity: known };
     },
     reduce,
   };

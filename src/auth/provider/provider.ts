@@ -62,8 +62,7 @@ export interface Provider {
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Identifies the person as of now; undefined if these tokens do not tell.
-   * Without this method, memberships count until the first refresh, and an
-   * address in a rule for a day.
+   * Without an answer, memberships and an address in a rule count for a day.
    */
   identify?(tokens: UpstreamTokens): Promise<Identity | undefined>;
   /**

@@ -31,8 +31,6 @@ interface Refresh {
   rejected?: string;
   /** Commits new tokens together with another change. */
   commit?: CommitWith;
-  /** True if the provider is to say who the person is. */
-  asks?: boolean;
 }
 
 /** The pause before another try at storing tokens, in milliseconds. */
@@ -123,7 +121,7 @@ export function providerRefresh({
     provider: Provider,
     leased: FoundTokens,
     refreshToken: string,
-    { commit, asks }: Refresh,
+    { commit }: Refresh,
   ): Promise<UpstreamTokens | undefined> {
     let refreshed: UpstreamTokens;
     try {
@@ -139,12 +137,12 @@ export function providerRefresh({
         ? providerUnavailable(provider.name, error)
         : error;
     }
-    // A provider that does not rotate sends no refresh token (RFC 6749 §6).
+    // A provider that does not rotate sends no refresh token (RFC 6749 §6). The
+    // id_token is kept too: a request that waits for this refresh at another
+    // process may need to know who the person is.
     const kept = { ...refreshed };
     kept.refreshToken ??= refreshToken;
-    // A request that waits at another process for this refresh may need it too.
-    const stored = asks ? kept : { ...kept, idToken: undefined };
-    const isStored = await store(leased, JSON.stringify(stored), commit);
+    const isStored = await store(leased, JSON.stringify(kept), commit);
     return isStored ? kept : undefined;
   }
 

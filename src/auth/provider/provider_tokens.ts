@@ -103,7 +103,7 @@ export function providerTokens(
       const fresh = current.refreshToken === undefined
         // An old id_token does not tell the identity of today.
         ? { ...current, idToken: undefined }
-        : await valid(provider, found, { rejected, asks: true });
+        : await valid(provider, found, { rejected });
       if (!provider.identify || !isAlive(fresh)) return undefined;
       const { grant: { id, identity } } = key;
       return await identifyAgain(
