@@ -61,7 +61,13 @@ async function fill(path: string, until: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     while (next < tasks) {
       const taskId = `sleeping-${next++}`;
-      const run = { tool: "nap", scopes: [], caller: ANONYMOUS, keep: 3600 };
+      const run = {
+        tool: "nap",
+        scopes: [],
+        caller: ANONYMOUS,
+        keep: 3600,
+        address: "",
+      };
       const list = `sleeping-${next % 100}`;
       const { hold } = await store
         .createDurable(taskId, run, beginning, list);

@@ -25,6 +25,15 @@ export function isTwin(one: string, other: string): boolean {
   return first !== null && second !== null && first[1] === second[1];
 }
 
+/** Gives an origin with its twins: the other names of this machine. */
+export function twinsOf(origin: string): string[] {
+  const [, port = ""] = LOOPBACK_ORIGIN.exec(origin) ?? [undefined, null];
+  if (port === null) return [origin];
+  return ["localhost", "127.0.0.1", "[::1]"].map((name) =>
+    `http://${name}${port}`
+  );
+}
+
 /** Gives the origin of a request that came to a loopback address. */
 export function loopbackOriginOf({ url }: Request): string | undefined {
   const parsed = new URL(url);

@@ -14,7 +14,7 @@ import {
 import { HttpError } from "../errors.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { WaitPages } from "../mcp/exchange/visits.ts";
-import { isTwin, loopbackOriginOf } from "../net/url.ts";
+import { isTwin, loopbackOriginOf, twinsOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import type { App } from "./app.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -90,8 +90,20 @@ export class AddressedServers {
     return this.#home;
   }
 
-  atHome(): AddressedServer {
-    return this.#at(this.#home);
+  /** Finds the server at an address of its own; by default at its home. */
+  at(address = ""): AddressedServer {
+    return this.#at(address === "" ? this.#home : address);
+  }
+
+  /**
+   * The addresses whose durable work is done here, an empty one for callers who
+   * are the same at all of them.
+   */
+  addresses(): readonly string[] {
+    const { config: { baseUrl, auth } } = this.parts.plan;
+    const home = this.#home;
+    if (!auth.oauth || home === undefined) return [""];
+    return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
   /**

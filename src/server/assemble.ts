@@ -32,12 +32,15 @@ export class Assembled implements Server {
 
   constructor(plan: Plan, given: GivenParts) {
     if (given.provider) checkSingleProvider(plan.config.auth);
-    this.#parts = openParts(plan, given, () => {
-      const { waitPages, gate } = this.#servers.atHome();
-      return {
-        waitPages,
-        restore: async (caller) => await gate.restore(caller),
-      };
+    this.#parts = openParts(plan, given, {
+      at: (address) => {
+        const { waitPages, gate } = this.#servers.at(address);
+        return {
+          waitPages,
+          restore: async (caller) => await gate.restore(caller),
+        };
+      },
+      addresses: () => this.#servers.addresses(),
     });
     const { catalogue, log } = this.#parts.engine;
     this.#servers = new AddressedServers(this.#parts);
@@ -71,7 +74,7 @@ export class Assembled implements Server {
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
     if (options.routes && this.#servers.home !== undefined) {
-      await this.#servers.atHome().app();
+      await this.#servers.at().app();
     }
   }
 

@@ -64,12 +64,15 @@ export interface ServerParts {
 /**
  * Opens the parts of a server.
  *
- * @param home finds the server at its home address
+ * @param servers finds the server at an address, its home if that is empty
  */
 export function openParts(
   plan: Plan,
   given: GivenParts,
-  home: () => HomeServer,
+  servers: {
+    at(address: string): HomeServer;
+    addresses(): readonly string[];
+  },
 ): ServerParts {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");
@@ -114,10 +117,11 @@ export function openParts(
       tasks,
       log,
       (...run) => resume(...run),
+      servers.addresses,
       given.runs,
     ),
   };
-  const resume = resumeBy(engine, home);
+  const resume = resumeBy(engine, servers.at);
   const waits = waitStore(database);
   const stopping = new AbortController();
   return { plan, given, database, waits, engine, stopping };

@@ -90,16 +90,19 @@ export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
 export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
   return ["task-answer", bounded(taskId), fingerprint(key)];
 }
-/** The time at which durable work is looked at · as long as the task. */
-export function wakeKey(dueSeconds: number, taskId: string): Deno.KvKey {
-  return ["wake", dueSeconds, bounded(taskId)];
+/** The time at which durable work of an address is looked at · as the task. */
+export function wakeKey(address: string, dueSeconds: number, taskId: string) {
+  return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
 }
-/** The wakes that are due, the oldest first. */
-export function dueWakesRange(nowSeconds: number) {
-  return { start: ["wake", 0], end: ["wake", nowSeconds + 1] };
+/** The wakes of an address that are due, the oldest first. */
+export function dueWakesRange(address: string, nowSeconds: number) {
+  const [word, list] = wakeKey(address, 0, "");
+  return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
-/** The parts that {@linkcode wakeKey} made a key of. */
-export function partsOfWake([, dueSeconds, taskId]: Deno.KvKey) {
+/** The wakes of all addresses. */
+export const allWakes = { start: ["wake", ""], end: ["wake", Infinity] };
+/** The parts that {@linkcode wakeKey} made a key of, without the address. */
+export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
   return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };
 }
 /** The steps that fail, all in one value · 7 days after the last. */

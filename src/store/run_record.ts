@@ -39,6 +39,11 @@ export interface NewRun {
   caller: Caller;
   /** The seconds for which the task stays after its end. */
   keep: number;
+  /**
+   * The server's address that its caller is bound to; empty for callers who are
+   * the same at any address. Servers at other addresses leave the run alone.
+   */
+  address: string;
   /** The identity by which limits count its caller. */
   countedAs?: { name: string; isMany: boolean };
 }
@@ -112,6 +117,11 @@ export function holdOf(
   return { taskId, run, term, expiresAt: run.expiresAt, dueSeconds };
 }
 
+/** The key of the wake that finds a run when its process dies. */
+export function wakeOf({ run, dueSeconds, taskId }: Hold): Deno.KvKey {
+  return wakeKey(run.address, dueSeconds, taskId);
+}
+
 export function deleteRun(
   transaction: Transaction,
   taskId: string,
@@ -119,7 +129,7 @@ export function deleteRun(
 ): void {
   transaction.delete(taskRunKey(taskId));
   if (hold) {
-    transaction.check(hold.term).delete(wakeKey(hold.dueSeconds, taskId));
+    transaction.check(hold.term).delete(wakeOf(hold));
   }
 }
 

@@ -103,15 +103,15 @@ export function taskBeginnings(database: Database) {
       list: string,
     ): Promise<{ task: Task; hold: Hold }> {
       const record = await newRun(database, run, beginning);
-      const { caller, tool, scopes, keep, expiresAt } = record;
+      const { caller, tool, scopes, keep, address, expiresAt } = record;
       const dueSeconds = database.now() + LOOK_SECONDS;
       const saved = await save(
         taskId,
         caller,
-        { tool, scopes, list, expiresAt, durable: { keep, list } },
+        { tool, scopes, list, expiresAt, durable: { keep, list, address } },
         (transaction) => {
           transaction.create(taskRunKey(taskId), record);
-          setWake(transaction, { taskId, dueSeconds, expiresAt });
+          setWake(transaction, { address, taskId, dueSeconds, expiresAt });
         },
       );
       if (!saved) {

@@ -127,8 +127,9 @@ export function taskQuestions(database: Database) {
             transaction.set(taskAnswerKey(taskId, key), record);
             // No process may be waiting for it.
             if (durable) {
+              const { address } = durable;
               const dueSeconds = database.now();
-              setWake(transaction, { taskId, dueSeconds, expiresAt });
+              setWake(transaction, { address, taskId, dueSeconds, expiresAt });
             }
           },
         );

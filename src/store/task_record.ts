@@ -56,6 +56,8 @@ export interface TaskRecord extends Expiring {
     keep: number;
     /** The list that counts it. */
     list: string;
+    /** That of its run. */
+    address: string;
     /** The version of the run that has ended it. */
     endedBy?: string;
   };

@@ -7,7 +7,7 @@
  * @module
  */
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, wakeKey } from "./keys.ts";
+import { taskKey, taskLeaseKey, taskRunKey } from "./keys.ts";
 import {
   CONFIRM_SECONDS,
   ExpiredLeases,
@@ -20,6 +20,7 @@ import {
   LOOK_SECONDS,
   type RunBeginning,
   type RunRecord,
+  wakeOf,
 } from "./run_record.ts";
 import {
   isTerminal,
@@ -118,11 +119,11 @@ export function taskRunStore(
       };
       const now = database.now();
       const dueSeconds = now + LOOK_SECONDS;
-      const { expiresAt } = record;
+      const { address, expiresAt } = record;
       const version = await database.commit((transaction) => {
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
         setLease(transaction, taskId, now);
-        setWake(transaction, { taskId, dueSeconds, expiresAt });
+        setWake(transaction, { address, taskId, dueSeconds, expiresAt });
         setRest(transaction, task);
       });
       return version === undefined
@@ -132,13 +133,13 @@ export function taskRunStore(
 
     /** Renews the lease of a run; false if this process has lost its turn. */
     async renew(hold: Hold): Promise<boolean> {
-      const { taskId, term, expiresAt } = hold;
+      const { taskId, term, run: { address }, expiresAt } = hold;
       const now = database.now();
       const dueSeconds = now + LOOK_SECONDS;
       const isRenewed = await database.commit((transaction) => {
-        transaction.check(term).delete(wakeKey(hold.dueSeconds, taskId));
+        transaction.check(term).delete(wakeOf(hold));
         setLease(transaction, taskId, now);
-        setWake(transaction, { taskId, dueSeconds, expiresAt });
+        setWake(transaction, { address, taskId, dueSeconds, expiresAt });
       });
       if (isRenewed) hold.dueSeconds = dueSeconds;
       return isRenewed !== undefined;
@@ -176,9 +177,10 @@ export function taskRunStore(
         const isParked = await database.commit((transaction) => {
           transaction.check(task, term)
             .set(term.key, { ...run, isParked: true, missingSince })
-            .delete(taskLeaseKey(taskId), wakeKey(hold.dueSeconds, taskId));
+            .delete(taskLeaseKey(taskId), wakeOf(hold));
           if (dueSeconds !== undefined) {
-            setWake(transaction, { taskId, dueSeconds, expiresAt });
+            const { address } = run;
+            setWake(transaction, { address, taskId, dueSeconds, expiresAt });
           }
           setRest(transaction, task, {
             sleepsUntil: dueSeconds,

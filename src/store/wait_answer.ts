@@ -173,11 +173,11 @@ export function waitAnswers(
  */
 function wakeTwice(
   transaction: Transaction,
-  { taskId, expiresAt }: WaitRecord,
+  { taskId, taskAddress: address = "", expiresAt }: WaitRecord,
   now: number,
 ): void {
   if (taskId === undefined) return;
   for (const dueSeconds of [now, now + SECOND_LOOK_SECONDS]) {
-    setWake(transaction, { taskId, dueSeconds, expiresAt });
+    setWake(transaction, { address, taskId, dueSeconds, expiresAt });
   }
 }

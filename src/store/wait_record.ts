@@ -34,6 +34,8 @@ export interface Waiting {
   /** The wait ends with it, or with the grant that uses its task by then. */
   grantId?: string;
   taskId?: string;
+  /** The address of that task's run. */
+  taskAddress?: string;
   /** The task that a page belongs to; the wait does not end with it. */
   pageTask?: string;
 }

@@ -5,8 +5,14 @@
  *
  * @module
  */
-import type { Database, Expiring, Transaction } from "./database.ts";
-import { dueWakesRange, partsOfWake, taskRunKey, wakeKey } from "./keys.ts";
+import type { Database, Expiring, KeyRange, Transaction } from "./database.ts";
+import {
+  allWakes,
+  dueWakesRange,
+  partsOfWake,
+  taskRunKey,
+  wakeKey,
+} from "./keys.ts";
 import type { RunRecord } from "./run_record.ts";
 
 export interface Wake {
@@ -18,29 +24,51 @@ export interface Wake {
 
 export function setWake(
   transaction: Transaction,
-  { taskId, dueSeconds, expiresAt }: Expiring & {
+  { address, taskId, dueSeconds, expiresAt }: Expiring & {
+    /** That of the run, see {@linkcode RunRecord}. */
+    address: string;
     taskId: string;
     dueSeconds: number;
   },
 ): void {
-  transaction.set<Expiring>(wakeKey(dueSeconds, taskId), { expiresAt });
+  const key = wakeKey(address, dueSeconds, taskId);
+  transaction.set<Expiring>(key, { expiresAt });
 }
 
 export function wakeStore(database: Database) {
+  async function list(
+    range: KeyRange,
+    limit: number,
+  ): Promise<Wake[]> {
+    const { found } = await database.listSome<Expiring>(range, limit);
+    return found.map(({ key, versionstamp }) => ({
+      ...partsOfWake(key),
+      key,
+      versionstamp,
+    }));
+  }
+
   return {
     /**
-     * Lists the oldest wakes that are due: one bounded read.
+     * Lists the oldest wakes that are due: one bounded read for each address. The
+     * work of another address is its servers'.
      *
      * @param until epoch seconds
      */
-    async due(limit: number, until = database.now()): Promise<Wake[]> {
-      const range = dueWakesRange(until);
-      const { found } = await database.listSome<Expiring>(range, limit);
-      return found.map(({ key, versionstamp }) => ({
-        ...partsOfWake(key),
-        key,
-        versionstamp,
-      }));
+    async due(
+      limit: number,
+      addresses: readonly string[] = [""],
+      until = database.now(),
+    ): Promise<Wake[]> {
+      const lists = await Promise.all(
+        addresses.map((address) => list(dueWakesRange(address, until), limit)),
+      );
+      return oldestFirst(lists.flat()).slice(0, limit);
+    },
+
+    /** Lists wakes of all addresses, due or not, the oldest first. */
+    async all(limit: number): Promise<Wake[]> {
+      return oldestFirst(await list(allWakes, limit));
     },
 
     /** Removes a wake that is there for nothing, unless it was set again. */
@@ -52,8 +80,9 @@ export function wakeStore(database: Database) {
   };
 }
 
-/** Later than any wake. */
-const LAST_SECONDS = Number.MAX_SAFE_INTEGER - 1;
+function oldestFirst(wakes: Wake[]): Wake[] {
+  return wakes.sort((a, b) => a.dueSeconds - b.dueSeconds);
+}
 
 /** Durable work that goes on, for operators. Times are epoch seconds. */
 export interface WorkAhead
@@ -75,7 +104,7 @@ export async function workAhead(
   database: Database,
   most: number,
 ): Promise<{ work: WorkAhead[]; isCut: boolean }> {
-  const wakes = await wakeStore(database).due(most, LAST_SECONDS);
+  const wakes = await wakeStore(database).all(most);
   const first = new Map(
     wakes.toReversed().map(({ taskId, dueSeconds }) => [taskId, dueSeconds]),
   );

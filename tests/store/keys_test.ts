@@ -13,11 +13,16 @@ Deno.test("every key begins with a word of its own", () => {
     peopleRange,
     rangeOf,
     dueWakesRange,
+    allWakes,
     partsOfWake,
     ...others
   } = keys;
   const words = Object.values(others).map((keyOf) =>
-    (keyOf as (...parts: unknown[]) => Deno.KvKey)("an id", "another")[0]
+    (keyOf as (...parts: unknown[]) => Deno.KvKey)(
+      "an id",
+      "another",
+      "a third",
+    )[0]
   );
   for (const word of words) assert.match(String(word), /^[a-z]+(-[a-z]+)*$/);
   assert.equal(new Set(words).size, words.length);
@@ -39,11 +44,12 @@ Deno.test("every key begins with a word of its own", () => {
   const [after] = peopleRange("name", { begins: "", after: place }).start;
   assert.equal(after, kind);
   const wake = { dueSeconds: 1, taskId: "t" };
-  assert.deepEqual(partsOfWake(keys.wakeKey(1, "t")), wake);
+  assert.deepEqual(partsOfWake(keys.wakeKey("", 1, "t")), wake);
   const ranges = [
     rangeOf(keys.grantKey()),
     rangeOf(keys.grantsOfSubjectKey("ada"), "id"),
-    dueWakesRange(1),
+    dueWakesRange("", 1),
+    allWakes,
   ];
   for (const range of ranges) {
     assert.equal(range.start[0], range.end[0]);

@@ -11,6 +11,7 @@ const RUN = {
   tool: "report",
   scopes: ["report"],
   keep: 60,
+  address: "",
   caller: { subject: BINDING, scopes: "all", ...OWNER },
 } as const;
 const BEGINNING = {

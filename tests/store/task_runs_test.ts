@@ -24,6 +24,7 @@ const RUN = {
   tool: "report",
   scopes: [],
   keep: 60,
+  address: "",
   caller: { subject: BINDING, scopes: "all", binding: BINDING },
 } as const;
 const BEGINNING = {
@@ -233,7 +234,8 @@ test.onDatabases("drop() removes a wake, but none that is set again", async ({ k
   const hold = await beginOn(kv);
   await runsOn(kv).park(hold, 0, []);
   const [wake] = await wakesOf(kv);
-  const again = { taskId: "t", dueSeconds: 0, expiresAt: hold.expiresAt };
+  const { expiresAt } = hold;
+  const again = { address: "", taskId: "t", dueSeconds: 0, expiresAt };
   const database = new Database(kv);
   const slow = overtaken(
     other,

@@ -256,7 +256,7 @@ test.onDatabases("a moment outlives the grant of its call as long as another use
       setGrant(transaction, { ...grant, status: "closed" })
     );
   const caller = { subject: ADA, scopes: "all", binding: "ada" } as const;
-  const run = { tool: "pay", scopes: [], keep: 60 };
+  const run = { tool: "pay", scopes: [], keep: 60, address: "" };
   await tasks.createDurable(
     "t",
     { ...run, caller: { ...caller, grantId: "g1" } },
@@ -456,6 +456,6 @@ test.onDatabases("answer() of a page leaves its task to the process that waits i
   assert.equal(listed.pageTask, "t");
   await waits.answer(id!, ADA, YES, nothing);
   const always = Number.MAX_SAFE_INTEGER - 1;
-  const wakes = await wakeStore(new Database(other)).due(10, always);
+  const wakes = await wakeStore(new Database(other)).due(10, [""], always);
   assert.deepEqual(wakes, []);
 });

@@ -10,6 +10,7 @@ const RUN = {
   tool: "report",
   scopes: [],
   keep: 60,
+  address: "",
   caller: { subject: "ada", scopes: "all", binding: "ada" },
 } as const;
 const BEGINNING = {

@@ -20,12 +20,12 @@ import type { DurableWork } from "../work/run_at_work.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
-import type { Hold, RunBeginning } from "../../store/run_record.ts";
+import type { Hold, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
-import { hasPage, Visits } from "../exchange/visits.ts";
+import { hasPage, Visits, type WaitPages } from "../exchange/visits.ts";
 import type { TaskRequest } from "../work/work_of_task.ts";
 
-/** The parts of the server at its home address by which work is taken over. */
+/** The parts of the server at one of its addresses by which work is taken over. */
 export interface HomeServer extends Pick<Engine, "waitPages"> {
   /** Finds a caller as they are known now. */
   restore(caller: Caller): Promise<Authenticated | undefined>;
@@ -60,17 +60,28 @@ export function durableWorkOf(
   };
 }
 
+/**
+ * The address that the work of a caller belongs to: people are known at the one
+ * where they signed in. Empty for those who are the same at every address.
+ */
+export function addressOfWork(
+  { door }: Pick<Caller, "door">,
+  pages: WaitPages | undefined,
+): string {
+  return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
+}
+
 /** Makes the way to take work over, with its tool and caller as of today. */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
-  home: () => HomeServer,
+  at: (address: string) => HomeServer,
 ): ConstructorParameters<typeof DurableRunner>[3] {
   /** Finds the caller by the grant of the call, or by the one that uses it now. */
   async function findCaller(
     taskId: string,
-    caller: Caller,
+    { caller, address }: Pick<RunRecord, "caller" | "address">,
   ): Promise<Authenticated | undefined> {
-    const { restore } = home();
+    const { restore } = at(address);
     const found = await restore(caller);
     if (found || caller.grantId === undefined) return found;
     const grantId = await engine.tasks.userOf(taskId, caller.binding);
@@ -83,7 +94,7 @@ export function resumeBy(
     const { taskId, run } = hold;
     const tool = engine.catalogue.tools.get(run.tool);
     const durable = tool && durableOf(tool);
-    const found = await findCaller(taskId, run.caller);
+    const found = await findCaller(taskId, run);
     const isKnown = found?.caller.binding === run.caller.binding;
     const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
@@ -91,7 +102,7 @@ export function resumeBy(
       work: durable &&
         durableWorkOf(tool, durable, { engine, stateless: true }),
       request: resumedRequest(
-        { ...engine, waitPages: home().waitPages },
+        { ...engine, waitPages: at(run.address).waitPages },
         hold,
         beginning,
         authenticated,

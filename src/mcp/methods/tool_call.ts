@@ -33,7 +33,7 @@ import {
 import { TaskRelay, waitForTask } from "../work/task_wait.ts";
 import { callTaskTool } from "../work/task_methods.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
-import { durableWorkOf } from "./durable_call.ts";
+import { addressOfWork, durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
@@ -194,6 +194,7 @@ async function startDurable(
     call,
     durableWorkOf(tool, durable, call),
     { input: argumentsOf(params), prepared, client, meta },
+    addressOfWork(call.caller, engine.waitPages),
   );
   toolCall.isInTask = true;
   if (leave) engine.durable.left(task.taskId).then(leave);

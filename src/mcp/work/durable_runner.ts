@@ -55,6 +55,7 @@ export class DurableRunner {
   /**
    * @param resume finds the tool of a run, and its caller by what is known of
    * them now
+   * @param addresses those whose work this process does
    * @param options those of the store of runs
    */
   constructor(
@@ -65,6 +66,7 @@ export class DurableRunner {
       hold: Hold,
       beginning: RunBeginning,
     ) => Promise<Resumed>,
+    addresses: () => readonly string[],
     options?: Parameters<typeof taskRunStore>[1],
   ) {
     this.#room = new TaskRoom(tasks);
@@ -81,6 +83,7 @@ export class DurableRunner {
     };
     this.#takeovers = new Takeovers({
       ...this.#stores,
+      addresses,
       goOn: (hold) => this.#goOn(hold),
     });
   }
@@ -115,16 +118,16 @@ export class DurableRunner {
   }
 
   /**
-   * Creates a task for a call and begins its work. Reading it later needs the
-   * same scopes.
+   * Creates a task and begins its work. Reading it later needs the same scopes.
    *
-   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many
+   * @param address the address that the work belongs to
+   * @throws {HttpError} 503 when the server stops, 429 for too many of a caller
    */
   async start(
     request: TaskRequest,
     work: DurableWork,
     beginning: RunBeginning,
+    address: string,
   ): Promise<Task> {
     const { caller, countedAs } = request;
     const { tool, scopes, keep } = work;
@@ -132,7 +135,7 @@ export class DurableRunner {
     try {
       const { task, hold } = await this.tasks.createDurable(
         randomId(24),
-        { tool, scopes, keep, caller, countedAs },
+        { tool, scopes, keep, caller, address, countedAs },
         beginning,
         await this.#room.chooseList(request),
       );
@@ -157,9 +160,7 @@ export class DurableRunner {
   }
 
   /** Takes the runs whose time has come. */
-  look(): Promise<void> {
-    return this.#takeovers.look();
-  }
+  look = (): Promise<void> => this.#takeovers.look();
 
   /** Takes them as `look` does, and waits for their work, at most 50 seconds. */
   async wake(): Promise<void> {

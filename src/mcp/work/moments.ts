@@ -20,6 +20,8 @@ import type { RunRest } from "./run_rest.ts";
 interface WaitingWork {
   waits: WaitStore;
   taskId: string;
+  /** The address of its run. */
+  address: string;
   tool: string;
   caller: Caller;
   /** True if its caller may be many people. */
@@ -42,7 +44,7 @@ export async function waitForMoment(
   id: string,
   { message, open, seconds }: WaitOptions,
 ): Promise<unknown> {
-  const { waits, taskId, tool, caller, isMany, signal } = work;
+  const { waits, taskId, address, tool, caller, isMany, signal } = work;
   const { subject, grantId } = caller;
   const waiting: Waiting = {
     subject,
@@ -52,6 +54,7 @@ export async function waitForMoment(
     tool,
     grantId,
     taskId,
+    taskAddress: address,
   };
   // A repetition finds its wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {

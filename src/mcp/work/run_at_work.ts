@@ -67,7 +67,7 @@ export class RunAtWork {
   ) {
     const { database, tasks, runs, waits, log } = stores;
     const { work: { version }, request } = resumed;
-    const { taskId, run: { tool } } = hold;
+    const { taskId, run: { tool, address } } = hold;
     const task = this.task = taskOfRun(stores, hold, request);
     const { signal } = task;
     this.run = new DurableRun({
@@ -91,7 +91,7 @@ export class RunAtWork {
       signal,
       clock,
       log,
-      durable: { run, waits, tool },
+      durable: { run, waits, tool, address },
     });
   }
 

@@ -29,6 +29,8 @@ const LOOK_MILLISECONDS = 1000;
 /** The parts of a process that takes work over. */
 interface Taker
   extends Pick<RunStores, "database" | "runs" | "steps" | "log" | "stopping"> {
+  /** The addresses whose work is taken; an empty one is that of any server. */
+  addresses(): readonly string[];
   /** Goes on with a run; undefined where it does not work on it. */
   goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined>;
 }
@@ -105,7 +107,7 @@ export class Takeovers {
   /** Takes a round of the work that is due; true if there is more of it. */
   async #takeSome(): Promise<boolean> {
     const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MOST_TAKEN);
-    const due = await this.#wakes.due(most);
+    const due = await this.#wakes.due(most, this.#taker.addresses());
     this.#watched.clear();
     for (let start = 0; start < due.length; start += RUNS_PER_ROUND) {
       const some = due.slice(start, start + RUNS_PER_ROUND);

@@ -55,7 +55,12 @@ interface Surroundings {
     wait(): () => void;
   };
   /** The run of durable work, and its waits for a word from outside. */
-  durable?: { run: DurableRun; waits: WaitStore; tool: string };
+  durable?: {
+    run: DurableRun;
+    waits: WaitStore;
+    tool: string;
+    address: string;
+  };
 }
 
 /** The work that a task's context speaks for. */
@@ -146,6 +151,7 @@ export class WorkOfTask implements Work {
           waits: work!.waits,
           taskId: this.requestId,
           tool: work!.tool,
+          address: work!.address,
           caller: this.caller,
           isMany: this.#request.countedAs?.isMany === true,
           signal,

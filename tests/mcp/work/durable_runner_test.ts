@@ -19,7 +19,13 @@ import { silentLogger } from "../../kit/log.ts";
 import { Timers } from "../../kit/timers.ts";
 import { until } from "../../kit/wait.ts";
 
-const RUN = { tool: "report", scopes: [], keep: 60, caller: ANONYMOUS };
+const RUN = {
+  tool: "report",
+  scopes: [],
+  keep: 60,
+  caller: ANONYMOUS,
+  address: "",
+};
 const BEGINNING = {
   input: {},
   client: { capabilities: {}, revision: "2026-07-28" },
@@ -51,6 +57,7 @@ function setUp(kv: Deno.Kv) {
     tasks,
     silentLogger,
     () => Promise.resolve(RESUMED),
+    () => [""],
   );
   const reports: string[] = [];
   const never: DurableWork["run"] = () => new Promise(() => {});
@@ -71,6 +78,7 @@ function setUp(kv: Deno.Kv) {
         },
         { ...WORK, run },
         BEGINNING,
+        "",
       ),
     async [Symbol.asyncDispose]() {
       await runner.stop();
@@ -96,6 +104,7 @@ test.inMemory("look() waits for the database between taking a run and its work",
       deaths = run.deaths;
       return Promise.resolve(RESUMED);
     },
+    () => [""],
   );
   await runner.wake();
   assert.deepEqual([reads, deaths], [2, 0]);
@@ -132,6 +141,7 @@ test.inMemory("work whose permission has ended says so at its next step", async 
       run: (_beginning, { step }) => step("mail", () => assert.fail()),
     },
     BEGINNING,
+    "",
   );
   await runner.left(taskId);
   const task = await tasks.find(taskId, ANONYMOUS.binding);

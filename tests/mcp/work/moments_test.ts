@@ -70,7 +70,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
   const waits = waitStore(database);
   const begun = taskStore(database).createDurable(
     taskId,
-    { tool: "pay", scopes: [], keep: 60, caller: ANONYMOUS },
+    { tool: "pay", scopes: [], keep: 60, caller: ANONYMOUS, address: "" },
     {
       input: {},
       client: { capabilities: {}, revision: "2026-07-28" },
@@ -85,6 +85,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
       {
         waits,
         taskId,
+        address: "",
         tool: "pay",
         caller: ANONYMOUS,
         isMany,

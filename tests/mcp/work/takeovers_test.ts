@@ -19,13 +19,15 @@ const BEGINNING = {
 async function leave(
   database: Database,
   people: readonly (readonly [name: string, times: number])[],
+  address = "",
 ) {
   const tasks = taskStore(database);
   const runs = taskRunStore(database);
   for (const [name, times] of people) {
     const caller = { subject: name, scopes: "all", binding: name } as const;
     const countedAs = { name, isMany: false };
-    const run = { tool: "work", scopes: [], keep: 60, caller, countedAs };
+    const work = { tool: "work", scopes: [], keep: 60, address };
+    const run = { ...work, caller, countedAs };
     for (let n = 0; n < times; n++) {
       const id = `${name}-${n}`;
       const { hold } = await tasks.createDurable(id, run, BEGINNING, name);
@@ -45,9 +47,24 @@ function takeoversOf(
     steps: stepStore(database),
     log: silentLogger,
     stopping: new AbortController().signal,
+    addresses: () => [""],
     goOn,
   });
 }
+
+Deno.test("look() takes work of its own addresses, however much of another is due", async () => {
+  using kv = memoryKv();
+  const database = new Database(kv);
+  await leave(database, [["b", 300]], "https://old.example.com");
+  await leave(database, [["a", 2]]);
+  const taken: string[] = [];
+  const takeovers = takeoversOf(database, ({ taskId }) => {
+    taken.push(taskId);
+    return Promise.resolve({ done: Promise.resolve() });
+  });
+  await takeovers.look();
+  assert.deepEqual(taken.sort(), ["a-0", "a-1"]);
+});
 
 Deno.test("look() leaves places to others where four people have more work than a process takes", async () => {
   using kv = memoryKv();
