@@ -138,6 +138,24 @@ export {
   type UpstreamTokens,
 } from "./auth/provider/provider.ts";
 export type { FetchDocument } from "./store/documents.ts";
+export type {
+  Kv,
+  KvAbsence,
+  KvAtomic,
+  KvCheck,
+  KvCommit,
+  KvEntry,
+  KvEntryMaybe,
+  KvKey,
+  KvKeyPart,
+  KvListOptions,
+  KvSelector,
+} from "./store/kv.ts";
+export {
+  KvClosedError,
+  KvLockedError,
+  KvUsageError,
+} from "./store/kv_error.ts";
 export { type Complaint, ConfigError } from "./settings/complaint.ts";
 export type { Environment } from "./settings/setting.ts";
 export { CatalogueError } from "./catalogue/compiled_definitions.ts";

@@ -49,8 +49,9 @@ if (import.meta.main) {
   const logger = log.logger("operate");
   try {
     const kvPath = await databasePath();
-    using kv = await openKv({ kvPath } as Config, logger);
-    const database = new Database(kv, { isRemote: isRemote(kvPath) });
+    const kv = await openKv({ kvPath } as Config, logger);
+    using _closing = { [Symbol.dispose]: () => kv.close() };
+    const database = new Database(kv);
     const register = openRegister(database, logger);
     try {
       const by = userInfo().username;

@@ -4,9 +4,17 @@
  *
  * @module
  */
+import type {
+  Kv,
+  KvAbsence,
+  KvAtomic,
+  KvCommit,
+  KvEntry,
+  KvKey,
+} from "../../src/store/kv.ts";
 
 /** A key and the value that a commit sets. */
-type Write = Pick<Deno.KvEntry<unknown>, "key" | "value">;
+type Write = Pick<KvEntry, "key" | "value">;
 
 /** The side of a commit on which the process dies, if it does. */
 export type Verdict = "before" | "after" | undefined;
@@ -14,35 +22,24 @@ export type Verdict = "before" | "after" | undefined;
 /** The database of one process. */
 export class MortalKv {
   /** The database as the process has it. */
-  readonly kv: Deno.Kv;
+  readonly kv: Kv;
   /** Judges every commit: the process may die before it or after it. */
   judge: (writes: readonly Write[]) => Verdict = () => undefined;
   #isDead = false;
   readonly #death = Promise.withResolvers<void>();
   readonly #burial = Promise.withResolvers<void>();
 
-  constructor(kv: Deno.Kv) {
-    const own: Partial<Deno.Kv> = {
-      get: (key, options) =>
-        this.#answer(
-          () => kv.get(key, options) as Promise<Deno.KvEntryMaybe<unknown>>,
-          () => absent(key),
-        ) as never,
-      getMany: (keys, options) =>
-        this.#answer<Deno.KvEntryMaybe<unknown>[]>(
-          () => kv.getMany<unknown[]>([...keys], options),
-          () => keys.map(absent),
-        ) as never,
-      list: (selector, options) => this.#list(kv, selector, options) as never,
-      watch: (keys, options) => this.#watch(kv.watch(keys, options)) as never,
+  constructor(kv: Kv) {
+    this.kv = {
+      isRemote: kv.isRemote,
+      get: (key) => this.#answer(() => kv.get(key), () => absent(key)),
+      getMany: (keys) =>
+        this.#answer(() => kv.getMany([...keys]), () => keys.map(absent)),
+      list: (selector, options) => this.#list(kv, selector, options),
+      watch: (keys) => this.#watch(kv.watch(keys)),
       atomic: () => this.#atomic(kv.atomic()),
+      close: () => kv.close(),
     };
-    this.kv = new Proxy(kv, {
-      get(_, name) {
-        const value = Reflect.get(own, name) ?? Reflect.get(kv, name);
-        return typeof value === "function" ? value.bind(kv) : value;
-      },
-    });
   }
 
   get isDead(): boolean {
@@ -75,7 +72,7 @@ export class MortalKv {
     return none();
   }
 
-  async *#list(kv: Deno.Kv, ...args: Parameters<Deno.Kv["list"]>) {
+  async *#list(kv: Kv, ...args: Parameters<Kv["list"]>) {
     yield* await this.#answer(
       () => Array.fromAsync(kv.list(...args)),
       () => [],
@@ -100,7 +97,7 @@ export class MortalKv {
     }, { highWaterMark: 0 });
   }
 
-  #atomic(atomic: Deno.AtomicOperation): Deno.AtomicOperation {
+  #atomic(atomic: KvAtomic): KvAtomic {
     const writes: Write[] = [];
     const { set, commit } = atomic;
     atomic.set = (key, value, options) => {
@@ -108,7 +105,7 @@ export class MortalKv {
       return set.call(atomic, key, value, options);
     };
     atomic.commit = () =>
-      this.#answer<Deno.KvCommitResult | Deno.KvCommitError>(async () => {
+      this.#answer<KvCommit>(async () => {
         const verdict = this.judge(writes);
         if (verdict === "before") {
           this.die();
@@ -122,6 +119,6 @@ export class MortalKv {
   }
 }
 
-function absent(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
+function absent(key: KvKey): KvAbsence {
   return { key, value: null, versionstamp: null };
 }

@@ -6,6 +6,7 @@
 import type { Config } from "../settings/config.ts";
 import { isRemote } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
+import type { Kv } from "../store/kv.ts";
 import { whileLocked } from "../store/persist.ts";
 import { StartError } from "../settings/complaint.ts";
 
@@ -43,9 +44,9 @@ export function checkDatabase(
 
 /** @throws {StartError} */
 export async function openKv(
-  { kvPath }: Config,
+  { kvPath, deployed }: Config,
   log: Logger,
-): Promise<Deno.Kv> {
+): Promise<Kv> {
   // Without --unstable-kv there is none, whatever the types say.
   if (typeof Deno.openKv !== "function") {
     if (kvPath !== undefined && kvPath !== ":memory:") {
@@ -76,7 +77,9 @@ export async function openKv(
       await whileLocked(() => checkLock(kvPath), LOCKED_MILLISECONDS);
     }
     // Another process may be opening the same file.
-    return await whileLocked(() => Deno.openKv(kvPath));
+    const kv = await whileLocked(() => Deno.openKv(kvPath));
+    // A watch on a file sees this process alone.
+    return Object.assign(kv, { isRemote: deployed || isRemote(kvPath) });
   } catch (error) {
     if (error instanceof StartError) throw error;
     const { message } = error as Error;

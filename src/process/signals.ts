@@ -7,6 +7,7 @@
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
 import type { Log } from "../log/log.ts";
+import type { Kv } from "../store/kv.ts";
 import type { Server } from "../server/server_options.ts";
 import type { Socket } from "./socket.ts";
 
@@ -33,7 +34,7 @@ export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
 interface EndingProcess {
   server: Server;
   socket: Socket;
-  kv: Deno.Kv;
+  kv: Kv;
   log: Log;
   deployed: boolean;
 }

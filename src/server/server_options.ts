@@ -17,6 +17,7 @@ import type { ConnectionInfo } from "../http/client_address.ts";
 import type { DecidePermissions } from "../oauth/permissions.ts";
 import type { Definitions } from "../catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../store/documents.ts";
+import type { Kv } from "../store/kv.ts";
 import type { Provider } from "../auth/provider/provider.ts";
 
 /** The options that an author gives a server. */
@@ -97,9 +98,10 @@ export interface CreateServerOptions<
 > extends ServerOptions<S, V> {
   /**
    * The database; one handle for the whole process. `await Deno.openKv()`, or
-   * the one of `npm:@deno/kv`.
+   * the one of `npm:@deno/kv`. Set its `isRemote` to true if it is that of a
+   * denokv server.
    */
-  kv: Deno.Kv;
+  kv: Kv;
   /** All settings by name, such as `Deno.env.toObject()` gives them. */
   env?: Environment;
   /** The sign-in provider, in place of the one that the settings select. */

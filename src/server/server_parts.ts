@@ -15,7 +15,6 @@ import { type HomeServer, resumeBy } from "../mcp/methods/durable_call.ts";
 import { DurableRunner } from "../mcp/work/durable_runner.ts";
 import type { TaskEngine } from "../mcp/work/hand_over.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
-import { isRemote } from "../settings/server.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../store/database.ts";
@@ -133,7 +132,8 @@ function openDatabase(
 ): Database {
   return new Database(observedKv(kv), {
     clock,
-    isRemote: config.deployed || isRemote(config.kvPath),
+    // The handles of Deno Deploy do not say.
+    isRemote: kv.isRemote ?? config.deployed,
     deadlineMilliseconds,
     onClockAhead: (seconds) =>
       log.logger("database").warning(

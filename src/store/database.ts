@@ -12,13 +12,14 @@ import { detached } from "../telemetry/current.ts";
 import { Commits, Transaction, type Write } from "./transaction.ts";
 import { Fence } from "./fence.ts";
 import { givenUpKey, lookKey } from "./keys.ts";
+import type { Kv, KvKey } from "./kv.ts";
 import { Operations } from "./operations.ts";
 import { type Poll, type PollOptions, Polls, waitFor } from "./polls.ts";
 import { type Entry, type Expiring, type Found, Reader } from "./reader.ts";
 
 export { isFound } from "./reader.ts";
 export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
-export { absent } from "./transaction.ts";
+export { absent, MAX_CHECKS } from "./transaction.ts";
 export type { CommitWith, Transaction, Write } from "./transaction.ts";
 
 /** The pause between polls where a watch sees all writes, unless it breaks. */
@@ -29,7 +30,7 @@ const UNSETTLED_MILLISECONDS = 5000;
 
 interface DatabaseOptions {
   clock?: Clock;
-  /** True if a watch sees other processes' writes; with SQLite it does not. */
+  /** True if a watch sees other processes' writes; by default as `kv` says. */
   isRemote?: boolean;
   /** The time an operation may take, in milliseconds. */
   deadlineMilliseconds?: number;
@@ -46,9 +47,9 @@ export class Database extends Reader {
   readonly closing = this.#close.signal;
   readonly #polls: Polls;
 
-  constructor(kv: Deno.Kv, {
+  constructor(kv: Kv, {
     clock = systemClock,
-    isRemote = false,
+    isRemote = kv.isRemote ?? false,
     deadlineMilliseconds,
     onClockAhead,
   }: DatabaseOptions = {}) {
@@ -94,7 +95,7 @@ export class Database extends Reader {
    * @returns what `to` gave for the commit
    */
   async change<T, R>(
-    key: Deno.KvKey,
+    key: KvKey,
     to: (
       transaction: Transaction,
       entry: Entry<T>,
@@ -172,7 +173,7 @@ export class Database extends Reader {
    * @throws the signal's reason when it fires first
    */
   waitFor<T>(
-    key: Deno.KvKey,
+    key: KvKey,
     isWanted: (value: T | undefined) => boolean,
     signal: AbortSignal,
     options?: PollOptions,
@@ -181,16 +182,16 @@ export class Database extends Reader {
   }
 
   /** Reads a key from time to time, together with other awaited keys. */
-  poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
+  poll<T>(key: KvKey, poll: Poll<T>): () => Promise<void> {
     return this.#polls.start(key, poll);
   }
 
   /** Reports the values under a key that this handle hears of. */
   watch<T>(
-    key: Deno.KvKey,
+    key: KvKey,
     onValue: (value: T | undefined) => void,
   ): () => Promise<void> {
-    const reader = this.kv.watch<[T]>([key]).getReader();
+    const reader = this.kv.watch([key]).getReader();
     const watching = (async () => {
       for (;;) {
         const { done, value } = await reader.read();

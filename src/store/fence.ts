@@ -10,6 +10,7 @@
 import { type Clock, now } from "../clock.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
+import type { Kv } from "./kv.ts";
 import type { Operations } from "./operations.ts";
 
 /** The time for which a fence stays closed: longer than a commit may take. */
@@ -42,7 +43,7 @@ export class Fence {
 
   /** @param onClockAhead called, at most every ten minutes, with seconds */
   constructor(
-    private readonly kv: Deno.Kv,
+    private readonly kv: Kv,
     private readonly operations: Pick<Operations, "repeat">,
     private readonly clock: Clock,
     private readonly onClockAhead: (seconds: number) => void = () => {},

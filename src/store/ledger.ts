@@ -16,7 +16,12 @@ import {
   listCalls,
   type NotedCall,
 } from "./call_list.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  MAX_CHECKS,
+} from "./database.ts";
 import { grantKey, ledgerKey } from "./keys.ts";
 
 /** The time between writes; a process that dies loses the calls of as long. */
@@ -25,8 +30,8 @@ const WRITE_MILLISECONDS = 5000;
 /** The most grants whose calls may wait; calls of others are not recorded. */
 const MOST_GRANTS = 10_000;
 
-/** The most grants in a commit of 100 checks: each grant takes two. */
-const GRANTS_PER_COMMIT = 40;
+/** The most grants in a commit: each takes two checks. */
+const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
 
 /** The number of tries when other processes write at the same time. */
 const TRIES = 5;

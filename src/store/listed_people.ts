@@ -8,7 +8,12 @@
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { personListing, personTerms } from "../oauth/person.ts";
-import type { Database, Expiring, Transaction } from "./database.ts";
+import {
+  type Database,
+  type Expiring,
+  MAX_CHECKS,
+  type Transaction,
+} from "./database.ts";
 import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
@@ -85,10 +90,15 @@ export async function unlistPerson(
     return [listing, ...await database.getMany(keys)];
   }));
   if (read.length === 0 || await hasLive(subject)) return;
-  for (const entries of read) {
-    // A grant that comes meanwhile writes these again, and they stay.
-    await database.commit((transaction) =>
-      transaction.check(...entries).delete(...entries.map(({ key }) => key))
-    );
+  for (const [listing, ...rows] of read) {
+    // The listing goes last: by it the rows are found if this is cut short.
+    const entries = [...rows, listing];
+    for (let start = 0; start < entries.length; start += MAX_CHECKS) {
+      const some = entries.slice(start, start + MAX_CHECKS);
+      // A grant that comes meanwhile writes these again, and they stay.
+      await database.commit((transaction) =>
+        transaction.check(...some).delete(...some.map(({ key }) => key))
+      );
+    }
   }
 }

@@ -5,6 +5,8 @@
  * @module
  * @see https://docs.deno.com/deploy/kv/key_space/
  */
+import type { KvKey, KvKeyPart } from "./kv.ts";
+import { KvUsageError } from "./kv_error.ts";
 
 const MAX_KEY_BYTES = 2048;
 const encoder = new TextEncoder();
@@ -13,16 +15,18 @@ const encoder = new TextEncoder();
  * Prints a key as one string with a character for each byte. It begins with the
  * strings of its prefixes.
  *
- * @throws {TypeError} for a key that is too long, or has a bigint, which is not
+ * @throws {KvUsageError} for a key that is too long, or has a bigint, which is not
  * used here
  */
-export function packKey(key: Deno.KvKey): string {
+export function packKey(key: KvKey): string {
   const packed = key.map(packPart).join("");
   if (packed.length <= MAX_KEY_BYTES) return packed;
-  throw new TypeError(`Key too large for write (max ${MAX_KEY_BYTES} bytes)`);
+  throw new KvUsageError(
+    `Key too large for write (max ${MAX_KEY_BYTES} bytes)`,
+  );
 }
 
-function packPart(part: Deno.KvKeyPart): string {
+function packPart(part: KvKeyPart): string {
   if (part instanceof Uint8Array) return `\x01${escape(part)}\x00`;
   switch (typeof part) {
     case "string":
@@ -32,7 +36,7 @@ function packPart(part: Deno.KvKeyPart): string {
     case "boolean":
       return part ? "\x27" : "\x26";
     default:
-      throw new TypeError(`A ${typeof part} cannot be part of a key`);
+      throw new KvUsageError(`A ${typeof part} cannot be part of a key`);
   }
 }
 

@@ -6,19 +6,24 @@
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
  */
-import { deserialize, serialize } from "node:v8";
+import { deserialize } from "node:v8";
+import type {
+  KvCheck,
+  KvCommit,
+  KvEntry,
+  KvEntryMaybe,
+  KvKey,
+  KvListOptions,
+  KvSelector,
+} from "./kv.ts";
+import { KvClosedError } from "./kv_error.ts";
+import { checkKeys, checkParts, checkWrite, cloneBytes } from "./kv_limits.ts";
 import { packKey } from "./memory_key.ts";
 
-const MAX_VALUE_BYTES = 65_536;
-const MAX_KEYS = 10;
-const MAX_CHECKS = 100;
-const MAX_MUTATIONS = 1000;
 const SWEEP_MILLISECONDS = 60_000;
 
-type Selector = { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey };
-
 interface Row {
-  key: Deno.KvKey;
+  key: KvKey;
   /** Serialized, so that no one shares an object with the database. */
   bytes: Uint8Array;
   versionstamp: string;
@@ -27,7 +32,7 @@ interface Row {
 
 /** A mutation: without `bytes`, the key is deleted. */
 interface Mutation {
-  key: Deno.KvKey;
+  key: KvKey;
   bytes?: Uint8Array;
   expireIn?: number;
 }
@@ -51,58 +56,57 @@ class MemoryKv {
   #watchers = new Set<Watcher>();
 
   // deno-lint-ignore require-await -- a refusal must be a rejection
-  async get(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
+  async get(key: KvKey): Promise<KvEntryMaybe> {
     this.#checkOpen();
     return this.#read(key);
   }
 
   // deno-lint-ignore require-await -- a refusal must be a rejection
   async getMany(
-    keys: readonly Deno.KvKey[],
-  ): Promise<Deno.KvEntryMaybe<unknown>[]> {
+    keys: readonly KvKey[],
+  ): Promise<KvEntryMaybe[]> {
     this.#checkOpen();
-    checkCount(keys, MAX_KEYS, "ranges");
+    checkKeys(keys);
     return keys.map((key) => this.#read(key));
   }
 
-  set(key: Deno.KvKey, value: unknown, options?: { expireIn?: number }) {
+  set(key: KvKey, value: unknown, options?: { expireIn?: number }) {
     return this.atomic().set(key, value, options).commit();
   }
 
-  async delete(key: Deno.KvKey): Promise<void> {
+  async delete(key: KvKey): Promise<void> {
     await this.atomic().delete(key).commit();
   }
 
   /** In the order of keys; by prefix, or from a start to an end. */
   async *list(
-    selector: Selector,
-    { limit = Infinity, reverse = false }: Deno.KvListOptions = {},
-  ): AsyncGenerator<Deno.KvEntry<unknown>> {
+    selector: KvSelector,
+    { limit = Infinity }: KvListOptions = {},
+  ): AsyncGenerator<KvEntry> {
     this.#checkOpen();
     const names = this.#rows.keys().toArray().filter(inSelection(selector))
       .sort();
-    if (reverse) names.reverse();
     const rows = names.flatMap((name) => this.#alive(name) ?? []);
     yield* rows.slice(0, limit).map(print);
   }
 
   atomic() {
-    const checked: Deno.AtomicCheck[] = [];
+    const checked: KvCheck[] = [];
     const mutations: Mutation[] = [];
     return {
-      check(...checks: readonly Deno.AtomicCheck[]) {
+      check(...checks: readonly KvCheck[]) {
         checked.push(...checks);
         return this;
       },
       set(
-        key: Deno.KvKey,
+        key: KvKey,
         value: unknown,
         { expireIn }: { expireIn?: number } = {},
       ) {
-        mutations.push({ key, bytes: serialize(value), expireIn });
+        mutations.push({ key, bytes: cloneBytes(value), expireIn });
         return this;
       },
-      delete(key: Deno.KvKey) {
+      delete(key: KvKey) {
         mutations.push({ key });
         return this;
       },
@@ -113,15 +117,15 @@ class MemoryKv {
 
   /** Gives the present state first, then the newest one after each change. */
   watch(
-    keys: readonly Deno.KvKey[],
-  ): ReadableStream<Deno.KvEntryMaybe<unknown>[]> {
+    keys: readonly KvKey[],
+  ): ReadableStream<KvEntryMaybe[]> {
     this.#checkOpen();
-    checkCount(keys, MAX_KEYS, "keys");
+    checkKeys(keys);
     const names = keys.map(packKey);
     let isStale = true;
     let watcher: Watcher;
     const emit = (
-      controller: ReadableStreamDefaultController<Deno.KvEntryMaybe<unknown>[]>,
+      controller: ReadableStreamDefaultController<KvEntryMaybe[]>,
     ) => {
       if (!isStale || controller.desiredSize! <= 0) return;
       isStale = false;
@@ -155,7 +159,7 @@ class MemoryKv {
     if (!this.#isClosed) this.close();
   }
 
-  #read(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
+  #read(key: KvKey): KvEntryMaybe {
     const row = this.#alive(packKey(key));
     return row ? print(row) : { key, value: null, versionstamp: null };
   }
@@ -166,12 +170,11 @@ class MemoryKv {
   }
 
   #commit(
-    checks: readonly Deno.AtomicCheck[],
+    checks: readonly KvCheck[],
     mutations: readonly Mutation[],
-  ): Deno.KvCommitResult | Deno.KvCommitError {
+  ): KvCommit {
     this.#checkOpen();
-    checkCount(checks, MAX_CHECKS, "checks");
-    checkCount(mutations, MAX_MUTATIONS, "mutations");
+    checkParts(checks, mutations);
     const rows = mutations.map((mutation) => newRow(mutation));
     for (const { key, versionstamp } of checks) {
       if (this.#read(key).versionstamp !== versionstamp) return { ok: false };
@@ -199,12 +202,12 @@ class MemoryKv {
   }
 
   #checkOpen(): void {
-    if (this.#isClosed) throw new BadResource("Bad resource ID");
+    if (this.#isClosed) throw new KvClosedError("The database is closed");
   }
 }
 
 /** A test whether a packed key is selected. */
-function inSelection(selector: Selector): (name: string) => boolean {
+function inSelection(selector: KvSelector): (name: string) => boolean {
   if ("start" in selector) {
     const [start, end] = [packKey(selector.start), packKey(selector.end)];
     return (name) => start <= name && name < end;
@@ -215,31 +218,15 @@ function inSelection(selector: Selector): (name: string) => boolean {
     name.startsWith(start) && name !== start && name[start.length] !== "\xff";
 }
 
-/** Deno's error for a closed database. */
-class BadResource extends Error {
-  override name = "BadResource";
-}
-
 function newRow(
   { key, bytes, expireIn = Infinity }: Mutation,
 ): [name: string, row?: Omit<Row, "versionstamp">] {
   const name = packKey(key);
   if (!bytes) return [name];
-  if (bytes.byteLength > MAX_VALUE_BYTES) {
-    throw new TypeError(`Value too large (max ${MAX_VALUE_BYTES} bytes)`);
-  }
-  if (!(expireIn >= 0)) {
-    throw new TypeError("expireIn must be a non-negative number");
-  }
+  checkWrite(bytes, expireIn);
   return [name, { key, bytes, expiresMilliseconds: Date.now() + expireIn }];
 }
 
-function print({ key, bytes, versionstamp }: Row): Deno.KvEntry<unknown> {
+function print({ key, bytes, versionstamp }: Row): KvEntry {
   return { key, value: deserialize(bytes), versionstamp };
-}
-
-function checkCount(items: readonly unknown[], most: number, what: string) {
-  if (items.length > most) {
-    throw new TypeError(`Too many ${what} (max ${most})`);
-  }
 }

@@ -4,28 +4,25 @@
  *
  * @module
  */
+import type { Kv, KvAtomic, KvKey } from "./kv.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 
 /** Makes an observed version of a database, if telemetry is collected. */
-export function observedKv(kv: Deno.Kv): Deno.Kv {
+export function observedKv(kv: Kv): Kv {
   if (!isCollected()) return kv;
-  const observed: Partial<Deno.Kv> = {
-    get: (key, options) => observe("get", [key], () => kv.get(key, options)),
-    getMany: (keys, options) =>
-      observe("getMany", keys, () => kv.getMany(keys, options)),
-    list: (selector, options) => {
+  return {
+    isRemote: kv.isRemote,
+    get: (key) => observe("get", [key], () => kv.get(key)),
+    getMany: (keys) => observe("getMany", keys, () => kv.getMany(keys)),
+    list(selector, options) {
       const prefix = "prefix" in selector ? selector.prefix : selector.start;
       const read = () => Array.fromAsync(kv.list(selector, options));
-      return iterate(() => observe("list", [prefix], read)) as never;
+      return iterate(() => observe("list", [prefix], read));
     },
     atomic: () => observedAtomic(kv.atomic()),
+    watch: (keys) => kv.watch(keys),
+    close: () => kv.close(),
   };
-  return new Proxy(kv, {
-    get(_, name) {
-      const value = Reflect.get(observed, name) ?? Reflect.get(kv, name);
-      return typeof value === "function" ? value.bind(kv) : value;
-    },
-  });
 }
 
 async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
@@ -33,8 +30,8 @@ async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
 }
 
 /** Makes an operation that remembers its keys until it is committed. */
-function observedAtomic(atomic: Deno.AtomicOperation): Deno.AtomicOperation {
-  const keys: Deno.KvKey[] = [];
+function observedAtomic(atomic: KvAtomic): KvAtomic {
+  const keys: KvKey[] = [];
   const { set, delete: remove, commit } = atomic;
   atomic.set = (key, ...rest) => {
     keys.push(key);
@@ -50,7 +47,7 @@ function observedAtomic(atomic: Deno.AtomicOperation): Deno.AtomicOperation {
 
 function observe<T>(
   verb: string,
-  keys: readonly Deno.KvKey[],
+  keys: readonly KvKey[],
   operate: () => Promise<T>,
 ): Promise<T> {
   if (!telemetry) return operate();

@@ -8,7 +8,13 @@
 import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { isLocked, whileLocked } from "./persist.ts";
+import {
+  KvClosedError,
+  kvErrorOf,
+  KvLockedError,
+  KvUsageError,
+} from "./kv_error.ts";
+import { whileLocked } from "./persist.ts";
 
 /** The time an operation may take, queue included, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;
@@ -118,8 +124,9 @@ export class Operations {
     }, this.deadlineMilliseconds);
     try {
       return await Promise.race([this.#take(operation, state), over]);
-    } catch (cause) {
-      if (isMisuse(cause)) throw cause;
+    } catch (error) {
+      const cause = kvErrorOf(error);
+      if (cause instanceof KvUsageError) throw error;
       this.#troubledMilliseconds = performance.now();
       throw new StorageError({ cause });
     } finally {
@@ -211,14 +218,6 @@ export class Operations {
   }
 }
 
-/** True if Deno KV complains of the arguments, which is our fault. */
-function isMisuse(error: unknown): boolean {
-  return error instanceof TypeError &&
-      /too (large|many|long)|non-negative|cannot be empty/i
-        .test(error.message) ||
-    error instanceof DOMException && error.name === "DataCloneError";
-}
-
 /**
  * True if another try may work: not after the process has closed the database,
  * nor after waiting in vain for a turn or a lock.
@@ -226,7 +225,6 @@ function isMisuse(error: unknown): boolean {
 export function isTransient(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;
   const { cause } = error;
-  if (isLocked(cause)) return false;
-  if (cause instanceof DeadlineError && !cause.isBegun) return false;
-  return !["BadResource", "Interrupted"].includes((cause as Error)?.name);
+  if (cause instanceof DeadlineError) return cause.isBegun;
+  return !(cause instanceof KvLockedError || cause instanceof KvClosedError);
 }

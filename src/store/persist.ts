@@ -6,6 +6,7 @@
  */
 import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
+import { kvErrorOf, KvLockedError } from "./kv_error.ts";
 
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 2000;
@@ -59,13 +60,11 @@ export async function whileLocked<T>(
     try {
       return await operation();
     } catch (error) {
-      if (!isLocked(error) || performance.now() > until) throw error;
+      if (
+        !(kvErrorOf(error) instanceof KvLockedError) ||
+        performance.now() > until
+      ) throw error;
       await pause(Math.random() * Math.min(50, 2 * attempt));
     }
   }
-}
-
-/** True if a database was locked: the operation was not carried out. */
-export function isLocked(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("is locked");
 }

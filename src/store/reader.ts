@@ -8,6 +8,7 @@ import { withSubjectOfToday } from "../oauth/former_subject.ts";
 import { type Clock, now } from "../clock.ts";
 import type { Fence } from "./fence.ts";
 import { rangeOf } from "./keys.ts";
+import type { Kv, KvEntryMaybe, KvKey, KvSelector } from "./kv.ts";
 import type { Operations } from "./operations.ts";
 
 /** A record that ends. `expiresAt` is in epoch seconds. */
@@ -32,7 +33,7 @@ export interface Marked {
 
 /** A read under a key, whose version counts even without a live value. */
 export interface Entry<T> {
-  key: Deno.KvKey;
+  key: KvKey;
   value: T | undefined;
   versionstamp: string | null;
   /** The mark of the commit that wrote it, if it has one. */
@@ -41,7 +42,7 @@ export interface Entry<T> {
 
 /** A live record and the version it was read at, for a later check. */
 export interface Found<T> {
-  key: Deno.KvKey;
+  key: KvKey;
   value: T;
   versionstamp: string;
   mark?: string;
@@ -49,8 +50,8 @@ export interface Found<T> {
 
 /** Keys from `start` on, and before `end`. */
 export interface KeyRange {
-  start: Deno.KvKey;
-  end: Deno.KvKey;
+  start: KvKey;
+  end: KvKey;
 }
 
 /** True if the entry has a live value. */
@@ -86,7 +87,7 @@ const RECORDS_PER_READ = 500;
 
 export class Reader {
   constructor(
-    protected readonly kv: Deno.Kv,
+    protected readonly kv: Kv,
     readonly clock: Clock,
     protected readonly operations: Operations,
     protected readonly fence: Fence,
@@ -98,25 +99,25 @@ export class Reader {
   }
 
   /** Reads a key. @throws {StorageError} */
-  async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
+  async get<T>(key: KvKey): Promise<Entry<T>> {
     return this.entry<T>(await this.operations.repeat(() => this.kv.get(key)));
   }
 
   /** Finds the live record under a key. @throws {StorageError} */
-  async find<T>(key: Deno.KvKey): Promise<Found<T> | undefined> {
+  async find<T>(key: KvKey): Promise<Found<T> | undefined> {
     const entry = await this.get<T>(key);
     return isFound(entry) ? entry : undefined;
   }
 
   /** Reads several keys concurrently. @throws {StorageError} */
   async getMany<T extends readonly unknown[]>(
-    keys: readonly Deno.KvKey[],
+    keys: readonly KvKey[],
   ): Promise<{ [K in keyof T]: Entry<T[K]> }> {
     const reads = [];
     for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
       const some = keys.slice(start, start + KEYS_PER_READ);
       reads.push(
-        this.operations.repeat(() => this.kv.getMany<unknown[]>(some)),
+        this.operations.repeat(() => this.kv.getMany(some)),
       );
     }
     const entries = (await Promise.all(reads)).flat();
@@ -131,7 +132,7 @@ export class Reader {
    * @throws {StorageError}
    */
   async list<T>(
-    prefix: Deno.KvKey,
+    prefix: KvKey,
     { limit }: { limit?: number } = {},
   ): Promise<Found<T>[]> {
     const entries = await this.#listed<T>({ prefix }, limit);
@@ -147,7 +148,7 @@ export class Reader {
   async listSome<T>(
     range: KeyRange,
     limit: number,
-  ): Promise<{ found: Found<T>[]; last?: Deno.KvKey }> {
+  ): Promise<{ found: Found<T>[]; last?: KvKey }> {
     const entries = await this.#listed<T>(range, limit);
     return {
       found: entries.filter(isFound),
@@ -157,7 +158,7 @@ export class Reader {
 
   /** Lists the live records of a list that names them, some at a time. */
   async *listInParts<T>(
-    list: Deno.KvKey,
+    list: KvKey,
     perRead = RECORDS_PER_READ,
   ): AsyncGenerator<Found<T>[]> {
     for (let after: string | undefined = ""; after !== undefined;) {
@@ -169,7 +170,7 @@ export class Reader {
   }
 
   async #listed<T>(
-    selector: Deno.KvListSelector,
+    selector: KvSelector,
     limit?: number,
   ): Promise<Entry<T>[]> {
     const entries = await this.operations.repeat(() =>
@@ -181,7 +182,7 @@ export class Reader {
   }
 
   /** Gives a record as it was read. */
-  protected entry<T>(entry: Deno.KvEntryMaybe<unknown>): Entry<T> {
+  protected entry<T>(entry: KvEntryMaybe): Entry<T> {
     const { key, versionstamp } = entry;
     if (entry.value === null) return { key, value: undefined, versionstamp };
     const value = readRecord<T>(entry.value, this.now());

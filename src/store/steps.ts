@@ -4,7 +4,13 @@
  *
  * @module
  */
-import type { Database, Expiring, Found, Transaction } from "./database.ts";
+import {
+  type Database,
+  type Expiring,
+  type Found,
+  MAX_CHECKS,
+  type Transaction,
+} from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 import type { Hold } from "./run_record.ts";
@@ -12,7 +18,7 @@ import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
 
 const RESULT_CHARACTERS = 28_000;
 /** The most steps that one commit settles. */
-const STEPS_PER_COMMIT = 10;
+const STEPS_PER_COMMIT = MAX_CHECKS;
 
 /** The state of a step: at work, between two tries, or over. */
 type StepState = "begun" | "waiting" | "kept" | "failed";

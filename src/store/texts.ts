@@ -41,7 +41,7 @@ export async function saveText(
   for (let i = 0; i < parts.length; i += PARTS_PER_COMMIT) {
     await database.commit((transaction) =>
       parts.slice(i, i + PARTS_PER_COMMIT).forEach((part, j) =>
-        transaction.create(textKey(id, i + j), part)
+        transaction.set(textKey(id, i + j), part)
       )
     );
   }

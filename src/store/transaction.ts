@@ -10,6 +10,8 @@
 import { type Clock, pause } from "../clock.ts";
 import type { StorageError } from "../errors.ts";
 import type { CommitTry, Fence } from "./fence.ts";
+import type { Kv, KvAtomic, KvCheck, KvCommit, KvKey } from "./kv.ts";
+import { KvUsageError } from "./kv_error.ts";
 import { fenceKey } from "./keys.ts";
 import {
   isTransient,
@@ -24,6 +26,9 @@ import {
   RECORD_VERSION,
 } from "./reader.ts";
 
+/** The most checks of a commit: a denokv server takes the fence and nine. */
+export const MAX_CHECKS = 9;
+
 /** The least time a record stays stored: others may have to recognize it. */
 const LEAST_MILLISECONDS = 60_000;
 
@@ -34,7 +39,7 @@ const LEAST_MILLISECONDS = 60_000;
 const SPREAD = 1 / 8;
 
 type Send = (
-  operation: Deno.AtomicOperation,
+  operation: KvAtomic,
   mark: string,
   clock: Clock,
 ) => void;
@@ -45,7 +50,7 @@ export type Write = (transaction: Transaction) => unknown;
 export type CommitWith = (also: Write) => Promise<boolean>;
 
 /** A check that nothing is under a key. */
-export function absent(key: Deno.KvKey): Deno.AtomicCheck {
+export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
 
@@ -54,8 +59,8 @@ export class Transaction {
   /** The mark of its last try. */
   mark?: string;
   /** The keys under which the mark of an applied try is found. */
-  readonly markedKeys: Deno.KvKey[] = [];
-  #checks: Deno.AtomicCheck[] = [];
+  readonly markedKeys: KvKey[] = [];
+  #checks: KvCheck[] = [];
   #writes: Send[] = [];
 
   /** True while it only checks. */
@@ -64,7 +69,7 @@ export class Transaction {
   }
 
   /** Requires that these are still as they were read. */
-  check(...entries: Deno.AtomicCheck[]): this {
+  check(...entries: KvCheck[]): this {
     for (const { key, versionstamp } of entries) {
       this.#checks.push({ key, versionstamp });
     }
@@ -72,12 +77,12 @@ export class Transaction {
   }
 
   /** Writes a record under a key that no one has used before. */
-  create<T extends Expiring>(key: Deno.KvKey, record: T): this {
+  create<T extends Expiring>(key: KvKey, record: T): this {
     return this.check(absent(key)).set(key, record);
   }
 
   /** Writes a record, and lets the database collect it after its end. */
-  set<T extends Expiring>(key: Deno.KvKey, record: T): this {
+  set<T extends Expiring>(key: KvKey, record: T): this {
     if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
     // Collection is lazy (a record may stay readable for a minute after it):
     // whether a record is alive is decided when it is read.
@@ -95,7 +100,7 @@ export class Transaction {
   }
 
   /** Writes a value that never ends: a shared secret, a head. */
-  setForever(key: Deno.KvKey, value: unknown): this {
+  setForever(key: KvKey, value: unknown): this {
     this.#writes.push((operation) => operation.set(key, value));
     return this;
   }
@@ -104,12 +109,12 @@ export class Transaction {
    * Ends a record, by every clock; it is collected a little later. Unlike a
    * deleted record, it still shows which transaction ended it.
    */
-  end(key: Deno.KvKey): this {
+  end(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });
   }
 
   /** Deletes records for which no other transaction competes. */
-  delete(...keys: Deno.KvKey[]): this {
+  delete(...keys: KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);
     });
@@ -118,11 +123,14 @@ export class Transaction {
 
   /** Sends the transaction to the database. */
   async commit(
-    kv: Deno.Kv,
+    kv: Kv,
     { fence, mark }: CommitTry,
     clock: Clock,
-  ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
+  ): Promise<KvCommit> {
     this.mark = mark;
+    if (this.#checks.length > MAX_CHECKS) {
+      throw new KvUsageError(`Too many checks (max ${MAX_CHECKS})`);
+    }
     const operation = kv.atomic()
       .check(absent(fenceKey(fence)), ...this.#checks);
     for (const write of this.#writes) write(operation, mark, clock);
@@ -132,7 +140,7 @@ export class Transaction {
 
 export class Commits {
   constructor(
-    private readonly kv: Deno.Kv,
+    private readonly kv: Kv,
     private readonly operations: Operations,
     private readonly fence: Fence,
     private readonly clock: Clock,
@@ -198,9 +206,9 @@ export class Commits {
   ): Promise<string | undefined> {
     if (markedKeys.length === 0) return undefined;
     const entries = await this.operations.repeat(() =>
-      this.kv.getMany<Marked[]>(markedKeys)
+      this.kv.getMany(markedKeys)
     );
-    return entries.find(({ value }) => value?.mark === mark)
+    return entries.find(({ value }) => (value as Marked | null)?.mark === mark)
       ?.versionstamp ?? undefined;
   }
 }

@@ -33,7 +33,9 @@ export const INTRODUCTION = {
 /**
  * Options of a test server, all optional; a database that is given stays open.
  */
-export type ServerOptions = Partial<CreateServerOptions>;
+export type ServerOptions = Partial<Omit<CreateServerOptions, "kv">> & {
+  kv?: Deno.Kv;
+};
 
 /** Starts a server, on a database of its own in memory unless one is given. */
 export async function startServer(

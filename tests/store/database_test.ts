@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { now } from "../../src/clock.ts";
-import { Database, type Entry } from "../../src/store/database.ts";
+import {
+  absent,
+  Database,
+  type Entry,
+  MAX_CHECKS,
+} from "../../src/store/database.ts";
+import { KvUsageError } from "../../src/store/kv_error.ts";
 import { whileLocked } from "../../src/store/persist.ts";
 import type { Transaction } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
@@ -468,4 +474,15 @@ test.onDatabases("commit() that its fence alone refused is sent again behind the
   );
   held.resolve();
   assert.equal(await first, (await kv.get(KEY)).versionstamp);
+});
+
+test.onDatabases("commit() takes nine checks besides that of its fence, as many as denokv does", async ({ kv }) => {
+  const database = new Database(kv);
+  const checking = (count: number) =>
+    database.commit((transaction) => {
+      for (let n = 0; n < count; n++) transaction.check(absent(["none", n]));
+      transaction.set(KEY, { expiresAt: now() + 60 });
+    });
+  assert(await checking(MAX_CHECKS));
+  await assert.rejects(checking(MAX_CHECKS + 1), KvUsageError);
 });

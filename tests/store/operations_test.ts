@@ -99,7 +99,11 @@ Deno.test("run() passes on what Deno KV says of arguments, and nothing else", as
   const { operations } = openOperations();
   for (
     const misuse of [
-      new DOMException("no function", "DataCloneError"),
+      new TypeError("()=>{} could not be cloned."),
+      new Error(
+        "KV Connect failed to call 'http://127.0.0.1:4512/v2/atomic_write' " +
+          "(status=400 Bad Request): Too many checks",
+      ),
       new TypeError("Value too large (max 65536 bytes)"),
     ]
   ) {

@@ -103,7 +103,8 @@ test.onDatabases("list() finds people by how subject, name, words of it, address
 test.onDatabases("the end of a person's last grant leaves no name, address or word of theirs", async ({ kv }) => {
   const { save, find, grants } = openOn(kv);
   const known = {
-    name: "Jo Quince",
+    // More words than a commit of denokv takes checks.
+    name: "Jo Anna Berta Cora Dora Emma Frida Gerda Hanna Ida Quince",
     login: "quincejo",
     email: "jo@quince.example",
   };
@@ -116,7 +117,7 @@ test.onDatabases("the end of a person's last grant leaves no name, address or wo
   assert.deepEqual(await find("quince"), ["dev:7"]);
   await grants.close(last.id);
   await grants.unlist([last]);
-  assert.doesNotMatch(await stored(), /quince/i);
+  assert.doesNotMatch(await stored(), /quince|anna|frida|ida/i);
   assert.deepEqual(await find(), ["dev:8"]);
 });
 

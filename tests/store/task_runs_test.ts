@@ -221,6 +221,17 @@ test.onDatabases("save() keeps nothing once a slow commit was overtaken by a tak
   assert.deepEqual(await keysOf(other), keys);
 });
 
+test.onDatabases("settle() drops the results of more steps than a commit has checks", async ({ kv }) => {
+  const hold = await beginOn(kv);
+  const steps = stepStore(new Database(kv));
+  for (let n = 0; n < 25; n++) {
+    await steps.save(hold, stepOf(`step:${n}`, { text: '"a"' }));
+  }
+  await steps.settle("t", hold.expiresAt);
+  const texts = (await steps.list("t")).map(({ text }) => text);
+  assert.deepEqual(texts, Array.from({ length: 25 }, () => undefined));
+});
+
 test.onDatabases("settle() brings back no step that is deleted at the same time", async ({ kv, other }) => {
   const hold = await beginOn(kv);
   const steps = stepStore(new Database(kv));

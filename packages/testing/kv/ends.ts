@@ -1,0 +1,84 @@
+/**
+ * The promises of watches, and of a handle's end.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import type { Kv, KvKey } from "../../../src/store/kv.ts";
+import { KvClosedError, KvUsageError } from "../../../src/store/kv_error.ts";
+import { commit, type KvPromise, refused, write } from "./promise.ts";
+
+/** Watches keys, and reads what is told until it is as wanted. */
+function watching(kv: Kv, keys: readonly KvKey[]) {
+  const reader = kv.watch(keys).getReader();
+  return {
+    async until(...wanted: unknown[]) {
+      for (;;) {
+        const { done, value } = await reader.read();
+        assert(!done, "the watch has ended");
+        const values = value.map(({ value }) => value);
+        if (JSON.stringify(values) === JSON.stringify(wanted)) return;
+      }
+    },
+    reader,
+  };
+}
+
+/** The promises of `watch` and `close`. */
+export const ENDS: readonly KvPromise[] = [
+  {
+    name: "watch() gives the present, then the newest after a change",
+    async check({ kv, other }) {
+      await write(kv, ["a"], 1);
+      const keys = [["a"], ["b"]];
+      const { until, reader } = watching(kv, keys);
+      await until(1, null);
+      const changed = until(2, 3);
+      await write(kv, ["c"], 1);
+      await commit(() => kv.atomic().set(["a"], 2).set(["b"], 3));
+      await changed;
+      for (let n = 0; n < 20; n++) await write(kv, ["a"], n);
+      await until(19, 3);
+      if (kv.isRemote) {
+        const told = until(19, null);
+        await commit(() => other.atomic().delete(["b"]));
+        await told;
+      }
+      await reader.cancel();
+    },
+  },
+  {
+    name: "watch() takes ten keys, and no more",
+    async check({ kv }) {
+      const keys = Array.from({ length: 11 }, (_, n) => ["a", n]);
+      const watch = async (keys: KvKey[]) => {
+        const { reader } = watching(kv, keys);
+        await reader.read();
+        await reader.cancel();
+      };
+      await watch(keys.slice(1));
+      await refused(() => watch(keys), KvUsageError);
+    },
+  },
+  {
+    name: "close() ends the watches and refuses all later use",
+    async check({ kv }) {
+      const { reader } = watching(kv, [["a"]]);
+      await reader.read();
+      const waiting = reader.read();
+      kv.close();
+      assert.equal((await waiting).done, true);
+      for (
+        const use of [
+          async () => await kv.get(["a"]),
+          async () => await kv.getMany([["a"]]),
+          async () => await Array.fromAsync(kv.list({ prefix: ["a"] })),
+          async () => await kv.atomic().set(["a"], 1).commit(),
+          async () => await kv.watch([["a"]]).getReader().read(),
+        ]
+      ) {
+        await refused(use, KvClosedError);
+      }
+    },
+  },
+];

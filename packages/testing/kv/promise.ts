@@ -1,0 +1,78 @@
+/**
+ * A promise of the contract of the database, with a check that a handle keeps
+ * it, and what the checks share.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import type { Kv, KvAtomic, KvCommit, KvKey } from "../../../src/store/kv.ts";
+import { kvErrorOf, KvLockedError } from "../../../src/store/kv_error.ts";
+
+/** Two handles on one database that is empty, as two processes have them. */
+export interface KvHandles {
+  /** The handle of one process. */
+  kv: Kv;
+  /** That of another; the same handle if the database has only one. */
+  other: Kv;
+}
+
+/** A promise of the contract. */
+export interface KvPromise {
+  /** The promise, as the name of a test. */
+  name: string;
+  /**
+   * Checks that the database keeps it. The check may close `kv`.
+   *
+   * @throws {Error} if it does not
+   */
+  check(handles: KvHandles): Promise<void>;
+}
+
+/** The longest pause before a commit is sent again, in milliseconds. */
+const LOCKED_MILLISECONDS = 20;
+
+/** Sends a commit, again while the database is locked. */
+export async function commit(build: () => KvAtomic): Promise<KvCommit> {
+  for (;;) {
+    try {
+      return await build().commit();
+    } catch (error) {
+      if (!(kvErrorOf(error) instanceof KvLockedError)) throw error;
+      await pause(Math.random() * LOCKED_MILLISECONDS);
+    }
+  }
+}
+
+/** Writes a value, and gives the version of its record. */
+export async function write(
+  kv: Kv,
+  key: KvKey,
+  value: unknown,
+  options?: { expireIn?: number },
+): Promise<string> {
+  const result = await commit(() => kv.atomic().set(key, value, options));
+  assert(result.ok, "a commit without checks was answered with ok: false");
+  return result.versionstamp;
+}
+
+/** Reads the value under a key. */
+export async function read(kv: Kv, key: KvKey): Promise<unknown> {
+  return (await kv.get(key)).value;
+}
+
+/** Requires that an operation is refused with an error of a class. */
+export async function refused(
+  operation: () => Promise<unknown>,
+  kind: new (message: string) => Error,
+): Promise<void> {
+  const error = await operation().then(
+    () => assert.fail(`was not refused with ${kind.name}`),
+    kvErrorOf,
+  );
+  assert(error instanceof kind, `${error} is no ${kind.name}`);
+}
+
+/** Waits for some milliseconds. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,150 @@
+/**
+ * The contract of the database: the part of Deno KV that the stores use, and all
+ * that they rely on. Deno's own handles keep it, on a file, in memory and on a
+ * denokv server. Another database that keeps it can take their place: the checks
+ * of `@tool-server/tool-server/testing/kv` say if it does.
+ *
+ * @module
+ * @see https://docs.deno.com/api/deno/~/Deno.Kv
+ */
+
+/**
+ * A part of a key. The stores use bytes, strings, numbers (`Infinity` too) and
+ * booleans; an implementation may refuse the others.
+ */
+export type KvKeyPart =
+  | Uint8Array
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol;
+
+/** A key, of at most 2 KiB. */
+export type KvKey = readonly KvKeyPart[];
+
+/** A record under a key. */
+export interface KvEntry {
+  /** The key that was read. */
+  key: KvKey;
+  /** A structured clone of what was written. */
+  value: unknown;
+  /**
+   * The version of the record: that of the commit that wrote it. No version is
+   * used twice, also after a record was deleted. Versions are compared for
+   * equality alone.
+   */
+  versionstamp: string;
+}
+
+/** A key without a record. */
+export interface KvAbsence {
+  /** The key that was read. */
+  key: KvKey;
+  /** Null: there is none. */
+  value: null;
+  /** Null: a check requires absence by it. */
+  versionstamp: null;
+}
+
+/** A read of a key: its record, or none. */
+export type KvEntryMaybe = KvEntry | KvAbsence;
+
+/** The records that a list selects. */
+export type KvSelector =
+  /** All keys that begin with this one and are longer. */
+  | { prefix: KvKey }
+  /** All keys from `start` on and before `end`. */
+  | { start: KvKey; end: KvKey };
+
+/** The bounds of a list. */
+export interface KvListOptions {
+  /** The most records to give; all by default. */
+  limit?: number;
+  /** The most records of one round trip: up to 500. */
+  batchSize?: number;
+}
+
+/** A condition of a commit: the key still has this version. */
+export interface KvCheck {
+  /** The key. */
+  key: KvKey;
+  /** The version that it must have; null: there must be no record. */
+  versionstamp: string | null;
+}
+
+/** The answer to a commit. `ok` is false only if a check failed. */
+export type KvCommit = { ok: true; versionstamp: string } | { ok: false };
+
+/** Checks and writes that happen in one step, or not at all. */
+export interface KvAtomic {
+  /** Adds conditions: at most ten in a commit, as many as denokv takes. */
+  check(...checks: KvCheck[]): KvAtomic;
+  /**
+   * Adds a write, of at most 64 KiB; a commit has at most 1,000 writes and
+   * deletions, and 800 KiB. The last one of a key wins.
+   *
+   * @param options `expireIn` is in milliseconds, from when the database
+   * receives the commit. Some time after it the record is collected
+   */
+  set(key: KvKey, value: unknown, options?: { expireIn?: number }): KvAtomic;
+  /** Adds a deletion. */
+  delete(key: KvKey): KvAtomic;
+  /**
+   * Carries all of it out as one serializable step, if every check holds. Checks
+   * of keys that the commit does not write hold as well: no other commit can
+   * come between them and the writes. A commit that has been answered can be
+   * read at once by every process, and survives a crash of the database.
+   *
+   * **A commit that was never answered may be carried out later, but not after
+   * the acknowledged write of a key whose absence it checks.** The fence of every
+   * process ({@linkcode import("./fence.ts").Fence}) rests on this.
+   *
+   * All that is refused rejects this promise, and none of it is written. `set`
+   * may throw for what cannot be cloned, and for nothing else.
+   *
+   * @throws {KvUsageError} for arguments beyond the limits
+   * @throws {KvLockedError} if it was not carried out and may be sent again
+   * @throws {KvClosedError} after `close()`
+   * @throws {Error} anything else: it is not known if it was carried out
+   */
+  commit(): Promise<KvCommit>;
+}
+
+/** A handle on a database. A process has one, and shares it. */
+export interface Kv {
+  /**
+   * True if `watch` sees the commits of other processes. Without it, their
+   * commits are found by polling. `Deno.openKv()` gives a handle that does not
+   * say: it is true of a denokv server and on Deno Deploy.
+   */
+  readonly isRemote?: boolean;
+  /**
+   * Reads a key, with every commit that any process was told of. An expired
+   * record may still be given until it is collected; its version then counts in
+   * checks too, so that reads and checks agree.
+   */
+  get(key: KvKey): Promise<KvEntryMaybe>;
+  /**
+   * Reads at most ten keys, which may repeat, from one snapshot.
+   *
+   * @returns an entry for each, in the order of the keys
+   */
+  getMany(keys: readonly KvKey[]): Promise<KvEntryMaybe[]>;
+  /**
+   * Lists records in the order of keys, part by part: bytes before strings,
+   * strings before numbers, numbers before booleans. Strings are ordered by
+   * their bytes in UTF-8. Each batch may be a snapshot of its own.
+   */
+  list(selector: KvSelector, options?: KvListOptions): AsyncIterable<KvEntry>;
+  /** Begins a commit. */
+  atomic(): KvAtomic;
+  /**
+   * Gives the present entries of keys, then the newest after each change; states
+   * in between may be left out. It may end or fail at any time: whoever needs a
+   * change polls as well.
+   */
+  watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]>;
+  /** Closes the handle: its watches end, and later use is refused. */
+  close(): void;
+}

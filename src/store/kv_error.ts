@@ -1,0 +1,50 @@
+/**
+ * The errors of a database, by what the stores do about them. Those of Deno KV
+ * are known by their words, which are read here alone.
+ *
+ * @module
+ */
+
+/** The arguments were refused: a mistake of the code, which no retry helps. */
+export class KvUsageError extends TypeError {
+  /** `KvUsageError` */
+  override name = "KvUsageError";
+}
+
+/** Another process holds a lock: nothing was done, and it may be sent again. */
+export class KvLockedError extends Error {
+  /** `KvLockedError` */
+  override name = "KvLockedError";
+}
+
+/** The handle was closed, here or meanwhile. */
+export class KvClosedError extends Error {
+  /** `KvClosedError` */
+  override name = "KvClosedError";
+}
+
+/** The words of a `TypeError` of Deno KV about arguments. */
+const USAGE = /too (large|many|long)|non-negative|cannot be empty/i;
+
+/** The words for what a denokv server refuses. */
+const REFUSED = /^KV Connect failed .*\(status=400 /;
+
+/** The names of the errors of a closed handle. */
+const CLOSED = ["BadResource", "Interrupted"];
+
+/** Gives an error of Deno KV its class. Any other error stays as it is. */
+export function kvErrorOf(error: unknown): unknown {
+  if (!(error instanceof Error) || isKvError(error)) return error;
+  const { name, message } = error;
+  const options = { cause: error };
+  if (message.includes("is locked")) return new KvLockedError(message, options);
+  if (CLOSED.includes(name)) return new KvClosedError(message, options);
+  const isUsage = error instanceof TypeError && USAGE.test(message) ||
+    / could not be cloned/.test(message) || REFUSED.test(message);
+  return isUsage ? new KvUsageError(message, options) : error;
+}
+
+function isKvError(error: Error): boolean {
+  return error instanceof KvUsageError || error instanceof KvLockedError ||
+    error instanceof KvClosedError;
+}
