@@ -10,32 +10,16 @@ interface DataProps extends FormPage {
   providerName: string;
   /** True if the person signed in a moment ago, and may erase. */
   isRecent: boolean;
-  /** The days for which calls are kept; 0: none are. */
-  ledgerDays: number;
+  /** The kinds of data: their words, their time, and why an erasure leaves them. */
+  kept: readonly (readonly [what: string, until: string, stays?: string])[];
 }
 
 /** The data of a person: what it is, a copy of it, and its end. */
 export function DataSection(
-  { providerName, isRecent, ledgerDays, ...form }: DataProps,
+  { providerName, isRecent, kept, ...form }: DataProps,
 ) {
   const { base = "" } = form;
-  const kept: (readonly [what: string, until: string])[] = [
-    [
-      "Connections and access tokens, with your name and address as " +
-      `${providerName} tells them`,
-      "until they end; without a name and address as long as they would have lived",
-    ],
-    ["What you paused, and took away from apps", "366 days"],
-    ...ledgerDays === 0 ? [] : [
-      [
-        "Your latest calls: tool, time and outcome",
-        `${ledgerDays} days, or until their connection ends`,
-      ] as const,
-    ],
-    ["Sessions of apps", "30 days after their last use"],
-    ["Tasks with their results", "24 hours"],
-    ["Being signed in here", "1 hour"],
-  ];
+  const staying = kept.filter(([, , stays]) => stays !== undefined);
   return (
     <>
       <section>
@@ -67,8 +51,11 @@ export function DataSection(
               the log of the people who run this server, and their backups: ask
               them how long;
             </li>
-            <li>a block, if they shut you out, until they lift it;</li>
-            <li>the IDs of your ended connections, for a day;</li>
+            {staying.map(([what, until, stays]) => (
+              <li>
+                {what[0].toLowerCase() + what.slice(1)}, {until}, {stays};
+              </li>
+            ))}
             <li>
               what you allowed this server at {providerName}: end it there;
             </li>

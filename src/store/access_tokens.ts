@@ -30,7 +30,7 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
 ];
 
 /** The life of the record that changes with every token: longer than theirs. */
-const TOKENS_SECONDS = 366 * 24 * 60 * 60;
+export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
 /** The error code for a block, by the kind of the grant. */
 const BLOCKED_CODES = {

@@ -14,7 +14,7 @@ import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "./keys.ts";
 
 /** Longer than any grant lives. */
-const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
+export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
 /** The records that one commit deletes; it takes a thousand mutations. */
 const DELETIONS_PER_COMMIT = 500;

@@ -59,6 +59,8 @@ export const listedSessionKey = listedIn("session");
 export function replyKey(sessionId: string, ...id: RequestId[]): Deno.KvKey {
   return ["reply", fingerprint(sessionId), ...id.map(ofRequest)];
 }
+/** The prefix of the questions of a session, from its own key. */
+export const repliesOfKey = ([, session]: Deno.KvKey) => ["reply", session];
 /** A 2025 client's cancellation of a request · 5 min. */
 export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
   return ["cancel", fingerprint(sessionId), ofRequest(id)];
@@ -87,8 +89,8 @@ export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
   return ["task-step", bounded(taskId), ...id.map(fingerprint)];
 }
 /** An answer given to a task · as long as the task. */
-export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
-  return ["task-answer", bounded(taskId), fingerprint(key)];
+export function taskAnswerKey(taskId: string, ...key: string[]): Deno.KvKey {
+  return ["task-answer", bounded(taskId), ...key.map(fingerprint)];
 }
 /** The time at which durable work of an address is looked at · as the task. */
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {

@@ -6,7 +6,7 @@
  */
 import type { RpcResponse } from "../protocol/messages.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
-import { replyKey } from "./keys.ts";
+import { repliesOfKey, replyKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
 import {
   deleteText,
@@ -25,6 +25,19 @@ interface Reply extends Expiring {
 }
 
 export type ReadReply = Found<Reply>;
+
+/** Deletes the questions of a session that has gone, with their answers. */
+export async function forgetReplies(
+  database: Database,
+  session: Deno.KvKey,
+): Promise<void> {
+  const asked = await database.list<Reply>(repliesOfKey(session));
+  for (const { key, value: { answer } } of asked) {
+    await database.commit((transaction) =>
+      transaction.delete(key, ...answer ? keysOf(answer) : [])
+    );
+  }
+}
 
 export type ReplyStore = ReturnType<typeof replyStore>;
 

@@ -20,6 +20,7 @@ import {
   isFound,
 } from "./database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
+import { forgetReplies } from "./replies.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The lifetime of a session after its last use, in seconds. */
@@ -113,6 +114,11 @@ export function sessionLists(database: Database) {
     return listed.filter(({ value }) => isWanted(value)).map(({ key }) => key);
   }
 
+  /** Deletes the open questions of sessions, and their answers. */
+  async function forgetQuestions(keys: Deno.KvKey[]): Promise<void> {
+    await Promise.all(keys.map((key) => forgetReplies(database, key)));
+  }
+
   /** Ends the sessions of a list beyond the most, the least used first. */
   async function endOldest(list: string, most: number): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
@@ -168,14 +174,17 @@ export function sessionLists(database: Database) {
      */
     async endAllOf(binding: string, grantIds: ReadonlySet<string | undefined>) {
       const listed = await keysOf(binding, (it) => grantIds.has(it.grantId));
+      database.background(() => forgetQuestions(listed.map(listedSessionKey)));
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);
       return await endingOf(last);
     },
 
-    /** Ends every session of a person, of any grant. */
+    /** Deletes every session of a person, of any grant, with its questions. */
     async forgetAllOf(binding: string): Promise<void> {
-      await endListed(await keysOf(binding, () => true));
+      const listed = await keysOf(binding, () => true);
+      await forgetQuestions(listed.map(listedSessionKey));
+      await endListed(listed);
     },
 
     /**

@@ -17,6 +17,7 @@ import {
   type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
+import { forgetAnswers } from "./task_questions.ts";
 import { deleteText, saveText } from "./texts.ts";
 import { waitStore } from "./waits.ts";
 
@@ -136,7 +137,9 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     async forgetAllOf(binding: string): Promise<void> {
       for (const entry of await listedOf(database, binding)) {
         const taskId = idOf(entry);
-        const open = await database.find<TaskRecord>(taskKey(taskId));
+        const [open, { value: run }] = await database.getMany<
+          [TaskRecord, RunRecord]
+        >([taskKey(taskId), taskRunKey(taskId)]);
         await end(taskId, { status: "cancelled" });
         const found = await database.find<TaskRecord>(taskKey(taskId));
         await database.commit((transaction) => {
@@ -145,8 +148,9 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
           transaction.delete(entry.key);
         });
         if (found?.value.durable) await stepStore(database).forget(taskId);
-        const questions = Object.values(open?.value.questions ?? {});
-        for (const ref of [found?.value.outcome, ...questions]) {
+        await forgetAnswers(database, taskId);
+        const texts = Object.values(open.value?.questions ?? {});
+        for (const ref of [found?.value.outcome, run?.beginning, ...texts]) {
           if (ref) await deleteText(database, ref);
         }
       }
@@ -187,6 +191,7 @@ function forgetWork(
 ): void {
   database.background(async () => {
     await stepStore(database).settle(taskId, expiresAt);
+    await forgetAnswers(database, taskId);
     if (!run) return;
     await waitStore(database).forgetTask(run.caller.subject, taskId);
     await deleteText(database, run.beginning);

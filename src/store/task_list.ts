@@ -6,7 +6,9 @@
  */
 import { formerBinding } from "../oauth/former_subject.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
+import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
+import type { RunRecord } from "./run_record.ts";
+import { stepStore } from "./steps.ts";
 import type { TaskOwner } from "./task_beginning.ts";
 import {
   isTerminal,
@@ -14,6 +16,7 @@ import {
   type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
+import { readText } from "./texts.ts";
 
 /** A task of a list, without its result. */
 export interface ListedTask extends
@@ -66,6 +69,22 @@ export function taskLists(database: Database) {
       : await database.find(tasksOfKey(former, taskId));
   }
 
+  /** Copies a task, without its result. */
+  async function copyTask(
+    taskId: string,
+    { tool, status, createdMilliseconds, durable }: TaskRecord,
+  ) {
+    const task = { tool, status, createdMilliseconds };
+    if (!durable) return task;
+    const run = await database.find<RunRecord>(taskRunKey(taskId));
+    // It may end, and go, while it is read.
+    const beginning = run &&
+      await readText(database, run.value.beginning).then(JSON.parse)
+        .catch(() => undefined);
+    const steps = await stepStore(database).outline(taskId);
+    return { ...task, input: beginning?.input, steps };
+  }
+
   return {
     readUse,
 
@@ -98,18 +117,17 @@ export function taskLists(database: Database) {
       return listed.length >= count;
     },
 
-    /** Lists the tasks of a person for their copy of what is kept. */
+    /**
+     * Lists the tasks of a person for their copy of what is kept: durable work
+     * with its steps, and as long as it goes on with what it was called with.
+     */
     async listOf(binding: string) {
-      const listed = await listedOf(database, binding);
-      const found = await database.getMany<TaskRecord[]>(
-        listed.map((entry) => taskKey(idOf(entry))),
-      );
-      return found.flatMap(({ value }) => value ?? []).map(
-        ({ tool, status, createdMilliseconds }) => ({
-          tool,
-          status,
-          createdMilliseconds,
-        }),
+      const ids = (await listedOf(database, binding)).map(idOf);
+      const found = await database.getMany<TaskRecord[]>(ids.map(taskKey));
+      return await Promise.all(
+        found.flatMap(({ value }, index) =>
+          value ? [copyTask(ids[index], value)] : []
+        ),
       );
     },
 

@@ -38,6 +38,19 @@ interface Asking {
   keep?(answer: string): Promise<void>;
 }
 
+/** Deletes the answers of a task that no one waits for any more. */
+export async function forgetAnswers(
+  database: Database,
+  taskId: string,
+): Promise<void> {
+  const answers = await database.list<AnswerRecord>(taskAnswerKey(taskId));
+  for (const { key, value: { ref } } of answers) {
+    await database.commit((transaction) =>
+      transaction.delete(key, ...keysOf(ref))
+    );
+  }
+}
+
 export function taskQuestions(database: Database) {
   async function removeAnswer(key: Deno.KvKey): Promise<void> {
     const found = await database.find<AnswerRecord>(key);

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { keptAbout } from "../../src/auth/grants/kept_data.ts";
 import { clientCalled } from "../kit/records.ts";
 import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
@@ -62,6 +63,8 @@ import {
   type WorkInWords,
   WorkSection,
 } from "../../src/pages/work_section.tsx";
+
+const KEPT_UNDER = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 30 };
 
 const serverTitle = "Tool Server";
 
@@ -762,7 +765,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account-data": (
     <AccountPage {...ACCOUNT} part="data" title="Your data">
-      <DataSection csrf="c" providerName="GitHub" isRecent ledgerDays={30} />
+      <DataSection
+        csrf="c"
+        providerName="GitHub"
+        isRecent
+        kept={keptAbout(KEPT_UNDER)}
+      />
     </AccountPage>
   ),
   "account-data-later": (
@@ -771,7 +779,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         csrf="c"
         providerName="GitHub"
         isRecent={false}
-        ledgerDays={0}
+        kept={keptAbout({ ...KEPT_UNDER, ledgerDays: 0 })}
       />
     </AccountPage>
   ),

@@ -5,6 +5,12 @@
  * @module
  */
 import assert from "node:assert/strict";
+import {
+  KEPT_DATA,
+  keptAbout,
+  printDuration,
+} from "../../src/auth/grants/kept_data.ts";
+import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { REPOSITORY } from "../kit/process.ts";
 
 /** Keys under which nothing is about one person. */
@@ -19,7 +25,6 @@ const NOT_OF_A_PERSON = [
   "change-head",
   "client-use",
   "document",
-  "erased",
   "fence",
   "given-up",
   "last-start",
@@ -32,6 +37,7 @@ const NOT_OF_A_PERSON = [
   "task-lease",
 ];
 
+/** Reads the rows of a page's table, without the head. */
 async function rowsOf(page: string, heading: string): Promise<string[][]> {
   const text = await Deno.readTextFile(new URL(page, REPOSITORY));
   const part = text.split(new RegExp(`^#+ ${heading}$`, "m"))[1]
@@ -41,16 +47,49 @@ async function rowsOf(page: string, heading: string): Promise<string[][]> {
     .slice(2);
 }
 
-function codes(cell: string): string[] {
-  return [...cell.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code);
-}
-
-Deno.test("docs/operate.md has every key under which something is kept about a person", async () => {
-  const kept = await rowsOf("docs/operate.md", "What is kept about a person");
+Deno.test("KEPT_DATA has every key under which something is kept about a person", async () => {
   const keys = await rowsOf("docs/architecture.md", "Keys");
-  const named = new Set(kept.flatMap(([, cell]) => codes(cell)));
+  const named = new Set(KEPT_DATA.flatMap(({ keys }) => keys));
   assert.deepEqual(
     [...named, ...NOT_OF_A_PERSON].toSorted(),
-    keys.flatMap(([cell]) => codes(cell)).toSorted(),
+    keys.flatMap(([cell]) =>
+      [...cell.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code)
+    ).toSorted(),
   );
+});
+
+Deno.test("docs/operate.md tells what is kept about a person as KEPT_DATA does", async () => {
+  const settings = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 30 };
+  const rows = KEPT_DATA.map(({ what, keys, until, stays }) => [
+    what,
+    keys.map((key) => `\`${key}\``).join(", "),
+    until(settings),
+    stays === undefined ? "yes" : `no, ${stays}`,
+  ]);
+  const page = await rowsOf("docs/operate.md", "What is kept about a person");
+  assert.deepEqual(page, rows);
+});
+
+Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
+  const settings = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 0 };
+  const all = keptAbout({ ...settings, ledgerDays: 1 });
+  const fewer = keptAbout(settings);
+  const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
+  assert.deepEqual(gone.map(([, until]) => until), [
+    "24 hours, or until their connection ends",
+  ]);
+});
+
+Deno.test("printDuration() prints the largest unit in which a time is whole", () => {
+  const times = [1, 60, 90, 300, 3600, 86_400, 90_000, 90 * 86_400];
+  assert.deepEqual(times.map(printDuration), [
+    "1 second",
+    "1 minute",
+    "90 seconds",
+    "5 minutes",
+    "1 hour",
+    "24 hours",
+    "25 hours",
+    "90 days",
+  ]);
 });

@@ -15,6 +15,7 @@ Deno.test("every key begins with a word of its own", () => {
     dueWakesRange,
     allWakes,
     partsOfWake,
+    repliesOfKey,
     ...others
   } = keys;
   const words = Object.values(others).map((keyOf) =>
@@ -28,6 +29,10 @@ Deno.test("every key begins with a word of its own", () => {
   assert.equal(new Set(words).size, words.length);
   const session = listedSessionKey(["session-of", "ada", "id"]);
   assert.deepEqual(session, ["session", "id"]);
+  assert.deepEqual(
+    repliesOfKey(keys.sessionKey("id")),
+    keys.replyKey("id"),
+  );
   const listed = ["account-session-of", "ada", "id"];
   assert.deepEqual(listedAccountSessionKey(listed), ["account-session", "id"]);
   const [, wait] = keys.waitKey("id");

@@ -89,7 +89,7 @@ testBudgets("signing in, refreshing and revoking", walkSignIn, {
   "call with the provider": ["3 (4)", "3 (3)"],
   "revoke an access token": ["2 (3)", "2 (2)"],
   // In the background the person is taken out of the lists of people.
-  revoke: ["3 (6)", "3 (5)"],
+  revoke: ["3 (8)", "3 (7)"],
 });
 
 testBudgets("a client with a document", walkDocumentSignIn, {

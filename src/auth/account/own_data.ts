@@ -11,13 +11,14 @@ import { HttpError } from "../../errors.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
+import { keptAbout } from "../grants/kept_data.ts";
 import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
 
 export function dataPart(
-  { config: { ledgerDays } }: AuthServices,
+  { config: { ledgerDays }, lifetimes }: AuthServices,
 ): AccountPart {
   return {
     name: "data",
@@ -29,7 +30,7 @@ export function dataPart(
         ...form,
         providerName,
         isRecent: isRecent(session, now),
-        ledgerDays,
+        kept: keptAbout({ lifetimes, ledgerDays }),
       })),
   };
 }

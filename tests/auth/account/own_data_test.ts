@@ -1,12 +1,15 @@
 /** The download and the erasure of what is kept about a person, by them. */
 import assert from "node:assert/strict";
+import * as z from "zod";
+import { KEPT_DATA } from "../../../src/auth/grants/kept_data.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { bindingOf } from "../../../src/oauth/grant.ts";
 import { Database } from "../../../src/store/database.ts";
+import { replyStore } from "../../../src/store/replies.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { waitStore } from "../../../src/store/waits.ts";
-import { statusOf } from "../../kit/answer.ts";
+import { resultOf, statusOf } from "../../kit/answer.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
@@ -15,6 +18,8 @@ import { recordLog } from "../../kit/log.ts";
 import { initialize } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
+import { until } from "../../kit/wait.ts";
 
 const tools = [
   tool({ name: "read", scopes: ["read"], run: () => "read" }),
@@ -42,10 +47,49 @@ async function live(server: OAuthServer) {
     authorization: `Bearer ${tokens.access_token}`,
   });
   await opened.body?.cancel();
+  const sessionId = opened.headers.get("mcp-session-id")!;
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/narrow", { "scope.write": "" });
   const token = await visitor.makeToken();
-  return { client, tokens, token, visitor };
+  return { client, tokens, token, visitor, sessionId };
+}
+
+const plan = tool({
+  name: "plan",
+  scopes: ["read"],
+  task: { durable: true },
+  input: z.object({ wish: z.string() }),
+  async run(_input, { ask, step }) {
+    await step("draft", () => "private".repeat(10_000));
+    const schema = z.object({ text: z.string() });
+    await Promise.all(
+      ["private 1", "private 2"].map((message) => ask({ message, schema })),
+    );
+    return "planned";
+  },
+});
+
+/**
+ * Leaves durable work with its input, a kept step, a question, and an answer that
+ * no process has seen: the other servers do not know its tool.
+ */
+async function leaveWork(kv: Deno.Kv, token: string) {
+  await using server = await start({ kv, tools: [plan] });
+  const options = {
+    headers: { authorization: `Bearer ${token}` },
+    capabilities: { ...TASKS, elicitation: {} },
+  };
+  const begun = { name: "plan", arguments: { wish: "private ".repeat(1000) } };
+  const { taskId } = await resultOf(server.call("tools/call", begun, options));
+  const tasks = taskStore(new Database(kv));
+  const questions = async () =>
+    Object.keys((await tasks.find(taskId, BINDING))?.inputRequests ?? {});
+  await until(async () => (await questions()).length === 2);
+  await until(() => server.app.running === 0);
+  await server.app.close();
+  const [first] = await questions();
+  const content = { text: "private ".repeat(10_000) };
+  await tasks.answer(taskId, { [first]: { action: "accept", content } });
 }
 
 /** Lists the keys of everything that tells who someone is. */
@@ -119,6 +163,25 @@ Deno.test("POST /account/export sends everything that is kept about a person, an
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
+Deno.test("POST /account/export sends every member of the table of what is kept, and long work with its input and steps", async () => {
+  await using server = await start();
+  const { tokens, visitor } = await live(server);
+  await leaveWork(server.kv, tokens.access_token);
+  await visitor.look("/data");
+  const form = formOf(visitor.page, "/account/export");
+  const data = JSON.parse((await visitor.browser.press(form, "", "")).text);
+  for (const { member } of KEPT_DATA) {
+    if (member !== undefined) assert(Object.hasOwn(data, member), member);
+  }
+  const [{ tool, input, steps }] = data.tasks;
+  assert.equal(tool, "plan");
+  assert.match(input.wish, /^private /);
+  assert.deepEqual(
+    steps.map(({ id }: { id: string }) => id.replace(/#.*/, "")),
+    ["step:draft", "ask:elicitation", "ask:elicitation"],
+  );
+});
+
 Deno.test("POST /account/export sends a person five files, and then one a minute", async () => {
   using time = new FakeTime();
   await using server = await start();
@@ -146,7 +209,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   for await (
     const { key, value } of kv.list<object>({ prefix: ["grant"] })
   ) await kv.set(key, { ...value, resource });
-  const { client, tokens, token, visitor } = await live(server);
+  const { client, tokens, token, visitor, sessionId } = await live(server);
   const tasks = taskStore(new Database(other));
   const there = { issuer: BASE_URL, resource, subject: "github:42" };
   await tasks.create("moved", { binding: bindingOf(there) });
@@ -163,7 +226,17 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     question: "a question",
     tool: "read",
   }, { message: "private", url: "https://pay.example.com" });
+  await leaveWork(kv, tokens.access_token);
+  await replyStore(new Database(other)).expect(sessionId, "private");
   const elsewhere = await AccountVisitor.signIn(second);
+  // Of all that may be kept something is there. Calls are written a little later.
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+  const kinds = KEPT_DATA.filter(({ stays }) => stays === undefined)
+    .flatMap(({ keys }) => keys);
+  await until(async () => {
+    const before = new Set(await keptIn(kv));
+    return kinds.every((kind) => before.has(kind));
+  });
   await visitor.look("/data");
   const erased = await visitor.press("/account/erase", { erase: "on" });
   assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
@@ -189,6 +262,8 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     "grant",
     "made-token",
     "refresh-token",
+    "successor",
+    "wake",
   ]);
   const kept = await keptIn(kv);
   assert.deepEqual(kept.filter((kind) => !nameless.has(kind)), []);

@@ -1,0 +1,178 @@
+/**
+ * The kinds of data that are kept about a person: the one table from which the
+ * page, the copy and the documentation are made.
+ *
+ * @module
+ */
+import { LONGEST_KEEP_SECONDS } from "../../authoring/durable.ts";
+import {
+  APPROVAL_TTL_SECONDS,
+  AUTHORIZATION_REQUEST_TTL_SECONDS,
+  type Lifetimes,
+} from "../../oauth/lifetimes.ts";
+import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
+import { TOKENS_SECONDS } from "../../store/access_tokens.ts";
+import { CONNECTION_SECONDS } from "../../store/connections.ts";
+import { DURABLE_SECONDS } from "../../store/run_record.ts";
+import { SESSION_SECONDS } from "../../store/session_list.ts";
+import { TASK_SECONDS } from "../../store/task_record.ts";
+import { WAIT_SECONDS } from "../../store/waits.ts";
+
+/** The settings on which the table depends. */
+export interface KeptUnder {
+  lifetimes: Lifetimes;
+  /** The days for which calls are kept; 0: none are. */
+  ledgerDays: number;
+}
+
+/** A kind of data that is kept about a person. */
+export interface KeptData {
+  /** The data, for the person. */
+  what: string;
+  /** The first parts of the keys under which it is. */
+  keys: readonly string[];
+  /** The time for which it is kept; undefined: it is not, by these settings. */
+  until(settings: KeptUnder): string | undefined;
+  /** Its member in the copy; undefined: it is a secret, or a trace of another. */
+  member?: string;
+  /** The reason why an erasure leaves it; undefined: it deletes it. */
+  stays?: string;
+}
+
+/** Prints a time in the largest unit in which it is whole: "90 days". */
+export function printDuration(seconds: number): string {
+  const units = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+  // A single day is told in hours.
+  const [unit, length] =
+    units.find(([unit, length]) =>
+      seconds % length === 0 && (unit !== "day" || seconds > length)
+    ) ?? ["second", 1];
+  const count = seconds / length;
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+export const KEPT_DATA: readonly KeptData[] = [
+  {
+    what:
+      "Connections and access tokens, with your name, address and groups as the provider tells them",
+    keys: [
+      "grant",
+      "grant-of-subject",
+      "code",
+      "access-token",
+      "refresh-token",
+      "successor",
+    ],
+    until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
+      `until they end, ${printDuration(grantSeconds)} at most, a token of ` +
+      `yours ${printDuration(personalTokenSeconds)}; without a name and ` +
+      "address as long as they would have lived",
+    member: "connections",
+  },
+  {
+    what: "The provider's tokens, sealed",
+    keys: ["upstream"],
+    until: () => "until their connection ends",
+  },
+  {
+    what: "Your place in the list of people",
+    keys: ["person-name", "person-word", "person-listed"],
+    until: () => "a day longer than your last connection",
+  },
+  {
+    what: "Pauses of connections, and permissions taken away from apps",
+    keys: ["connection"],
+    until: () =>
+      `${printDuration(CONNECTION_SECONDS)} after the last sign-in or change`,
+    member: "changedConnections",
+  },
+  {
+    what: "Your latest calls: tool, time and outcome",
+    keys: ["ledger"],
+    until: ({ ledgerDays }) =>
+      ledgerDays > 0
+        ? `${
+          printDuration(ledgerDays * 86_400)
+        }, or until their connection ends`
+        : undefined,
+    member: "connections",
+  },
+  {
+    what: "Sessions of apps, with open questions",
+    keys: ["session", "session-of", "reply"],
+    until: () =>
+      `${
+        printDuration(SESSION_SECONDS)
+      } after their last use, or until their ` +
+      "connection ends",
+    member: "sessions",
+  },
+  {
+    what:
+      "Tasks: questions, answers and the result; of long work also its input and its steps",
+    keys: [
+      "task",
+      "task-of",
+      "task-answer",
+      "task-run",
+      "task-step",
+      "wake",
+      "text",
+    ],
+    until: () =>
+      `${printDuration(TASK_SECONDS)}; long work until it ends, ` +
+      `${printDuration(DURABLE_SECONDS)} at most, and then as long as its ` +
+      `tool keeps it, ${printDuration(LONGEST_KEEP_SECONDS)} at most`,
+    member: "tasks",
+  },
+  {
+    what: "Questions on pages of this server, sealed, with your answers",
+    keys: ["wait", "wait-of", "wait-at"],
+    until: () =>
+      `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, ` +
+      `${printDuration(DURABLE_SECONDS)} at most`,
+    member: "waits",
+  },
+  {
+    what: "Being signed in here",
+    keys: ["account-session", "account-session-of", "made-token"],
+    until: () => printDuration(ACCOUNT_SESSION_SECONDS),
+    member: "accountSessions",
+  },
+  {
+    what: "A fingerprint, since you made an access token",
+    keys: ["tokens-of"],
+    until: () => printDuration(TOKENS_SECONDS),
+  },
+  {
+    what: "A block, if the people who run this server shut you out",
+    keys: ["block"],
+    until: () => "until they lift it",
+    member: "block",
+    stays: "so that who was shut out stays out",
+  },
+  {
+    what: "The IDs of your connections, once you erased everything",
+    keys: ["erased"],
+    until: () => printDuration(86_400),
+    stays: "so that a call under way brings nothing back",
+  },
+  {
+    what: "A sign-in on its way, and what a browser approved, without a name",
+    keys: ["authorization-request", "approval"],
+    until: () =>
+      `${printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)}; ` +
+      printDuration(APPROVAL_TTL_SECONDS),
+    stays: "because it names no one",
+  },
+];
+
+/** Lists what is kept about a person by some settings, and for how long. */
+export function keptAbout(
+  settings: KeptUnder,
+): readonly (readonly [what: string, until: string, stays?: string])[] {
+  return KEPT_DATA.flatMap(({ what, until, stays }) => {
+    const time = until(settings);
+    return time === undefined ? [] : [[what, time, stays] as const];
+  });
+}
