@@ -105,7 +105,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/catalogue/"],
   ["src/store/", "src/auth/provider/", "src/http/"],
   ["src/auth/doors/", "src/pages/", "src/discovery/", "src/auth/provider/dev/"],
-  ["packages/dev/", "packages/doctor/", "packages/call/"],
+  ["packages/dev/", "packages/doctor/", "packages/call/", "packages/postgres/"],
   ["src/server/lifecycle.ts"],
   ["src/mcp/exchange/", "src/auth/clients/", "src/auth/grants/"],
   ["src/mcp/work/", "src/auth/"],
@@ -174,7 +174,9 @@ function print({ from, to }: Import): string {
 /** The imports of what is loaded at run time. */
 const arrows = imports.filter(({ isType }) => !isType);
 /** The package's own arrows: tools of a clone may need any package. */
-const packageArrows = arrows.filter(({ from }) => !AUTHORED.test(from));
+const packageArrows = arrows.filter(({ from }) =>
+  !AUTHORED.test(from) && !from.startsWith("packages/postgres/")
+);
 /** Types too: what a file must know of another is an arrow all the same. */
 const ownArrows = imports.filter(({ to }) =>
   /^(src|packages)\/|^[a-z]+\.ts$/.test(to)
@@ -275,6 +277,20 @@ Deno.test("what runs depends on seven packages", () => {
     "oauth4webapi",
     "zod",
   ]);
+});
+
+Deno.test("packages/postgres depends on pg alone, and no start loads it", () => {
+  const own = arrows.filter(({ from }) =>
+    from.startsWith("packages/postgres/")
+  );
+  const outside = own.map(({ to }) => to)
+    .filter((to) => !/^(src\/store|packages\/postgres)\/|^node:/.test(to));
+  assert.deepEqual(outside.map((to) => to.replace(/@[^@]*$/, "")), ["npm:pg"]);
+  const loading = arrows.filter(({ from, to }) =>
+    to.startsWith("packages/postgres/") &&
+    !from.startsWith("packages/postgres/")
+  );
+  assert.deepEqual(loading.map(print), []);
 });
 
 Deno.test("the samples need the front door only", () => {

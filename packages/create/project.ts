@@ -77,13 +77,15 @@ const CORES = "deno run --quiet --allow-run --allow-net " +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
+const BUNDLE_POSTGRES =
+  `deno bundle --quiet -o dist/postgres_package.js ${PACKAGE}/postgres`;
 const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
   "--allow-run=xdg-open,open,rundll32 " +
   "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
   `--env-file=.env ${PACKAGE}/call`;
 const OPERATE = "deno run --quiet --unstable-kv " +
-  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN --allow-net --allow-read " +
-  "--allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
+  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN,PGPASSWORD --ignore-env " +
+  "--allow-net --allow-read --allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
   `--env-file=.env ${PACKAGE}/operate`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 // Without --quiet Deno warns twice where there is no .env, and tells of each
@@ -101,7 +103,7 @@ function configuration({ link }: ProjectOptions) {
       default: {
         env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
         net: true,
-        read: ["data"],
+        read: ["data", "dist/postgres_package.js"],
         write: ["data"],
       },
     },
@@ -112,6 +114,7 @@ function configuration({ link }: ProjectOptions) {
       "start:cores": CORES,
       "start:bundle": RUN.replace("main.ts", "dist/main.js"),
       "bundle": BUNDLE,
+      "bundle:postgres": BUNDLE_POSTGRES,
       "deploy": "deno deploy --prod",
       "backup": `deno run --allow-all ${PACKAGE}/backup`,
       "restore": `deno run --allow-all ${PACKAGE}/restore`,

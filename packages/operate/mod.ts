@@ -11,7 +11,7 @@ import { jsonLine } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
-import { isRemote } from "../../src/settings/server.ts";
+import { isPostgres, isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
 import {
   RefusalError,
@@ -36,7 +36,8 @@ async function databasePath(): Promise<string> {
         "as one of OAUTH_ADMINS, or give the server a file",
     );
   }
-  if (!isRemote(path) && !await Deno.stat(path).then(() => true, () => false)) {
+  const isFile = !isRemote(path) && !isPostgres(path);
+  if (isFile && !await Deno.stat(path).then(() => true, () => false)) {
     throw new RefusalError(`There is no database at KV_PATH=${path}`);
   }
   return path;
@@ -49,7 +50,8 @@ if (import.meta.main) {
   const logger = log.logger("operate");
   try {
     const kvPath = await databasePath();
-    const kv = await openKv({ kvPath } as Config, logger);
+    const kvPassword = Deno.env.get("PGPASSWORD");
+    const kv = await openKv({ kvPath, kvPassword } as Config, logger);
     using _closing = { [Symbol.dispose]: () => kv.close() };
     const database = new Database(kv);
     const register = openRegister(database, logger);

@@ -11,6 +11,14 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
 }
 
 /**
+ * Hides what an address may have to open something with: the user and the
+ * password before its host. Any text without an address stays as it is.
+ */
+export function hideSecrets(text: string): string {
+  return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
+}
+
+/**
  * The origins of this machine that may be twins: a fixed list, so that
  * strangers cannot add to it.
  */

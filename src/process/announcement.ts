@@ -6,7 +6,7 @@
 import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import type { Logger } from "../log/log.ts";
-import { isLoopback } from "../net/url.ts";
+import { hideSecrets, isLoopback } from "../net/url.ts";
 import {
   accessOf,
   type ClientGuide,
@@ -60,7 +60,9 @@ export function announce(
   const commands = guides.filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);
-    const database = kvPath ?? "Deno's default for this folder";
+    const database = kvPath === undefined
+      ? "Deno's default for this folder"
+      : hideSecrets(kvPath);
     const views = showsViews ? `${baseUrl}/views` : undefined;
     return log.info("Listening", { url, connect, database, views });
   }

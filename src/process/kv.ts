@@ -4,7 +4,7 @@
  * @module
  */
 import type { Config } from "../settings/config.ts";
-import { isRemote } from "../settings/server.ts";
+import { isPostgres, isRemote } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
 import type { Kv } from "../store/kv.ts";
 import { whileLocked } from "../store/persist.ts";
@@ -43,10 +43,12 @@ export function checkDatabase(
 }
 
 /** @throws {StartError} */
-export async function openKv(
-  { kvPath, deployed }: Config,
-  log: Logger,
-): Promise<Kv> {
+export async function openKv(config: Config, log: Logger): Promise<Kv> {
+  const { kvPath, deployed } = config;
+  if (isPostgres(kvPath)) {
+    const { openPostgresKv } = await import("./postgres.ts");
+    return await openPostgresKv(config, log);
+  }
   // Without --unstable-kv there is none, whatever the types say.
   if (typeof Deno.openKv !== "function") {
     if (kvPath !== undefined && kvPath !== ":memory:") {

@@ -12,7 +12,7 @@ import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
 import { isGiven, ownSetting, SETTINGS } from "./table.ts";
 import { groupSettings } from "./providers.ts";
-import { isRemote, SERVER } from "./server.ts";
+import { isPostgres, isRemote, SERVER } from "./server.ts";
 import { type Environment, Settings, type SettingsOptions } from "./setting.ts";
 
 export type { AuthConfig } from "./auth.ts";
@@ -31,8 +31,15 @@ export interface Config {
   trustedProxies: readonly Network[];
   /** Calls per minute of each caller; 0: no limit. */
   callsPerMinute: number;
-  /** Argument of `Deno.openKv`; undefined: the platform's default database. */
+  /**
+   * The address of a database in Postgres, or else the argument of
+   * `Deno.openKv`; undefined: the platform's default database.
+   */
   kvPath?: string;
+  /** The password of a database in Postgres, if its address has none. */
+  kvPassword?: string;
+  /** Connections to a database in Postgres, besides the one that listens. */
+  kvConnections?: number;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
   /** The level of the log, and true if audit events are logged at any level. */
@@ -87,13 +94,15 @@ export function parseConfig(
   const settings = new Settings(environment, { ...process, known });
   const baseUrl = settings.read(SERVER.BASE_URL);
   const deployed = settings.text({ name: "DENO_DEPLOYMENT_ID" }) !== undefined;
-  const kvPath = settings.read(SERVER.KV_PATH);
+  const linked = deployed ? settings.read(SERVER.DATABASE_URL) : undefined;
+  const kvPath = settings.read(SERVER.KV_PATH) ??
+    (isPostgres(linked) ? linked : undefined);
   if (isRemote(kvPath)) settings.require(SERVER.DENO_KV_ACCESS_TOKEN);
-  else if (deployed && kvPath !== undefined) {
+  else if (deployed && kvPath !== undefined && !isPostgres(kvPath)) {
     // Deno Deploy has no files; its own database needs no setting.
     settings.complain(SERVER.KV_PATH, {
       got: kvPath,
-      wants: "the http(s) URL of a remote database, when deployed",
+      wants: "the URL of a remote database, when deployed",
       fix: "Leave it unset for the database that is assigned to the app",
     });
   }
@@ -108,6 +117,8 @@ export function parseConfig(
     callsPerMinute: settings.read(SERVER.CALLS_PER_MINUTE) ??
       (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
     kvPath,
+    kvPassword: settings.read(SERVER.PGPASSWORD),
+    kvConnections: settings.read(SERVER.KV_CONNECTIONS),
     allowedOrigins: settings.read(SERVER.ALLOWED_ORIGINS),
     log: {
       level: settings.readOr(SERVER.LOG_LEVEL, log.level),

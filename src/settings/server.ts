@@ -41,6 +41,11 @@ export function isRemote(path = ""): boolean {
   return /^https?:/.test(path);
 }
 
+/** True if a `KV_PATH` is the address of a database in Postgres. */
+export function isPostgres(path = ""): boolean {
+  return /^postgres(ql)?:/.test(path);
+}
+
 /** The machines that can reach the server. */
 export interface Exposure {
   /** True on a public platform. */
@@ -99,10 +104,13 @@ export const SERVER = settingsOf({
     example: "1000",
   },
   KV_PATH: {
-    words: "Database: a file, `:memory:`, or the http(s) URL of a remote one.",
+    words:
+      "Database: a file, `:memory:`, the http(s) URL of a denokv server, " +
+      "or the `postgres://` URL of a database in Postgres. See " +
+      "docs/postgres.md.",
     shape: matching(
-      "a file without file:, :memory:, or the http(s) URL of a remote " +
-        "database, without a password",
+      "a file without file:, :memory:, the http(s) URL of a denokv server " +
+        "without a password, or a postgres:// URL",
       // SQLite would read file: as a URL, with options of its own.
       /^(?!file:)(?!https?:(?!\/\/(?![^/?#]*@)))/,
     ),
@@ -110,8 +118,27 @@ export const SERVER = settingsOf({
       "one assigned to the app",
     example: "data/tools.db",
   },
+  DATABASE_URL: {
+    words:
+      "The Postgres that Deno Deploy has linked to the app, which it sets " +
+      "itself. Read there alone, and only if `KV_PATH` is unset.",
+    shape: text("the postgres:// URL of the linked database"),
+    secret: true,
+  },
+  PGPASSWORD: {
+    words: "Password of a `postgres://` `KV_PATH` that has none.",
+    shape: text("the password of the role in KV_PATH"),
+    secret: true,
+  },
+  KV_CONNECTIONS: {
+    words:
+      "Connections of each process to a `postgres://` `KV_PATH`, besides " +
+      "one that listens.",
+    shape: wholeNumber("a number of connections", 1000),
+    default: 10,
+  },
   DENO_KV_ACCESS_TOKEN: {
-    words: "Access token of a remote `KV_PATH`.",
+    words: "Access token of the denokv server in `KV_PATH`.",
     shape: text("the access token of the database that KV_PATH names"),
     secret: true,
   },

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Complaint } from "./complaint.ts";
+import { hideSecrets } from "../net/url.ts";
 import { isNear, lettersOf, ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
@@ -148,13 +149,11 @@ export class Settings {
       Complaint
     > = {},
   ): void {
-    // An address may have a user and a password in front of its host.
-    const hide = (text: string) => text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
     const { name, formerly = name } = setting;
     this.complaints.push({
       variable: this.text({ name }) === undefined && got ? formerly : name,
-      got: got && (setting.secret ? "(hidden)" : hide(got)),
-      wants: hide(wants),
+      got: got && (setting.secret ? "(hidden)" : hideSecrets(got)),
+      wants: hideSecrets(wants),
       fix,
     });
   }

@@ -32,19 +32,19 @@ const REFUSED = /^KV Connect failed .*\(status=400 /;
 /** The names of the errors of a closed handle. */
 const CLOSED = ["BadResource", "Interrupted"];
 
+/** The classes by their names: another copy of this file has its own. */
+const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
+
 /** Gives an error of Deno KV its class. Any other error stays as it is. */
 export function kvErrorOf(error: unknown): unknown {
-  if (!(error instanceof Error) || isKvError(error)) return error;
+  if (!(error instanceof Error)) return error;
   const { name, message } = error;
   const options = { cause: error };
+  const kind = CLASSES.find((kind) => kind.name === name);
+  if (kind) return error instanceof kind ? error : new kind(message, options);
   if (message.includes("is locked")) return new KvLockedError(message, options);
   if (CLOSED.includes(name)) return new KvClosedError(message, options);
   const isUsage = error instanceof TypeError && USAGE.test(message) ||
     / could not be cloned/.test(message) || REFUSED.test(message);
   return isUsage ? new KvUsageError(message, options) : error;
-}
-
-function isKvError(error: Error): boolean {
-  return error instanceof KvUsageError || error instanceof KvLockedError ||
-    error instanceof KvClosedError;
 }

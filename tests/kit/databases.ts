@@ -1,22 +1,47 @@
 /**
  * Tests of stores, each run three times: in memory, in our own memory database
  * that replaces Deno KV where it is switched off, and with two handles on one
- * file, as two processes would have them.
+ * file, as two processes would have them. Where `TEST_POSTGRES` has the address
+ * of a database, as in `deno task test:postgres`, each is run there alone, with
+ * two handles too.
  *
  * @module
  */
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
-import { atomicWith, kvWith } from "./kv.ts";
+import { openPostgres } from "../../packages/postgres/mod.ts";
+import { atomicWith, kvWith, withShortcuts } from "./kv.ts";
 import { TemporaryDirectory } from "./process.ts";
 
 /** `kv` and `other` see the same records; in memory they are one handle. */
 type Run = (databases: { kv: Deno.Kv; other: Deno.Kv }) => Promise<void>;
 
+/** The address of a database in Postgres on which all tests are run. */
+export const POSTGRES = Deno.env.get("TEST_POSTGRES");
+
+/** Gives that address with a schema that no one has used. */
+export function freshSchema(): string {
+  const url = new URL(POSTGRES!);
+  const name = crypto.randomUUID().replaceAll("-", "");
+  url.searchParams.set("schema", `t_${name}`);
+  return url.href;
+}
+
+/** Defines a test in a schema of its own. */
+function onPostgres(name: string, run: Run): void {
+  Deno.test(`${name} · Postgres`, async () => {
+    const url = freshSchema();
+    await using kv = await openPostgres(url, { connections: 4 });
+    await using other = await openPostgres(url, { connections: 4 });
+    await run({ kv: withShortcuts(kv), other: withShortcuts(other) });
+  });
+}
+
 /** Tests on databases of their own. */
 export const test = {
   /** Defines a test of one database, in memory. */
   inMemory(name: string, run: Run): void {
+    if (POSTGRES) return onPostgres(name, run);
     Deno.test(name, async () => {
       using kv = await Deno.openKv(":memory:");
       await run({ kv, other: kv });
@@ -25,6 +50,7 @@ export const test = {
 
   /** Defines a test of each kind of database. */
   onDatabases(name: string, run: Run): void {
+    if (POSTGRES) return onPostgres(name, run);
     test.inMemory(`${name} · in memory`, run);
 
     Deno.test(`${name} · without Deno KV`, async () => {

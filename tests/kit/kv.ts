@@ -3,6 +3,21 @@
  *
  * @module
  */
+import type { Kv } from "../../src/store/kv.ts";
+
+/** Gives a handle the shortcuts of Deno KV that tests use. */
+export function withShortcuts(kv: Kv): Deno.Kv {
+  const shortcuts: Partial<Deno.Kv> = {
+    async set(key, value, options) {
+      const result = await kv.atomic().set(key, value, options).commit();
+      return result as Deno.KvCommitResult;
+    },
+    async delete(key) {
+      await kv.atomic().delete(key).commit();
+    },
+  };
+  return Object.assign(kv, shortcuts) as unknown as Deno.Kv;
+}
 
 /** Makes a handle like `real`, but for some of its methods. */
 export function kvWith(

@@ -71,6 +71,8 @@ Deno.test("every default in the table is what its text is parsed as", () => {
 Deno.test("the table marks secrets", () => {
   const secrets = SETTINGS.filter(({ secret }) => secret);
   assert.deepEqual(secrets.map(({ name }) => name), [
+    "DATABASE_URL",
+    "PGPASSWORD",
     "DENO_KV_ACCESS_TOKEN",
     "OAUTH_CLIENT_SECRET",
     "BEARER_TOKEN",

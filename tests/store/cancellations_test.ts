@@ -10,42 +10,47 @@ function request(requestId: string | number, sessionId = "s") {
   return { sessionId, requestId, startedMilliseconds: Date.now() };
 }
 
+/** Opens the cancellations of a process that looks whenever it is asked to. */
+function cancellationsOn(kv: Deno.Kv) {
+  return cancellationStore(new Database(kv, { isRemote: false }));
+}
+
 test.onDatabases("find() finds what another process was told to cancel", async ({ kv, other }) => {
   const running = [request(1), request("1"), request(1, "t"), request(2)];
-  const cancellations = cancellationStore(new Database(other));
+  const cancellations = cancellationsOn(other);
   await cancellations.save("s", 1);
   assert.deepEqual(
-    await cancellationStore(new Database(kv)).find(() => running),
+    await cancellationsOn(kv).find(() => running),
     [running[0]],
   );
 });
 
 test.onDatabases("find() looks at any number of requests", async ({ kv }) => {
-  const cancellations = cancellationStore(new Database(kv));
+  const cancellations = cancellationsOn(kv);
   const running = Array.from({ length: 25 }, (_, n) => request(n));
   for (const n of [0, 9, 10, 24]) await cancellations.save("s", n);
   const found = await cancellations.find(() => running);
   assert.deepEqual(found.map(({ requestId }) => requestId), [0, 9, 10, 24]);
   assert.deepEqual(
-    await cancellationStore(new Database(kv)).find(() => []),
+    await cancellationsOn(kv).find(() => []),
     [],
   );
 });
 
 test.onDatabases("find() leaves a request alone that began long after the wish", async ({ kv }) => {
   using time = new FakeTime();
-  const cancellations = cancellationStore(new Database(kv));
+  const cancellations = cancellationsOn(kv);
   await cancellations.save("s", 1);
   time.tick(11);
   assert.deepEqual(await cancellations.find(() => [request(1)]), []);
 });
 
 test.onDatabases("find() cancels once: an id used again at once is left alone", async ({ kv, other }) => {
-  const cancellations = cancellationStore(new Database(kv));
+  const cancellations = cancellationsOn(kv);
   await cancellations.save("s", 1);
   assert.equal((await cancellations.find(() => [request(1)])).length, 1);
   for (const database of [kv, other]) {
-    const store = cancellationStore(new Database(database));
+    const store = cancellationsOn(database);
     assert.deepEqual(await store.find(() => [request(1)]), []);
   }
   await cancellations.save("s", 1);
@@ -54,13 +59,13 @@ test.onDatabases("find() cancels once: an id used again at once is left alone", 
 
 test.onDatabases("find() forgets a wish after five minutes", async ({ kv }) => {
   using time = new FakeTime();
-  const cancellations = cancellationStore(new Database(kv));
+  const cancellations = cancellationsOn(kv);
   const running = [request(1)];
   await cancellations.save("s", 1);
   assert.equal((await cancellations.find(() => running)).length, 1);
   time.tick(5 * 60);
   assert.deepEqual(
-    await cancellationStore(new Database(kv)).find(() => running),
+    await cancellationsOn(kv).find(() => running),
     [],
   );
 });
@@ -71,8 +76,8 @@ function never(): never {
 
 test.onDatabases("find() looks for no one until something new is cancelled", async ({ kv, other }) => {
   using time = new FakeTime();
-  const cancellations = cancellationStore(new Database(kv));
-  const elsewhere = cancellationStore(new Database(other));
+  const cancellations = cancellationsOn(kv);
+  const elsewhere = cancellationsOn(other);
   const running = [request(1), request(2)];
   await elsewhere.save("s", 1);
   assert.equal((await cancellations.find(() => running)).length, 1);
@@ -84,7 +89,7 @@ test.onDatabases("find() looks for no one until something new is cancelled", asy
 });
 
 test.onDatabases("find() looks again when a look failed", async ({ kv }) => {
-  const cancellations = cancellationStore(new Database(kv));
+  const cancellations = cancellationsOn(kv);
   const running = [request(1)];
   await cancellations.save("s", 1);
   await assert.rejects(cancellations.find(never));
@@ -93,8 +98,11 @@ test.onDatabases("find() looks again when a look failed", async ({ kv }) => {
 
 test.onDatabases("find() finds a wish that overtook its request, or came by a clock behind", async ({ kv, other }) => {
   using time = new FakeTime();
-  const cancellations = cancellationStore(new Database(kv));
-  const behind = new Database(other, { clock: () => Date.now() - 9000 });
+  const cancellations = cancellationsOn(kv);
+  const behind = new Database(other, {
+    clock: () => Date.now() - 9000,
+    isRemote: false,
+  });
   await cancellationStore(behind).save("s", 1);
   assert.deepEqual(await cancellations.find(() => []), []);
   time.tick(0.5);
@@ -122,10 +130,10 @@ Deno.test("find() looks at a remote database once a second", async () => {
 });
 
 test.onDatabases("find() leaves a wish that is newer than the one it fulfils", async ({ kv, other }) => {
-  const others = cancellationStore(new Database(other));
+  const others = cancellationsOn(other);
   await others.save("s", 1);
   const slow = overtaken(kv, () => others.save("s", 1));
-  const cancellations = cancellationStore(new Database(slow));
+  const cancellations = cancellationsOn(slow);
   const found = async () =>
     (await cancellations.find(() => [request(1)])).length;
   assert.equal(await found(), 1);
@@ -135,7 +143,10 @@ test.onDatabases("find() leaves a wish that is newer than the one it fulfils", a
 
 Deno.test("find() takes a wish from ten seconds before its request, and none from before that", async () => {
   using kv = await Deno.openKv(":memory:");
-  const database = new Database(kv, { clock: () => 1_800_000_000_000 });
+  const database = new Database(kv, {
+    clock: () => 1_800_000_000_000,
+    isRemote: false,
+  });
   const found = async (milliseconds: number) => {
     const store = cancellationStore(database);
     await store.save("s", 1);

@@ -426,11 +426,11 @@ test.inMemory("ask() of a later run asks nothing that is open, or that has its a
 
   const { updatedMilliseconds } = await task();
   const full = () => Promise.reject(new Error("no room"));
-  const second = ask(full);
+  const second = assert.rejects(ask(full), /no room/);
   await settled();
   assert.equal((await task()).updatedMilliseconds, updatedMilliseconds);
   await tasks.answer("t", { who: {} });
-  await assert.rejects(second, /no room/);
+  await second;
 
   let kept: string | undefined;
   await ask((answer) => Promise.resolve(void (kept = answer)));

@@ -232,6 +232,10 @@ Deno.test("a new project has the tasks of this one", async () => {
     );
   }
   assert.equal(
+    project.tasks["bundle:postgres"].replace(`${PACKAGE}/postgres`, "POSTGRES"),
+    tasks["bundle:postgres"].replace("packages/postgres/mod.ts", "POSTGRES"),
+  );
+  assert.equal(
     project.tasks["start:cores"].replace(`${PACKAGE}/cores`, "CORES"),
     tasks["start:cores"].replace("src/process/cores.ts", "CORES"),
   );

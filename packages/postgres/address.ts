@@ -1,0 +1,106 @@
+/**
+ * The address of a Postgres database, as `postgres://` URLs have it.
+ *
+ * @module
+ * @see https://www.postgresql.org/docs/current/libpq-connect.html
+ */
+import { PostgresError } from "./failure.ts";
+
+/** The place of a database, and how to reach it. */
+export interface Address {
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  password?: string;
+  /** The schema that holds the tables. */
+  schema: string;
+  tls: Tls;
+}
+
+/** The encryption of a connection. */
+export type Tls =
+  & { mode: "disable" | "require" | "verify-ca" | "verify-full" }
+  & { rootCertificate?: string };
+
+const MODES = ["disable", "require", "verify-ca", "verify-full"] as const;
+
+/** The parameters of an address that are read. */
+const PARAMETERS = ["sslmode", "sslrootcert", "schema"];
+
+/** Parameters of other programs, in addresses that providers hand out. */
+const OTHERS = [
+  ...["application_name", "channel_binding", "connect_timeout"],
+  ...["connection_limit", "gssencmode", "pgbouncer", "pool", "pool_timeout"],
+  ...["sslsni", "target_session_attrs"],
+];
+
+const DEFAULT_PORT = 5432;
+const DEFAULT_SCHEMA = "tool_server";
+
+/** A name that needs no quotes, and leaves room for the name of a channel. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
+
+/**
+ * Parses an address.
+ *
+ * @param password used if the address has none
+ * @throws {PostgresError}
+ */
+export function parseAddress(text: string, password?: string): Address {
+  const url = URL.parse(text);
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new PostgresError("it is no postgres:// address", {
+      fix: "Use postgres://USER@HOST:5432/DATABASE",
+    });
+  }
+  const parameters = url.searchParams;
+  for (const name of parameters.keys()) {
+    if ([...PARAMETERS, ...OTHERS].includes(name)) continue;
+    throw new PostgresError(`its parameter ${name} is unknown`, {
+      fix: `Leave it out: there are ${PARAMETERS.join(", ")}`,
+    });
+  }
+  const host = decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, "$1");
+  const user = decodeURIComponent(url.username);
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (!host || !user || !database || database.includes("/")) {
+    throw new PostgresError("it lacks a user, a host or a database", {
+      fix: "Use postgres://USER@HOST:5432/DATABASE",
+    });
+  }
+  const schema = parameters.get("schema") ?? DEFAULT_SCHEMA;
+  if (!SCHEMA.test(schema)) {
+    throw new PostgresError("its schema is no plain name", {
+      fix: "Use small letters, digits and _, at most 51",
+    });
+  }
+  return {
+    host,
+    port: Number(url.port || DEFAULT_PORT),
+    database,
+    user,
+    password: url.password ? decodeURIComponent(url.password) : password,
+    schema,
+    tls: parseTls(parameters, host),
+  };
+}
+
+/** Prints the place of a database without its user, its password and options. */
+export function printPlace({ host, port, database }: Address): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `postgres://${name}:${port}/${database}`;
+}
+
+/** Reads how to encrypt: by default not on this machine, else with all checks. */
+function parseTls(parameters: URLSearchParams, host: string): Tls {
+  const rootCertificate = parameters.get("sslrootcert") ?? undefined;
+  const isHere = ["localhost", "127.0.0.1", "::1"].includes(host);
+  const given = parameters.get("sslmode") ??
+    (isHere && !rootCertificate ? "disable" : "verify-full");
+  const mode = MODES.find((mode) => mode === given);
+  if (mode) return { mode, rootCertificate };
+  throw new PostgresError(`its sslmode ${given} is unknown`, {
+    fix: `Use one of ${MODES.join(", ")}`,
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * A commit, put together for one round trip.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { Buffer } from "node:buffer";
+import type { KvAtomic, KvCheck, KvCommit, KvKey } from "../../src/store/kv.ts";
+import {
+  checkParts,
+  checkWrite,
+  cloneBytes,
+} from "../../src/store/kv_limits.ts";
+import { packBytes } from "./packed_key.ts";
+
+/** The first byte of a value: the format of the others. V8's serialization. */
+const V8_FORMAT = 1;
+
+/** The versions of records, as texts of one length. */
+const VERSION_DIGITS = 16;
+
+/** A hundred years: beyond them nothing ends. */
+const MAX_EXPIRY_MILLISECONDS = 100 * 365 * 24 * 60 * 60 * 1000;
+
+/** A write; without `bytes`, a deletion. */
+interface Mutation {
+  key: KvKey;
+  bytes?: Uint8Array;
+  expireIn?: number;
+}
+
+/** The arguments of `kv_commit`. */
+export type CommitArguments = [
+  locks: bigint[],
+  exclusive: boolean[],
+  checkKeys: Buffer[],
+  checkVersions: (bigint | null)[],
+  writeKeys: Buffer[],
+  writeValues: (Buffer | null)[],
+  expireIn: (number | null)[],
+  announced: string[],
+];
+
+/** Gives the number by which a key is locked and announced. */
+export function hashOf(packed: Uint8Array): bigint {
+  return createHash("sha256").update(packed).digest().readBigInt64BE(0);
+}
+
+/** Prints a version as the contract has it. */
+export function printVersion(version: string): string {
+  return BigInt(version).toString(16).padStart(VERSION_DIGITS, "0");
+}
+
+/** Reads a version; one of another database is no version at all. */
+function parseVersion(versionstamp: string | null): bigint | null {
+  if (versionstamp === null) return null;
+  const isOurs = versionstamp.length === VERSION_DIGITS &&
+    /^[0-7][0-9a-f]*$/.test(versionstamp);
+  return isOurs ? BigInt(`0x${versionstamp}`) : -1n;
+}
+
+/** Checks and writes that are sent together. */
+export class Atomic implements KvAtomic {
+  readonly #checks: KvCheck[] = [];
+  readonly #mutations: Mutation[] = [];
+
+  constructor(
+    private readonly send: (parts: CommitArguments) => Promise<KvCommit>,
+    private readonly isAnnounced: (key: KvKey) => boolean,
+  ) {}
+
+  check(...checks: KvCheck[]): this {
+    this.#checks.push(...checks);
+    return this;
+  }
+
+  set(
+    key: KvKey,
+    value: unknown,
+    { expireIn }: { expireIn?: number } = {},
+  ): this {
+    this.#mutations.push({ key, bytes: cloneBytes(value), expireIn });
+    return this;
+  }
+
+  delete(key: KvKey): this {
+    this.#mutations.push({ key });
+    return this;
+  }
+
+  async commit(): Promise<KvCommit> {
+    return await this.send(this.#arguments());
+  }
+
+  /** @throws {import("../../src/store/kv_error.ts").KvUsageError} */
+  #arguments(): CommitArguments {
+    checkParts(this.#checks, this.#mutations);
+    const locks = new Map<bigint, boolean>();
+    const announced = new Set<string>();
+    const checkKeys = this.#checks.map(({ key }) => packBytes(key));
+    for (const packed of checkKeys) locks.set(hashOf(packed), false);
+    const writeKeys = this.#mutations.map(({ key }) => packBytes(key));
+    for (const [index, packed] of writeKeys.entries()) {
+      const hash = hashOf(packed);
+      locks.set(hash, true);
+      if (this.isAnnounced(this.#mutations[index].key)) {
+        announced.add(String(hash));
+      }
+    }
+    const sorted = [...locks].sort(([a], [b]) => a < b ? -1 : 1);
+    return [
+      sorted.map(([hash]) => hash),
+      sorted.map(([, isExclusive]) => isExclusive),
+      checkKeys,
+      this.#checks.map(({ versionstamp }) => parseVersion(versionstamp)),
+      writeKeys,
+      this.#mutations.map(({ bytes, expireIn }) => {
+        if (bytes === undefined) return null;
+        checkWrite(bytes, expireIn);
+        return Buffer.concat([Buffer.of(V8_FORMAT), bytes]);
+      }),
+      this.#mutations.map(({ expireIn }) =>
+        expireIn === undefined || expireIn > MAX_EXPIRY_MILLISECONDS
+          ? null
+          : Math.ceil(expireIn)
+      ),
+      [...announced],
+    ];
+  }
+}

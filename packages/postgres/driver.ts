@@ -1,0 +1,216 @@
+/**
+ * Connections to Postgres, by the driver `pg`: the only file that knows it.
+ *
+ * @module
+ * @see https://node-postgres.com
+ */
+// deno-lint-ignore no-import-prefix -- no dependency of the server
+import driver from "npm:pg@^8.16.0";
+import { readFile } from "node:fs/promises";
+import type { Address, Tls } from "./address.ts";
+import { PostgresError } from "./failure.ts";
+
+/** The time a statement may take; a commit that was given up ends with it. */
+const STATEMENT_MILLISECONDS = 4500;
+/** The time after which a connection that does not answer is dropped. */
+const ANSWER_MILLISECONDS = 6000;
+/** Less than an operation may take, so that the log has the reason. */
+const CONNECT_MILLISECONDS = 4500;
+const IDLE_MILLISECONDS = 60_000;
+
+/** A statement with its arguments. */
+export interface Statement {
+  /** The name under which connections keep its plan. */
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** A row of an answer, by the names of its columns. */
+export type Row = Record<string, unknown>;
+
+/** The options of connections, as the driver names them. */
+export interface Connecting {
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  password(): string;
+  ssl: false | {
+    ca?: string;
+    rejectUnauthorized: boolean;
+    servername: string;
+    checkServerIdentity?(): undefined;
+  };
+  application_name: string;
+  keepAlive: boolean;
+  keepAliveInitialDelayMillis: number;
+  connectionTimeoutMillis: number;
+  statement_timeout?: number;
+}
+
+/** The part of the driver that is used. Its published types need Node's. */
+interface Driver {
+  Pool: new (
+    options: Connecting & {
+      max: number;
+      query_timeout: number;
+      idleTimeoutMillis: number;
+      allowExitOnIdle: boolean;
+    },
+  ) => {
+    query(
+      statement: string | { name?: string; text: string; values: unknown[] },
+    ): Promise<{ rows: Row[] }>;
+    on(event: "error", listener: () => void): void;
+    end(): Promise<void>;
+  };
+  Client: new (options: Connecting) => Client;
+}
+
+/** A single connection. */
+interface Client {
+  connect(): Promise<void>;
+  query(text: string): Promise<unknown>;
+  on(event: "error" | "end", listener: () => void): void;
+  on(
+    event: "notification",
+    listener: (message: { payload?: string }) => void,
+  ): void;
+  unref(): void;
+  end(): Promise<void>;
+}
+
+const pg: Driver = driver;
+
+/** Gives the options of all connections to a database. */
+export async function connecting(
+  { host, port, database, user, password = "", tls }: Address,
+  { hasTimeout }: { hasTimeout: boolean },
+): Promise<Connecting> {
+  return {
+    host,
+    port,
+    database,
+    user,
+    // A function: an object that is logged does not show it.
+    password: () => password,
+    ssl: await tlsOptions(tls, host),
+    application_name: "tool-server",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MILLISECONDS,
+    ...hasTimeout && { statement_timeout: STATEMENT_MILLISECONDS },
+  };
+}
+
+async function tlsOptions(
+  { mode, rootCertificate }: Tls,
+  host: string,
+): Promise<Connecting["ssl"]> {
+  if (mode === "disable") return false;
+  const ca = rootCertificate === undefined
+    ? undefined
+    : await readFile(rootCertificate, "utf8").catch((error: Error) => {
+      throw new PostgresError(`its sslrootcert: ${error.message}`, {
+        fix: "Give the path of the CA's PEM file, in a folder that this " +
+          "process may read (data, unless its command names another)",
+      });
+    });
+  // As libpq has it: `require` checks the certificate only against a given CA.
+  const rejectUnauthorized = mode !== "require" || ca !== undefined;
+  return {
+    ca,
+    rejectUnauthorized,
+    servername: host,
+    ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
+  };
+}
+
+/** The connections of a process that statements take turns on. */
+export class Connections {
+  readonly #pool: InstanceType<Driver["Pool"]>;
+
+  /** @param max the most connections at a time */
+  constructor(
+    options: Connecting,
+    { max }: { max: number },
+    private readonly isPrepared: () => boolean,
+  ) {
+    this.#pool = new pg.Pool({
+      ...options,
+      max,
+      query_timeout: ANSWER_MILLISECONDS,
+      idleTimeoutMillis: IDLE_MILLISECONDS,
+      allowExitOnIdle: true,
+    });
+    // A connection that is lost while no one uses it is replaced.
+    this.#pool.on("error", () => {});
+  }
+
+  /** Carries out a statement: one round trip on a connection that is free. */
+  async query({ name, text, values }: Statement): Promise<Row[]> {
+    const { rows } = await this.#pool.query({
+      ...this.isPrepared() && { name },
+      text,
+      values,
+    });
+    return rows;
+  }
+
+  /** Carries out several statements as one transaction. */
+  async script(text: string): Promise<void> {
+    await this.#pool.query(text);
+  }
+
+  /** Ends all connections, each once its statement has been answered. */
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/** One connection that hears what is announced. */
+export class Ear {
+  #client?: Client;
+
+  /** @param onEnd is called when the connection is lost */
+  constructor(
+    private readonly options: Connecting,
+    private readonly channel: string,
+    private readonly onHeard: (payload: string) => void,
+    private readonly onEnd: () => void,
+  ) {}
+
+  /** Connects and listens. @throws {Error} of the driver */
+  async listen(): Promise<void> {
+    const client = new pg.Client(this.options);
+    this.#client = client;
+    let isOver = false;
+    const end = () => {
+      if (isOver || this.#client !== client) return;
+      isOver = true;
+      this.onEnd();
+    };
+    client.on("notification", ({ payload }) => this.onHeard(payload ?? ""));
+    try {
+      await client.connect();
+      client.on("error", end);
+      client.on("end", end);
+      await client.query(`LISTEN "${this.channel}"`);
+      // Waiting for changes keeps no process from its end.
+      client.unref();
+    } catch (error) {
+      isOver = true;
+      client.on("error", () => {});
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Ends the connection. */
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Failures of Postgres, in words for whoever operates it: the reason, and what
+ * to do. No password and no stored value is in them.
+ *
+ * @module
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+import { KvLockedError } from "../../src/store/kv_error.ts";
+
+/** A failure of a Postgres database. */
+export class PostgresError extends Error {
+  /** `PostgresError` */
+  override name = "PostgresError";
+  /** The way to fix it, if it is known. */
+  readonly fix?: string;
+  /** The code of Postgres or of the system, such as `28P01`. */
+  readonly code?: string;
+  /** True if it may be gone in a moment: a server that is starting up. */
+  readonly isPassing: boolean;
+
+  /** Tells the reason. */
+  constructor(
+    message: string,
+    { fix, code, isPassing = false }: {
+      fix?: string;
+      code?: string;
+      isPassing?: boolean;
+    } = {},
+  ) {
+    super(message);
+    this.fix = fix;
+    this.code = code;
+    this.isPassing = isPassing;
+  }
+}
+
+/** A reason that is known, by its code. */
+interface Reason {
+  words: string;
+  fix: string;
+  isPassing?: boolean;
+}
+
+const CERTIFICATE_FIX =
+  "Give the CA's file in sslrootcert, and the name that " +
+  "the certificate has as the host";
+
+const REASONS: Record<string, Reason> = {
+  ECONNREFUSED: {
+    words: "nothing listens there",
+    fix: "Start Postgres, or look at the host and the port",
+    isPassing: true,
+  },
+  ENOTFOUND: { words: "its host is unknown", fix: "Look at the host" },
+  EAI_AGAIN: {
+    words: "its host cannot be looked up",
+    fix: "Look at the host, and at the name server",
+    isPassing: true,
+  },
+  "57P03": {
+    words: "it is starting up or shutting down",
+    fix: "Wait until it accepts connections",
+    isPassing: true,
+  },
+  "57P01": {
+    words: "it is shutting down",
+    fix: "Start it again",
+    isPassing: true,
+  },
+  "53300": {
+    words: "it has too many connections (max_connections, or the role's limit)",
+    fix: "Raise the limit, set KV_CONNECTIONS lower, or put pgbouncer between",
+    isPassing: true,
+  },
+  "53100": {
+    words: "its disk is full",
+    fix: "Make room on the disk of Postgres",
+  },
+  "28P01": {
+    words: "the password is wrong, or the role does not exist",
+    fix: "Put the role's password in the address or in PGPASSWORD",
+  },
+  "28000": {
+    words: "the role may not connect, or does not exist",
+    fix: "Make the role as deploy/postgres.sql does, and look at pg_hba.conf",
+  },
+  "3D000": {
+    words: "the database does not exist",
+    fix: "Make it as deploy/postgres.sql does",
+  },
+  "42501": {
+    words: "the role lacks a right",
+    fix: "Give the role its schema as deploy/postgres.sql does",
+  },
+  "25006": {
+    words: "it is a read-only replica",
+    fix: "Use the address of the primary",
+  },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
+    words: "its certificate is of an unknown CA",
+    fix: CERTIFICATE_FIX,
+  },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    words: "its certificate is another host's",
+    fix: CERTIFICATE_FIX,
+  },
+};
+for (
+  const alias of [
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  ]
+) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
+
+/** Codes of commits that were not carried out, for want of a lock. */
+const LOCKED = ["55P03", "40P01", "40001"];
+
+/** Gives an error of the driver its class, and words without secrets. */
+export function failureOf(error: unknown, place: string): Error {
+  if (error instanceof PostgresError) return error;
+  const { code, message } = error as { code?: string; message: string };
+  if (code !== undefined && LOCKED.includes(code)) {
+    return new KvLockedError(`${place}: ${code} ${message}`);
+  }
+  const reason = REASONS[code ?? ""] ?? reasonInWords(message);
+  const words = reason ? `${reason.words} (${message})` : message;
+  return new PostgresError(
+    `${place}: ${code === undefined ? "" : `${code} `}${words}`,
+    { ...reason, code },
+  );
+}
+
+/** Finds the reason of an error without a code of its own. */
+function reasonInWords(message: string): Reason | undefined {
+  if (/does not support SSL/.test(message)) {
+    return {
+      words: "it speaks no TLS",
+      fix: "Switch TLS on there, or add sslmode=disable in a network of your " +
+        "own",
+    };
+  }
+  if (/timeout|timed out/i.test(message)) {
+    return {
+      words: "it does not answer",
+      fix: "Look at the host, the port, and the firewall between",
+      isPassing: true,
+    };
+  }
+  if (/NotValidForName/i.test(message)) {
+    return REASONS.ERR_TLS_CERT_ALTNAME_INVALID;
+  }
+  if (/certificate|UnknownIssuer|self.signed/i.test(message)) {
+    return REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
+  }
+  // A server that ends drops its connections without a code.
+  if (/terminated|ECONNRESET|closed/i.test(message)) {
+    return {
+      words: "the connection was cut",
+      fix: "Look at the log of Postgres",
+      isPassing: true,
+    };
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The layout of the tables and functions in Postgres. It only grows: processes
+ * of the release before work on it too, so that a release can be rolled out, and
+ * back, one process at a time. What changes gets a new name.
+ *
+ * @module
+ */
+
+/** The most keys that a commit locks one by one. */
+export const MAX_LOCKS = 32;
+
+/**
+ * The steps to the layout of this version, from nothing. A step that was
+ * released is never changed.
+ */
+const STEPS: readonly ((schema: string) => string)[] = [tables];
+
+/** The number of the layout that this version needs. */
+export const LAYOUT = STEPS.length;
+
+/**
+ * The SQL that makes the layout, or completes it, as one transaction. Of
+ * processes that do it at once, one does, and the others wait for it.
+ */
+export function layoutSql(schema: string): string {
+  const steps = STEPS.map((step, index) => `
+  if reached < ${index + 1} then
+    ${step(schema)}
+    update ${schema}.kv_layout set number = ${index + 1};
+  end if;`);
+  return `do $layout$
+declare reached int;
+begin
+  perform pg_advisory_xact_lock(hashtext('tool server layout'), 0);
+  -- The right to make a schema is not needed where it is there.
+  if to_regnamespace('${schema}') is null then
+    create schema ${schema};
+  end if;
+  -- The least number of a version that may use it is in "oldest".
+  if to_regclass('${schema}.kv_layout') is null then
+    create table ${schema}.kv_layout (number int not null, oldest int not null);
+    insert into ${schema}.kv_layout values (0, 1);
+  end if;
+  select number into reached from ${schema}.kv_layout;${steps.join("")}
+end
+$layout$`;
+}
+
+/** The statement that tells what a process must know of a database first. */
+export function statusSql(schema: string): string {
+  return `select
+  current_setting('server_version_num')::int as version,
+  pg_is_in_recovery() or current_setting('transaction_read_only')::bool
+    as is_read_only,
+  current_setting('statement_timeout') = '0' as is_endless,
+  current_setting('synchronous_commit') = 'off'
+    or current_setting('fsync') = 'off' as is_forgetful,
+  to_regclass('${schema}.kv_layout') is not null as has_layout`;
+}
+
+/** The name by which changes are announced. */
+export function channelOf(schema: string): string {
+  return `${schema}.kv`;
+}
+
+/** The tables and functions of the first layout. */
+function tables(schema: string): string {
+  return `
+create table ${schema}.kv (
+  key bytea primary key,
+  value bytea not null,
+  version bigint not null,
+  expires_at timestamptz
+) with (autovacuum_vacuum_scale_factor = 0.05,
+        autovacuum_analyze_scale_factor = 0.05);
+create index kv_expires_at on ${schema}.kv (expires_at)
+  where expires_at is not null;
+create sequence ${schema}.kv_version;
+
+create function ${schema}.kv_commit(
+  locks bigint[], exclusive boolean[],
+  check_keys bytea[], check_versions bigint[],
+  write_keys bytea[], write_values bytea[], expire_in bigint[],
+  announced text[]
+) returns bigint language plpgsql
+-- Whoever waits longer has given up.
+set lock_timeout = '4s'
+as $commit$
+declare
+  place int;
+  seen bigint;
+  written bigint;
+  gate int := '${schema}.kv'::regclass::oid::int;
+begin
+  -- Each check must see what was committed while this waited for its locks.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise 'kv_commit needs the isolation level read committed';
+  end if;
+  -- A commit of very many keys locks all of them at once: the table of locks of
+  -- a server is small.
+  if cardinality(locks) > ${MAX_LOCKS} then
+    perform pg_advisory_xact_lock(gate, 0);
+  else
+    perform pg_advisory_xact_lock_shared(gate, 0);
+    -- In the same order everywhere, so that no two wait for each other.
+    for place in 1 .. cardinality(locks) loop
+      if exclusive[place] then
+        perform pg_advisory_xact_lock(locks[place]);
+      else
+        perform pg_advisory_xact_lock_shared(locks[place]);
+      end if;
+    end loop;
+  end if;
+  for place in 1 .. cardinality(check_keys) loop
+    select version into seen from ${schema}.kv where key = check_keys[place];
+    if seen is distinct from check_versions[place] then
+      return null;
+    end if;
+  end loop;
+  -- The last digits differ if a standby gives a number again that the primary
+  -- had given before it was lost.
+  written := nextval('${schema}.kv_version') * 1048576
+    + floor(random() * 1048576)::bigint;
+  for place in 1 .. cardinality(write_keys) loop
+    if write_values[place] is null then
+      delete from ${schema}.kv where key = write_keys[place];
+    else
+      insert into ${schema}.kv as old (key, value, version, expires_at)
+      values (
+        write_keys[place], write_values[place], written,
+        clock_timestamp() + expire_in[place] * interval '1 ms'
+      )
+      on conflict (key) do update set value = excluded.value,
+        version = excluded.version, expires_at = excluded.expires_at;
+    end if;
+  end loop;
+  for place in 1 .. cardinality(announced) loop
+    perform pg_notify('${channelOf(schema)}', announced[place]);
+  end loop;
+  return written;
+end
+$commit$;
+
+-- Deletes some of what has expired, in one process at a time.
+create function ${schema}.kv_sweep(most int) returns int language plpgsql
+as $sweep$
+declare
+  deleted int;
+  gate int := '${schema}.kv'::regclass::oid::int;
+begin
+  if not pg_try_advisory_xact_lock(gate, 1) then
+    return 0;
+  end if;
+  delete from ${schema}.kv where key = any (array(
+    select key from ${schema}.kv where expires_at < clock_timestamp()
+    order by expires_at limit most for update skip locked
+  ));
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$sweep$;
+`;
+}

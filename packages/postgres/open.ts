@@ -1,0 +1,180 @@
+/**
+ * Opening a database in Postgres: its address, its layout, and all that an
+ * operator should be told at the start.
+ *
+ * @module
+ */
+import { type Address, parseAddress, printPlace } from "./address.ts";
+import { connecting, Connections, type Row } from "./driver.ts";
+import { failureOf, PostgresError } from "./failure.ts";
+import { channelOf, LAYOUT, layoutSql, statusSql } from "./layout.ts";
+import { Listener } from "./listener.ts";
+import { PostgresKv } from "./postgres_kv.ts";
+
+/** The oldest Postgres that is tried: 15. The SQL is as old as 11. */
+const OLDEST_VERSION = 130_000;
+
+const CONNECTIONS = 10;
+/** The time for which a start waits for a server that is starting up. */
+const PATIENCE_MILLISECONDS = 10_000;
+const PAUSE_MILLISECONDS = 250;
+
+/** The options of {@linkcode openPostgres}. */
+export interface PostgresOptions {
+  /** The password, if the address has none. */
+  password?: string;
+  /** The most connections at a time, besides the one that listens; 10. */
+  connections?: number;
+  /**
+   * The first parts of the keys whose changes are announced to other processes;
+   * all by default. Announcements cost a third of the rate of commits.
+   */
+  announced?: readonly string[];
+  /** Is told of what an operator should know. */
+  onWarning?(message: string, properties: Record<string, unknown>): void;
+  /** Is told once, when the server is not ready yet and the start waits. */
+  onWaiting?(error: PostgresError): void;
+}
+
+/**
+ * Opens a database in Postgres, and makes its tables if they are not there.
+ *
+ * @param url `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `sslmode`
+ * (`disable`, `require`, `verify-ca`, `verify-full`), `sslrootcert` (a file) and
+ * `schema` as parameters. By default all of a certificate is checked, and
+ * nothing is encrypted on this machine.
+ *
+ * @throws {PostgresError} with the reason, and what to do
+ */
+export async function openPostgres(
+  url: string,
+  options: PostgresOptions = {},
+): Promise<PostgresKv> {
+  const address = parseAddress(url, options.password);
+  const started = performance.now();
+  for (let tries = 1;; tries++) {
+    try {
+      return await open(address, options);
+    } catch (cause) {
+      const error = failureOf(cause, printPlace(address)) as PostgresError;
+      const isOver = performance.now() - started > PATIENCE_MILLISECONDS;
+      if (!error.isPassing || isOver) throw error;
+      if (tries === 1) options.onWaiting?.(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));
+  }
+}
+
+async function open(
+  address: Address,
+  { connections: max = CONNECTIONS, announced, onWarning }: PostgresOptions,
+): Promise<PostgresKv> {
+  const { schema } = address;
+  const { connections, listener, status } = await connect(address, max);
+  try {
+    await prepare(connections, schema, status);
+    const channel = channelOf(schema);
+    await listener.start((payload) =>
+      connections.query({
+        name: "kv_announce",
+        text: "select pg_notify($1, $2)",
+        values: [channel, payload],
+      })
+    );
+  } catch (error) {
+    await Promise.allSettled([connections.close(), listener.close()]);
+    throw error;
+  }
+  const place = printPlace(address);
+  const warn = (message: string) => onWarning?.(message, { database: place });
+  for (const words of doubts(status, listener.hears)) warn(words);
+  const kinds = announced && new Set<unknown>(announced);
+  return new PostgresKv({
+    connections,
+    listener,
+    schema,
+    place,
+    isAnnounced: ([kind]) => kinds?.has(kind) ?? true,
+  });
+}
+
+/** Connects; without the time limit of statements where a pooler refuses it. */
+async function connect(address: Address, max: number) {
+  for (const hasTimeout of [true, false]) {
+    const options = await connecting(address, { hasTimeout });
+    const listener = new Listener(options, channelOf(address.schema));
+    // A pooler that passes nothing on gives each statement any connection.
+    const isPrepared = () => listener.hears;
+    const connections = new Connections(options, { max }, isPrepared);
+    try {
+      const [status] = await connections.query({
+        name: "kv_status",
+        text: statusSql(address.schema),
+        values: [],
+      });
+      return { connections, listener, status };
+    } catch (error) {
+      await connections.close();
+      const { message } = error as Error;
+      if (!hasTimeout || !/startup parameter/.test(message)) throw error;
+    }
+  }
+  throw new Error("unreachable");
+}
+
+/** Makes the layout, or checks it. */
+async function prepare(
+  connections: Connections,
+  schema: string,
+  status: Row,
+): Promise<void> {
+  if (status.version as number < OLDEST_VERSION) {
+    throw new PostgresError(`it is version ${status.version}`, {
+      fix: "Use PostgreSQL 13 or later",
+    });
+  }
+  if (status.is_read_only) {
+    throw new PostgresError("it is a read-only replica", {
+      fix: "Use the address of the primary",
+    });
+  }
+  const layout = status.has_layout ? await layoutOf(connections, schema) : 0;
+  if (layout < LAYOUT) await connections.script(layoutSql(schema));
+}
+
+/** Gives the number of the layout that is there. */
+async function layoutOf(
+  connections: Connections,
+  schema: string,
+): Promise<number> {
+  const [{ number, oldest }] = await connections.query({
+    name: "kv_layout",
+    text: `select number, oldest from ${schema}.kv_layout`,
+    values: [],
+  }) as { number: number; oldest: number }[];
+  if (oldest <= LAYOUT) return number;
+  throw new PostgresError(
+    `its layout is ${number}, for versions that know layout ${oldest}, and ` +
+      `this one knows ${LAYOUT}`,
+    { fix: "Start the newer version of the server again" },
+  );
+}
+
+/** Gives the sentences for an operator about settings of the database. */
+function* doubts(
+  { is_endless: isEndless, is_forgetful: isForgetful }: Row,
+  hears: boolean,
+): Generator<string> {
+  if (!hears) {
+    yield "Changes are polled for: a pooler in transaction mode passes no " +
+      "notifications on";
+  }
+  if (isEndless) {
+    yield "A statement may hang for ever: run ALTER ROLE … SET " +
+      "statement_timeout = '4500ms'";
+  }
+  if (isForgetful) {
+    yield "A crash of the database loses what was acknowledged: set " +
+      "synchronous_commit and fsync to on";
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Keys as bytes, whose order is that of keys.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import type { KvKey, KvKeyPart, KvSelector } from "../../src/store/kv.ts";
+import { packKey } from "../../src/store/memory_key.ts";
+
+/** Packs a key. @throws {import("../../src/store/kv_error.ts").KvUsageError} */
+export function packBytes(key: KvKey): Buffer {
+  return Buffer.from(packKey(key), "latin1");
+}
+
+/** Gives the range of packed keys that is selected. */
+export function packRange(
+  selector: KvSelector,
+): { start: Buffer; end: Buffer } {
+  if ("start" in selector) {
+    return { start: packBytes(selector.start), end: packBytes(selector.end) };
+  }
+  // No part begins with 0, nor with 0xff, which continues an escaped zero.
+  const prefix = packBytes(selector.prefix);
+  return {
+    start: Buffer.concat([prefix, Buffer.of(0)]),
+    end: Buffer.concat([prefix, Buffer.of(0xff)]),
+  };
+}
+
+/** Unpacks what {@linkcode packBytes} packed. */
+export function unpackKey(packed: Buffer): KvKey {
+  const parts: KvKeyPart[] = [];
+  for (let at = 0; at < packed.length;) {
+    const type = packed[at++];
+    switch (type) {
+      case 0x01:
+      case 0x02: {
+        const bytes: number[] = [];
+        for (; packed[at] !== 0 || packed[at + 1] === 0xff; at++) {
+          bytes.push(packed[at]);
+          if (packed[at] === 0) at++;
+        }
+        at++;
+        const part = Uint8Array.from(bytes);
+        parts.push(type === 0x01 ? part : decoder.decode(part));
+        break;
+      }
+      case 0x21:
+        parts.push(unpackNumber(packed.readBigUInt64BE(at)));
+        at += 8;
+        break;
+      default:
+        parts.push(type === 0x27);
+    }
+  }
+  return parts;
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+function unpackNumber(bits: bigint): number {
+  const view = new DataView(new ArrayBuffer(8));
+  const sign = 1n << 63n;
+  view.setBigUint64(0, bits & sign ? bits ^ sign : BigInt.asUintN(64, ~bits));
+  return view.getFloat64(0);
+}

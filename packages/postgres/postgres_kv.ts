@@ -1,0 +1,185 @@
+/**
+ * A database in Postgres that keeps the contract of the server.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { clearInterval, setInterval } from "node:timers";
+import { deserialize } from "node:v8";
+import type {
+  Kv,
+  KvAtomic,
+  KvCommit,
+  KvEntry,
+  KvEntryMaybe,
+  KvKey,
+  KvListOptions,
+  KvSelector,
+} from "../../src/store/kv.ts";
+import { KvClosedError, KvUsageError } from "../../src/store/kv_error.ts";
+import { checkKeys } from "../../src/store/kv_limits.ts";
+import { Atomic, printVersion } from "./atomic.ts";
+import type { Connections, Row, Statement } from "./driver.ts";
+import { failureOf } from "./failure.ts";
+import type { Listener } from "./listener.ts";
+import { packBytes, packRange, unpackKey } from "./packed_key.ts";
+import { Statements } from "./statements.ts";
+import { Sweeper } from "./sweeper.ts";
+import { Watchers } from "./watchers.ts";
+
+/** The most records of one round trip of a list. */
+const BATCH = 500;
+
+/** The parts of a database that is open. */
+interface PostgresParts {
+  connections: Connections;
+  listener: Listener;
+  schema: string;
+  /** The database, without its password. */
+  place: string;
+  /** True of keys whose changes are announced to other processes. */
+  isAnnounced(key: KvKey): boolean;
+}
+
+/** A handle on a database in Postgres. */
+export class PostgresKv implements Kv, AsyncDisposable {
+  /** True unless a pooler keeps announcements from this process. */
+  readonly isRemote: boolean;
+  readonly #parts: PostgresParts;
+  readonly #statements: Statements;
+  readonly #watchers: Watchers;
+  readonly #sweeper: Sweeper;
+  #closing?: Promise<unknown>;
+
+  /** Made by `openPostgres()`. */
+  constructor(parts: PostgresParts) {
+    this.#parts = parts;
+    this.isRemote = parts.listener.hears;
+    this.#statements = new Statements(parts.schema);
+    this.#watchers = new Watchers((keys) => this.getMany(keys));
+    this.#sweeper = new Sweeper((most) => this.sweep(most));
+    parts.listener.onChange = (hash) => this.#watchers.notice(hash);
+    parts.listener.onBack = () => this.#watchers.noticeAll();
+  }
+
+  /** The address without user and password. */
+  get place(): string {
+    return this.#parts.place;
+  }
+
+  /** Reads a key. */
+  async get(key: KvKey): Promise<KvEntryMaybe> {
+    const [row] = await this.#query(this.#statements.get(packBytes(key)));
+    return entryOf(key, row);
+  }
+
+  /** Reads at most ten keys. */
+  async getMany(keys: readonly KvKey[]): Promise<KvEntryMaybe[]> {
+    checkKeys(keys);
+    const packed = keys.map(packBytes);
+    const rows = await this.#query(this.#statements.getMany(packed));
+    return keys.map((key, index) => entryOf(key, rows[index]));
+  }
+
+  /** Lists records in the order of keys. */
+  async *list(
+    selector: KvSelector,
+    { limit = Infinity, batchSize = BATCH }: KvListOptions = {},
+  ): AsyncGenerator<KvEntry> {
+    const range = packRange(selector);
+    for (let left = limit; left > 0;) {
+      const most = Math.min(left, batchSize, BATCH);
+      const statement = this.#statements.list(range.start, range.end, most);
+      const rows = await this.#query(statement);
+      for (const row of rows) {
+        yield entryOf(unpackKey(row.key as Buffer), row) as KvEntry;
+      }
+      if (rows.length < most) return;
+      left -= rows.length;
+      range.start = after(rows.at(-1)!.key as Buffer);
+    }
+  }
+
+  /** Begins a commit. */
+  atomic(): KvAtomic {
+    return new Atomic(async (parts): Promise<KvCommit> => {
+      const [row] = await this.#query(this.#statements.commit(parts));
+      const version = row.version as string | null;
+      if (version === null) return { ok: false };
+      // Without announcements this process sees its own changes all the same.
+      if (!this.isRemote) this.#noticeAll(parts[7]);
+      return { ok: true, versionstamp: printVersion(version) };
+    }, this.#parts.isAnnounced);
+  }
+
+  /** Watches at most ten keys. */
+  watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]> {
+    this.#checkOpen();
+    if (!keys.every((key) => this.#parts.isAnnounced(key))) {
+      throw new KvUsageError("Nothing announces the changes of these keys");
+    }
+    return this.#watchers.watch(keys);
+  }
+
+  /** Deletes some expired records, and gives how many it did. */
+  async sweep(most: number): Promise<number> {
+    const [row] = await this.#query(this.#statements.sweep(most));
+    return row.deleted as number;
+  }
+
+  /** Closes the handle; its connections end once they have their answers. */
+  close(): void {
+    this.#checkOpen();
+    this.#sweeper.stop();
+    this.#watchers.end();
+    const { connections, listener } = this.#parts;
+    this.#closing = Promise.allSettled([
+      connections.close(),
+      listener.close(),
+    ]);
+  }
+
+  /** Closes the handle, if it is open, and waits for its connections. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#closing) this.close();
+    // Idle connections keep no process alive, so this must until they end.
+    const waiting = setInterval(() => {}, 1000);
+    await this.#closing;
+    clearInterval(waiting);
+  }
+
+  async #query(statement: Statement): Promise<Row[]> {
+    this.#checkOpen();
+    try {
+      return await this.#parts.connections.query(statement);
+    } catch (error) {
+      this.#checkOpen();
+      throw failureOf(error, this.#parts.place);
+    }
+  }
+
+  #noticeAll(hashes: readonly string[]): void {
+    for (const hash of hashes) this.#watchers.notice(hash);
+  }
+
+  #checkOpen(): void {
+    if (this.#closing) throw new KvClosedError("The database is closed");
+  }
+}
+
+/** Reads a row; undefined, or without a value: there is none. */
+function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
+  const bytes = row?.value as Buffer | null | undefined;
+  if (!bytes) return { key, value: null, versionstamp: null };
+  return {
+    key,
+    // The first byte is the format, of which there is one so far.
+    value: deserialize(bytes.subarray(1)),
+    versionstamp: printVersion(row!.version as string),
+  };
+}
+
+/** Gives the first key after a packed key. */
+function after(packed: Buffer): Buffer {
+  return Buffer.concat([packed, Buffer.of(0)]);
+}

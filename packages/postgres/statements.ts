@@ -1,0 +1,53 @@
+/**
+ * The statements that a process sends.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import type { CommitArguments } from "./atomic.ts";
+import type { Statement } from "./driver.ts";
+
+/** The statements on the tables of one schema. */
+export class Statements {
+  readonly #get: string;
+  readonly #getMany: string;
+  readonly #list: string;
+  readonly #commit: string;
+  readonly #sweep: string;
+
+  constructor(schema: string) {
+    this.#get = `select value, version from ${schema}.kv where key = $1`;
+    // Each key is looked up by itself, whatever the planner knows of the table.
+    this.#getMany = `select found.value, found.version
+from unnest($1::bytea[]) with ordinality as asked (key, place)
+left join lateral (
+  select value, version from ${schema}.kv where kv.key = asked.key offset 0
+) as found on true order by asked.place`;
+    this.#list = `select key, value, version from ${schema}.kv
+where key >= $1 and key < $2 order by key limit $3`;
+    this.#commit = `select ${schema}.kv_commit(
+$1, $2, $3, $4, $5, $6, $7, $8) as version`;
+    this.#sweep = `select ${schema}.kv_sweep($1) as deleted`;
+  }
+
+  get(key: Buffer): Statement {
+    return { name: "kv_get", text: this.#get, values: [key] };
+  }
+
+  getMany(keys: Buffer[]): Statement {
+    return { name: "kv_get_many", text: this.#getMany, values: [keys] };
+  }
+
+  list(start: Buffer, end: Buffer, limit: number): Statement {
+    const values = [start, end, limit];
+    return { name: "kv_list", text: this.#list, values };
+  }
+
+  commit(parts: CommitArguments): Statement {
+    return { name: "kv_commit", text: this.#commit, values: parts };
+  }
+
+  sweep(most: number): Statement {
+    return { name: "kv_sweep", text: this.#sweep, values: [most] };
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The collection of expired records: by every process in turn, some at a time.
+ *
+ * @module
+ */
+import { clearTimeout, setTimeout } from "node:timers";
+
+/** The pause between two sweeps; half as long again, so that processes part. */
+const PAUSE_MILLISECONDS = 40_000;
+/** The most rows of one statement: commits wait for the disk beside it. */
+const ROWS = 500;
+/** The pause between two statements. */
+const BREATH_MILLISECONDS = 20;
+
+/** Sweeps from time to time, for as long as it is not stopped. */
+export class Sweeper {
+  #timer?: ReturnType<typeof setTimeout>;
+  #isOver = false;
+
+  /** @param sweep deletes at most so many rows, and gives how many it did */
+  constructor(private readonly sweep: (most: number) => Promise<number>) {
+    this.#rest();
+  }
+
+  /** Stops for good. */
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #rest(): void {
+    const milliseconds = PAUSE_MILLISECONDS * (1 + Math.random() / 2);
+    this.#after(milliseconds, () => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const deleted = await this.sweep(ROWS);
+      if (deleted === ROWS) {
+        return this.#after(BREATH_MILLISECONDS, () => this.#run());
+      }
+    } catch {
+      // The database is away, or ends: the next sweep finds as much to do.
+    }
+    this.#rest();
+  }
+
+  #after(milliseconds: number, run: () => void): void {
+    if (this.#isOver) return;
+    this.#timer = setTimeout(run, milliseconds);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The watches of a process on one connection: a change that is announced makes
+ * the watches of its key stale, and they read it again.
+ *
+ * @module
+ */
+import type { KvEntryMaybe, KvKey } from "../../src/store/kv.ts";
+import { checkKeys } from "../../src/store/kv_limits.ts";
+import { hashOf } from "./atomic.ts";
+import { packBytes } from "./packed_key.ts";
+
+type Controller = ReadableStreamDefaultController<KvEntryMaybe[]>;
+
+/** One watch. */
+class Watch {
+  readonly hashes: ReadonlySet<string>;
+  #isStale = true;
+  #isReading = false;
+  #isOver = false;
+
+  constructor(
+    keys: readonly KvKey[],
+    private readonly read: () => Promise<KvEntryMaybe[]>,
+    private readonly controller: Controller,
+  ) {
+    this.hashes = new Set(keys.map((key) => String(hashOf(packBytes(key)))));
+  }
+
+  /** Notes that a key may have changed. */
+  notice(): void {
+    this.#isStale = true;
+    this.emit();
+  }
+
+  /** Reads the keys if they may have changed and someone waits for them. */
+  async emit(): Promise<void> {
+    const { controller } = this;
+    if (!this.#isStale || this.#isReading || controller.desiredSize! <= 0) {
+      return;
+    }
+    this.#isStale = false;
+    this.#isReading = true;
+    try {
+      const entries = await this.read();
+      if (!this.#isOver) controller.enqueue(entries);
+      this.#isReading = false;
+    } catch {
+      // The next change, or the next connection, lets it read again.
+      this.#isStale = true;
+      this.#isReading = false;
+      return;
+    }
+    if (!this.#isOver) await this.emit();
+  }
+
+  /** Ends it. */
+  end(): void {
+    if (!this.#isOver) this.controller.close();
+    this.#isOver = true;
+  }
+
+  /** Notes that no one reads it any more. */
+  cancel(): void {
+    this.#isOver = true;
+  }
+}
+
+/** All watches of a process. */
+export class Watchers {
+  readonly #watches = new Set<Watch>();
+  readonly #byHash = new Map<string, Set<Watch>>();
+
+  /** @param read reads at most ten keys */
+  constructor(
+    private readonly read: (keys: readonly KvKey[]) => Promise<KvEntryMaybe[]>,
+  ) {}
+
+  /** Gives the present entries of keys, then the newest after a change. */
+  watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]> {
+    checkKeys(keys);
+    let watch: Watch;
+    return new ReadableStream<KvEntryMaybe[]>({
+      start: (controller) => {
+        watch = new Watch(keys, () => this.read(keys), controller);
+        this.#add(watch);
+      },
+      pull: () => {
+        // Not awaited: while nothing changes there is nothing to wait for.
+        watch.emit();
+      },
+      cancel: () => {
+        this.#remove(watch);
+        watch.cancel();
+      },
+    });
+  }
+
+  /** Notes the change of a key, by its hash. */
+  notice(hash: string): void {
+    for (const watch of this.#byHash.get(hash) ?? []) watch.notice();
+  }
+
+  /** Notes that changes may have been missed. */
+  noticeAll(): void {
+    for (const watch of this.#watches) watch.notice();
+  }
+
+  /** Ends all watches. */
+  end(): void {
+    for (const watch of this.#watches) watch.end();
+    this.#watches.clear();
+    this.#byHash.clear();
+  }
+
+  #add(watch: Watch): void {
+    this.#watches.add(watch);
+    for (const hash of watch.hashes) {
+      const watches = this.#byHash.get(hash) ?? new Set();
+      this.#byHash.set(hash, watches.add(watch));
+    }
+  }
+
+  #remove(watch: Watch): void {
+    this.#watches.delete(watch);
+    for (const hash of watch.hashes) {
+      const watches = this.#byHash.get(hash);
+      watches?.delete(watch);
+      if (watches?.size === 0) this.#byHash.delete(hash);
+    }
+  }
+}

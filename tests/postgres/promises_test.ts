@@ -1,0 +1,103 @@
+/**
+ * The contract of the database on Postgres, and that without its locks it would
+ * not be kept.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { kvPromises } from "../../packages/testing/kv/mod.ts";
+import { AWAITED } from "../../src/store/awaited.ts";
+import { KvUsageError } from "../../src/store/kv_error.ts";
+import { postgresTest } from "./schema.ts";
+
+for (const { name, check } of kvPromises) {
+  postgresTest(`openPostgres(): ${name}`, async ({ open }) => {
+    await check({ kv: await open(), other: await open() });
+  });
+}
+
+postgresTest(
+  "openPostgres() breaks the promise of the fence without its locks",
+  async ({ open, sql, schema }) => {
+    const handles = { kv: await open(), other: await open() };
+    const definition = await sql(
+      `select pg_get_functiondef('${schema}.kv_commit'::regproc)`,
+    );
+    await sql(
+      definition.replaceAll(
+        /perform pg_advisory_xact_lock\w*\([^;]*;/g,
+        "null;",
+      ),
+    );
+    const { check } = kvPromises.find(({ name }) =>
+      name.startsWith("no commit is carried out after")
+    )!;
+    await assert.rejects(check(handles), { name: "AssertionError" });
+  },
+);
+
+postgresTest(
+  "kv_commit refuses to run where its checks would see the past",
+  async ({ open, sql }) => {
+    await using _kv = await open();
+    await sql(
+      "alter role tools set default_transaction_isolation = 'serializable'",
+    );
+    try {
+      const kv = await open();
+      await assert.rejects(
+        kv.atomic().set(["a"], 1).commit(),
+        /kv_commit needs the isolation level read committed/,
+      );
+    } finally {
+      await sql("alter role tools reset default_transaction_isolation");
+    }
+  },
+);
+
+postgresTest(
+  "watch() is refused for keys that nothing announces",
+  async ({ open }) => {
+    const kv = await open({ announced: AWAITED });
+    for (const kind of AWAITED) await kv.watch([[kind, "a"]]).cancel();
+    assert.throws(() => kv.watch([["grant", "a"]]), KvUsageError);
+  },
+);
+
+postgresTest(
+  "commit() of more keys than there are locks is one step all the same",
+  async ({ open }) => {
+    const [kv, other] = [await open(), await open()];
+    const keys = Array.from({ length: 40 }, (_, n) => ["a", n]);
+    const large = (value: number) => {
+      const operation = (value % 2 ? kv : other).atomic();
+      for (const key of keys) operation.set(key, value);
+      return operation.commit();
+    };
+    const small = async (n: number) => {
+      const [entry] = await kv.getMany([["a", n]]);
+      return await other.atomic().check(entry).set(["a", n], -1).commit();
+    };
+    await large(0);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, n) => [large(n), small(n)]).flat(),
+    );
+    assert((await large(99)).ok);
+    const listed = await Array.fromAsync(kv.list({ prefix: ["a"] }));
+    assert.deepEqual(new Set(listed.map(({ value }) => value)), new Set([99]));
+  },
+);
+
+postgresTest(
+  "sweep() deletes what has expired, by the clock of the database, and nothing else",
+  async ({ open }) => {
+    const kv = await open();
+    await kv.atomic().set(["old"], 1, { expireIn: 0 }).set(["new"], 1, {
+      expireIn: 60_000,
+    }).set(["ever"], 1).commit();
+    assert.equal(await kv.sweep(10), 1);
+    assert.equal(await kv.sweep(10), 0);
+    const listed = await Array.fromAsync(kv.list({ start: [""], end: ["z"] }));
+    assert.deepEqual(listed.map(({ key }) => key), [["ever"], ["new"]]);
+  },
+);
