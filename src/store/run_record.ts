@@ -117,6 +117,13 @@ export function holdOf(
   return { taskId, run, term, expiresAt: run.expiresAt, dueSeconds };
 }
 
+/** Names the list that counts the waits of a run. */
+export function listOfWaits(
+  { caller: { subject }, countedAs }: Pick<NewRun, "caller" | "countedAs">,
+): string {
+  return countedAs?.isMany ? countedAs.name : subject;
+}
+
 /** The key of the wake that finds a run when its process dies. */
 export function wakeOf({ run, dueSeconds, taskId }: Hold): Deno.KvKey {
   return wakeKey(run.address, dueSeconds, taskId);

@@ -7,7 +7,12 @@ import { RpcCode } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
-import { deleteRun, type Hold, type RunRecord } from "./run_record.ts";
+import {
+  deleteRun,
+  type Hold,
+  listOfWaits,
+  type RunRecord,
+} from "./run_record.ts";
 import { stepStore } from "./steps.ts";
 import { idOf, listedOf } from "./task_list.ts";
 import {
@@ -193,7 +198,7 @@ function forgetWork(
     await stepStore(database).settle(taskId, expiresAt);
     await forgetAnswers(database, taskId);
     if (!run) return;
-    await waitStore(database).forgetTask(run.caller.subject, taskId);
+    await waitStore(database).forgetTask(listOfWaits(run), taskId);
     await deleteText(database, run.beginning);
   });
 }

@@ -14,6 +14,7 @@ import {
   dropWait,
   isLive,
   listingOf,
+  listOfWait,
   type Pointer,
   putWait,
   type Wait,
@@ -122,7 +123,7 @@ export function waitAnswers(
       const answer = found && await openPart(found, "answer");
       if (!answer) return undefined;
       const { value } = found;
-      const { subject, at } = value;
+      const { at } = value;
       const { sealed: _, sealedAnswer: __, ...rest } = value;
       const used: WaitRecord = {
         ...rest,
@@ -131,7 +132,7 @@ export function waitAnswers(
       };
       const versionstamp = await database.commit((transaction) =>
         transaction.check(found).set(key, used).end(at)
-          .set(listingWaitKey(subject, key), listingOf(used))
+          .set(listingWaitKey(listOfWait(value), key), listingOf(used))
       );
       if (!versionstamp) return undefined;
       return {

@@ -24,6 +24,11 @@ type WaitKind = "page" | "moment";
 /** The origin of a wait: whose it is, and which call or task waits. */
 export interface Waiting {
   subject: string;
+  /**
+   * The list that counts it, if that is not its subject's: many people may share
+   * a subject, such as all callers without credentials.
+   */
+  list?: string;
   kind: WaitKind;
   /** Names the question of a call, or of a task: asked again, it finds its wait. */
   asker: string;
@@ -69,16 +74,25 @@ export interface Wait extends
 
 /** A list entry of a person's wait. */
 export interface ListedWait
-  extends Expiring, Pick<WaitRecord, "kind" | "grantId" | "taskId"> {}
+  extends
+    Expiring,
+    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId"> {}
 
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
 
 export function listingOf(
-  { kind, grantId, taskId, expiresAt }: WaitRecord,
+  { kind, clientId, grantId, taskId, expiresAt }: WaitRecord,
 ): ListedWait {
-  return { kind, grantId, taskId, expiresAt };
+  return { kind, clientId, grantId, taskId, expiresAt };
+}
+
+/** Names the list that counts a wait. */
+export function listOfWait(
+  { list, subject }: Pick<Waiting, "list" | "subject">,
+): string {
+  return list ?? subject;
 }
 
 /** Writes a wait that is not used, with its places in the lists. */
@@ -87,10 +101,10 @@ export function putWait(
   key: Deno.KvKey,
   record: WaitRecord,
 ): Transaction {
-  const { at, subject, expiresAt } = record;
+  const { at, expiresAt } = record;
   return transaction.set(key, record)
     .set<Pointer>(at, { wait: key, expiresAt })
-    .set(listingWaitKey(subject, key), listingOf(record));
+    .set(listingWaitKey(listOfWait(record), key), listingOf(record));
 }
 
 /** Removes a wait, with its places in the lists. */
@@ -98,8 +112,9 @@ export function dropWait(
   transaction: Transaction,
   found: Found<WaitRecord>,
 ): Transaction {
-  const { key, value: { subject, at, state } } = found;
-  transaction.check(found).end(key).delete(listingWaitKey(subject, key));
+  const { key, value: { at, state } } = found;
+  transaction.check(found).end(key)
+    .delete(listingWaitKey(listOfWait(found.value), key));
   // The asker of a used one may have another wait by now.
   return state === "used" ? transaction : transaction.end(at);
 }

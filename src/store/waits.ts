@@ -9,13 +9,14 @@ import { LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
-import { absent } from "./transaction.ts";
+import { absent, type Transaction } from "./transaction.ts";
 import { type TakenWait, waitAnswers } from "./wait_answer.ts";
 import {
   basisOf,
   dropWait,
   isLive,
   type ListedWait,
+  listOfWait,
   type Pointer,
   putWait,
   type Wait,
@@ -33,6 +34,9 @@ export const WAIT_SECONDS = 60 * 60;
 /** The most waits of each kind that one person has at a time. */
 export const WAITS_PER_PERSON = 100;
 
+/** The most of them that one client opens: others have room beside it. */
+export const WAITS_PER_CLIENT = 25;
+
 /** The life of the record that changes with every new wait of a person. */
 const HEAD_SECONDS = 60 * 60;
 
@@ -48,18 +52,30 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  /** Reads the waits that a person's list names. */
+  /** The last opening under way here, by list. */
+  const openings = new Map<string, Promise<unknown>>();
+
+  /** Opens one wait of a list after another: side by side they would compete. */
+  function inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
+    const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
+    openings.set(list, turn);
+    return turn.finally(() => {
+      if (openings.get(list) === turn) openings.delete(list);
+    });
+  }
+
+  /** Reads the waits that a list names, by default of a person. */
   async function listed(
-    subject: string,
+    list: string,
     isWanted: (listed: ListedWait) => boolean = () => true,
   ): Promise<Found<WaitRecord>[]> {
-    const list = await database.list<ListedWait>(waitsOfKey(subject));
+    const all = await database.list<ListedWait>(waitsOfKey(list));
     const entries = await database.getMany<WaitRecord[]>(
-      list.filter(({ value }) => isWanted(value))
+      all.filter(({ value }) => isWanted(value))
         .map(({ key }) => listedWaitKey(key)),
     );
     return entries.filter((entry): entry is Found<WaitRecord> =>
-      entry.value?.subject === subject
+      isFound(entry) && listOfWait(entry.value) === list
     );
   }
 
@@ -105,8 +121,9 @@ export function waitStore(database: Database) {
       const id = randomId();
       const key = waitKey(id);
       // Every new wait changes this record, so the count stays true.
-      const head = waitsOfKey(own.subject);
-      return await database.change(head, async (transaction) => {
+      const list = listOfWait(own);
+      const head = waitsOfKey(list);
+      const opening = async (transaction: Transaction) => {
         const [pointer, held] = await Promise.all([
           database.get<Pointer>(at),
           database.list<ListedWait>(head),
@@ -120,7 +137,11 @@ export function waitStore(database: Database) {
         if (wait) return wait;
         // Work that waits for days leaves room for questions, and the other way.
         const same = held.filter(({ value }) => value.kind === own.kind);
-        if (same.length >= most) {
+        const { clientId, kind } = own;
+        const ofClient = kind === "page" && clientId !== undefined
+          ? same.filter(({ value }) => value.clientId === clientId).length
+          : 0;
+        if (same.length >= most || ofClient >= WAITS_PER_CLIENT) {
           throw new LimitError(
             "questions that wait for this person",
             RETRY_SECONDS,
@@ -149,7 +170,8 @@ export function waitStore(database: Database) {
         if (grant) transaction.check(grant);
         if (run) transaction.check(run);
         return (await readWait({ key, value: record }))!;
-      });
+      };
+      return await inTurn(list, () => database.change(head, opening));
     },
 
     /** Finds the page of a person; another's is treated like none. */
@@ -212,8 +234,8 @@ export function waitStore(database: Database) {
     },
 
     /** Ends what durable work waits for, once it has ended itself. */
-    async forgetTask(subject: string, taskId: string): Promise<void> {
-      const own = await listed(subject, (wait) => wait.taskId === taskId);
+    async forgetTask(list: string, taskId: string): Promise<void> {
+      const own = await listed(list, (wait) => wait.taskId === taskId);
       for (const wait of own) await drop(wait.key, wait);
     },
 

@@ -5,7 +5,11 @@ import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { type Waiting, waitStore } from "../../src/store/waits.ts";
+import {
+  type Waiting,
+  WAITS_PER_CLIENT,
+  waitStore,
+} from "../../src/store/waits.ts";
 import { wakeStore } from "../../src/store/wakes.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -154,7 +158,8 @@ test.inMemory("answer() commits nothing when what it rests on has changed", asyn
 test.inMemory("open() refuses a person who has too many, and what is too long", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   for (let index = 0; index < 100; index++) {
-    await waits.open({ ...ASKED, asker: `${index}` }, PAYLOAD);
+    const clientId = `client ${index % 4}`;
+    await waits.open({ ...ASKED, clientId, asker: `${index}` }, PAYLOAD);
   }
   await assert.rejects(
     waits.open(ASKED, PAYLOAD),
@@ -171,6 +176,34 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
   });
   await waits.open({ ...bob, asker: "long" }, sized(16_000));
   await assert.rejects(waits.open(bob, sized(16_001)), TypeError);
+});
+
+test.inMemory("open() refuses a client that uses up the room of a person, and leaves it to others", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  const greedy = { ...ASKED, clientId: "greedy" };
+  for (let index = 0; index < WAITS_PER_CLIENT; index++) {
+    await waits.open({ ...greedy, asker: `${index}` }, PAYLOAD);
+  }
+  await assert.rejects(waits.open(greedy, PAYLOAD), LimitError);
+  await waits.open({ ...ASKED, clientId: "another" }, PAYLOAD);
+});
+
+test.onDatabases("open() counts callers who share a subject by their own lists", async ({ kv, other }) => {
+  const waits = waitStore(new Database(kv));
+  const open = (list: string, asker: string) =>
+    waits.open(
+      { ...ASKED, subject: "anonymous", kind: "moment", list, asker },
+      PAYLOAD,
+      { most: 2 },
+    );
+  await open("network 1", "a");
+  await open("network 1", "b");
+  await assert.rejects(open("network 1", "c"), LimitError);
+  const wait = await open("network 2", "d");
+  // Its end makes room there again.
+  await open("network 2", "e");
+  await waitStore(new Database(other)).withdraw(wait);
+  await open("network 2", "f");
 });
 
 test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {

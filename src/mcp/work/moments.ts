@@ -13,7 +13,8 @@ import {
   type WaitStore,
 } from "../../store/waits.ts";
 import { persist, tidy } from "../../store/persist.ts";
-import { MANY } from "../exchange/caller_bound.ts";
+import { listOfWaits } from "../../store/run_record.ts";
+import { type CountedAs, MANY } from "../exchange/caller_bound.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { RunRest } from "./run_rest.ts";
 
@@ -24,8 +25,8 @@ interface WaitingWork {
   address: string;
   tool: string;
   caller: Caller;
-  /** True if its caller may be many people. */
-  isMany: boolean;
+  /** The identity by which limits count its caller. */
+  countedAs?: CountedAs;
   signal: AbortSignal;
 }
 
@@ -44,10 +45,11 @@ export async function waitForMoment(
   id: string,
   { message, open, seconds }: WaitOptions,
 ): Promise<unknown> {
-  const { waits, taskId, address, tool, caller, isMany, signal } = work;
+  const { waits, taskId, address, tool, caller, countedAs, signal } = work;
   const { subject, grantId } = caller;
   const waiting: Waiting = {
     subject,
+    list: listOfWaits({ caller, countedAs }),
     kind: "moment",
     asker: canonicalJson(["task", taskId, id]),
     question: id,
@@ -58,7 +60,7 @@ export async function waitForMoment(
   };
   // A repetition finds its wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
-    const most = WAITS_PER_PERSON * (isMany ? MANY : 1);
+    const most = WAITS_PER_PERSON * (countedAs?.isMany ? MANY : 1);
     const wait = await persist(
       () => waits.open(waiting, { message }, { seconds, most }),
       { signal },

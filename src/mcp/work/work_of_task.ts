@@ -153,7 +153,7 @@ export class WorkOfTask implements Work {
           tool: work!.tool,
           address: work!.address,
           caller: this.caller,
-          isMany: this.#request.countedAs?.isMany === true,
+          countedAs: this.#request.countedAs,
           signal,
         },
         id,

@@ -10,7 +10,8 @@ import { waitForMoment } from "../../../src/mcp/work/moments.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
-import { waitStore } from "../../../src/store/waits.ts";
+import { WAITS_PER_PERSON, waitStore } from "../../../src/store/waits.ts";
+import { MANY } from "../../../src/mcp/exchange/caller_bound.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { resultOf } from "../../kit/answer.ts";
@@ -78,7 +79,11 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
     },
     ANONYMOUS.binding,
   );
-  const run = async (id = "paid", options: Partial<WaitOptions> = {}) => {
+  const run = async (
+    id = "paid",
+    options: Partial<WaitOptions> = {},
+    network = "network 1",
+  ) => {
     await begun;
     return await waitForMoment(
       steps.run(),
@@ -88,7 +93,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
         address: "",
         tool: "pay",
         caller: ANONYMOUS,
-        isMany,
+        countedAs: { name: isMany ? network : "jo", isMany },
         signal: new AbortController().signal,
       },
       id,
@@ -115,6 +120,22 @@ function hooksOn(kv: Deno.Kv) {
     },
   });
 }
+
+test.inMemory("wait() of one network leaves room to another", async ({ kv }) => {
+  const [full, other] = ["t1", "t2"].map((id) => workOn(kv, id));
+  const list = "network 1";
+  const asked = { subject: "anonymous", list, kind: "moment" } as const;
+  for (let n = 0; n < WAITS_PER_PERSON * MANY; n++) {
+    const asker = `${n}`;
+    const waiting = { ...asked, asker, question: "paid", tool: "pay" };
+    await full.waits.open(waiting, {}, { most: Infinity });
+  }
+  await assert.rejects(full.run(), /questions that wait/);
+  const paid = other.run("paid", {}, "network 2");
+  await until(() => other.tokens.length === 1);
+  await other.waits.tell(other.tokens[0], true);
+  assert.equal(await paid, true);
+});
 
 test.inMemory("wait() gives what the first webhook says, as data, and no other is taken", async ({ kv }) => {
   await using server = await hooksOn(kv);
