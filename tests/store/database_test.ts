@@ -400,9 +400,14 @@ test.inMemory("change() gives its answer without a commit where it changes nothi
 });
 
 test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
-  // The database stalls: all that is sent is carried out later.
+  // The database stalls: all that is sent is carried out later, in order.
   const back = Promise.withResolvers<void>();
-  const stalled = kvThrough(kv, (operation) => back.promise.then(operation));
+  let last: Promise<unknown> = back.promise;
+  const stalled = kvThrough(kv, (operation) => {
+    const carriedOut = last.then(operation);
+    last = carriedOut.catch(() => {});
+    return carriedOut;
+  });
   const database = new Database(stalled, { deadlineMilliseconds: 20 });
   await assert.rejects(write(database), StorageError);
   back.resolve();
