@@ -57,8 +57,9 @@ Deno.test("LineQueue keeps a bounded number of lines for a reader that stalls, a
   pipe.queue.push("first", true);
   const line = "x".repeat(999);
   for (let n = 0; n < 5000; n++) pipe.queue.push(line);
-  // There is room left for what went wrong.
-  pipe.queue.push("went wrong", true);
+  // There is room left for what went wrong, and more than a routine line needs.
+  const urgent = Array.from({ length: 100 }, (_, n) => `wrong ${n} ${line}`);
+  for (const text of urgent) pipe.queue.push(text, true);
   await pipe.queue.flush();
   assert.deepEqual(pipe.lines, []);
   pipe.become("open");
@@ -67,7 +68,7 @@ Deno.test("LineQueue keeps a bounded number of lines for a reader that stalls, a
   assert(kept > 500 && kept < 1100, String(kept));
   assert.deepEqual(pipe.lines.filter((text) => text !== line), [
     "first",
-    "went wrong",
+    ...urgent,
     `${5000 - kept} dropped`,
   ]);
   pipe.queue.push("last");

@@ -11,17 +11,20 @@ function connectionsOf(kv: Deno.Kv) {
   return connectionStore(database, grantStore(database));
 }
 
-/** Makes a handle like `kv`; `between` happens before its nth commit. */
+/** Makes a handle like `kv`; `between` happens before or after its nth commit. */
 function interrupted(
   kv: Deno.Kv,
-  nth: number,
+  { before, after }: { before?: number; after?: number },
   between: () => Promise<unknown>,
 ): Deno.Kv {
   let commits = 0;
   return kvWith(kv, {
     atomic: atomicWith(kv, async (commit) => {
-      if (++commits === nth) await between();
-      return await commit();
+      const nth = ++commits;
+      if (nth === before) await between();
+      const result = await commit();
+      if (nth === after) await between();
+      return result;
     }),
   });
 }
@@ -41,12 +44,15 @@ for (
     const of = one.grant;
     const others = connectionsOf(other);
     // The connection's record is written first, then one sign-in, then both.
-    for (const nth of [1, 2, 3]) {
+    // After the first commit the sign-ins are read as the other left them.
+    for (
+      const at of [{ before: 1 }, { after: 1 }, { before: 2 }, { before: 3 }]
+    ) {
       await others.pause(of, second);
-      const slow = interrupted(kv, nth, () => others.pause(of, second));
+      const slow = interrupted(kv, at, () => others.pause(of, second));
       await connectionsOf(slow).pause(of, first);
       const { state, open } = await others.read(of);
-      const holds = nth === 1 ? first : second;
+      const holds = at.before === 1 ? first : second;
       assert.equal(state.pausedAt, holds);
       assert.deepEqual(open.map(({ value }) => value.pausedAt), [holds, holds]);
     }
