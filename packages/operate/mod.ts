@@ -6,8 +6,9 @@
  * @module
  */
 import { userInfo } from "node:os";
+import { StorageError } from "../../src/errors.ts";
 import { Log } from "../../src/log/log.ts";
-import { jsonLine } from "../../src/log/log_line.ts";
+import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
@@ -58,6 +59,15 @@ if (import.meta.main) {
     try {
       const by = userInfo().username;
       console.log(await runCommand(Deno.args, { register, log: logger, by }));
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      console.error(
+        "The database does not answer, or another process has it locked. The " +
+          "command may be done in part: see to the database, then run the " +
+          "command again",
+      );
+      // At once: the end of the register waits for what still hangs.
+      Deno.exit(1);
     } finally {
       await register.close();
     }
@@ -65,7 +75,8 @@ if (import.meta.main) {
     const isMistake = error instanceof UsageError;
     if (!isMistake && !(error instanceof StartError)) throw error;
     const needsUsage = isMistake && !(error instanceof RefusalError);
-    console.error(needsUsage ? `${error.message}\n\n${USAGE}` : error.message);
+    const words = visibleLines(error.message);
+    console.error(needsUsage ? `${words}\n\n${USAGE}` : words);
     const isUnderstood = error instanceof UnknownNameError;
     Deno.exit(isMistake && !isUnderstood ? 2 : 1);
   }

@@ -7,7 +7,7 @@ import { shortClientId } from "../../src/oauth/client_id.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { folded, personName } from "../../src/oauth/person.ts";
 import { machineSubject } from "../../src/oauth/subject.ts";
-import { visible } from "../../src/log/log_line.ts";
+import { visible, visibleLines } from "../../src/log/log_line.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
 import {
   Command,
@@ -26,18 +26,28 @@ import {
   UsageError,
 } from "./command_line.ts";
 
-/** Carries out a command, and gives its text. @throws {UsageError} */
+/**
+ * Carries out a command, and gives its text, in which nothing controls a
+ * terminal.
+ *
+ * @throws {UsageError}
+ */
 export async function runCommand(
   args: readonly string[],
   operator: Operator,
 ): Promise<string> {
   const line = parseCommandLine(args);
   checkParts(line);
+  return visibleLines(await commandOf(line, operator).run());
+}
+
+/** Makes the command of a line. @throws {UsageError} */
+function commandOf(line: CommandLine, operator: Operator): Command {
   switch (line.noun) {
     case "people":
-      return await new PeopleCommand(line, operator).run();
+      return new PeopleCommand(line, operator);
     case "clients":
-      return await new ClientsCommand(line, operator).run();
+      return new ClientsCommand(line, operator);
     default:
       throw new UsageError("Begin with people or clients");
   }

@@ -131,6 +131,11 @@ export function visible(text: string): string {
 /** The most that a refusal and the log repeat of what was sent. */
 const SEEN_CHARACTERS = 100;
 
+/** Escapes the same in a text of several lines, as in JSON with indents. */
+export function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n");
+}
+
 /** Cuts a text that someone sent, and makes it printable, to be repeated. */
 export function seenText(text: string): string {
   return visible(text.slice(0, SEEN_CHARACTERS).toWellFormed());

@@ -150,9 +150,12 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   };
 }
 
-/** Makes a grant's tombstone, which no longer tells who its person is. */
+/**
+ * Makes a grant's tombstone, which no longer tells who its person is. It is
+ * closed and not paused, whatever it was before.
+ */
 export function closeGrant(
-  { listedAs: _, ...grant }: Grant,
+  { listedAs: _, pausedAt: __, ...grant }: Grant,
   now: number,
 ): Grant {
   const { subject } = grant.identity;

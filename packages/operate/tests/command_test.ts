@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { connectionStore } from "../../../src/store/connections.ts";
+import { grantStore } from "../../../src/store/grants.ts";
 import { connectionKey } from "../../../src/store/keys.ts";
 import { Log, type LogEvent } from "../../../src/log/log.ts";
 import { Database } from "../../../src/store/database.ts";
@@ -177,6 +180,46 @@ test.onDatabases("people list prints pages and a search, and nothing that steers
   assert.match(await it.run("people show github:42"), /not blocked.*\n/);
 });
 
+test.onDatabases("people export and --json escape what steers a terminal, and stay the same JSON", async ({ kv, other }) => {
+  await using server = await startOAuthServer({ kv });
+  const name = "x\u009b2J\u0085\u202e\u001b]0;y";
+  server.provider.subject = "44";
+  server.provider.personName = name;
+  const client = await Client.register(server);
+  await client.connect();
+  await using it = operator(other);
+  for (
+    const [line, named] of [
+      ["people export github:44", "connections"],
+      ["people show github:44 --json", "connections"],
+      ["people list --json", "people"],
+    ]
+  ) {
+    const text = await it.run(line);
+    assert.doesNotMatch(text, /(?!\n)[\p{Cc}\p{Cf}]/u, line);
+    const [found] = JSON.parse(text)[named];
+    assert.equal(found.identity?.name ?? found.name, name);
+  }
+});
+
+test.onDatabases("people show calls a connection that was paused and then ended closed", async ({ kv, other }) => {
+  const { server, jo } = await startWithTwo(kv);
+  await using _server = server;
+  const database = new Database(kv);
+  const connections = connectionStore(database, grantStore(database));
+  const clientId = jo.client.clientId;
+  await connections.pause({ subject: "github:42", clientId }, 100);
+  await using it = operator(other);
+  assert.match(await it.run("people show github:42"), /App 42 +paused/);
+  assert.equal(await it.run("people end github:42"), "1 connection ended");
+  const shown = await it.run("people show github:42");
+  assert.match(shown, /App 42 +closed/);
+  const { connections: [kept] } = JSON.parse(
+    await it.run("people export github:42"),
+  );
+  assert.equal(kept.pausedAt, undefined);
+});
+
 Deno.test("a command that names no one, or a part of a name, is refused and does nothing", async () => {
   using kv = await Deno.openKv(":memory:");
   const { server } = await startWithTwo(kv);
@@ -300,6 +343,20 @@ Deno.test("the command line ends with 1 where nothing is known of a name", async
   );
   await Deno.remove(directory, { recursive: true });
   assert.equal(said, "Nothing is known of dev:nobody\n");
+  assert.equal(code, 1);
+});
+
+Deno.test("the command line says in one line that the database is locked, and what to do", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/tools.db`;
+  (await Deno.openKv(path)).close();
+  const holder = new DatabaseSync(path);
+  holder.exec("BEGIN IMMEDIATE");
+  const { code, said } = await runProcess(path, "people", "block", "dev:jo");
+  holder.close();
+  await Deno.remove(directory, { recursive: true });
+  assert.match(said, /^The database .* run the command again\n$/);
+  assert.doesNotMatch(said, /\n {4}at /);
   assert.equal(code, 1);
 });
 
