@@ -88,7 +88,11 @@ export class TestCluster implements AsyncDisposable {
         const response = await process.answer(request);
         // Work that was answered goes on now, not when wakes are read next.
         if (methodOf(request) === "tasks/update") {
-          await process.server.durable.look();
+          // It may die of the answer.
+          await Promise.race([
+            process.server.durable.look(),
+            process.database.death,
+          ]);
         }
         return response;
       } catch (error) {

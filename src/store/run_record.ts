@@ -48,15 +48,21 @@ export interface NewRun {
   countedAs?: { name: string; isMany: boolean };
 }
 
-export interface RunRecord extends Expiring, NewRun {
+/** The size of a run when no process worked on it. */
+export interface RunSize {
+  /** The steps that had ended. */
+  kept: number;
+  /** The characters of their results. */
+  characters: number;
+}
+
+export interface RunRecord extends Expiring, NewRun, RunSize {
   beginning: TextRef;
   createdMilliseconds: number;
   /** True if no process works on it. */
   isParked: boolean;
   /** The processes that died in a row without having kept a step. */
   deaths: number;
-  /** The steps that were kept when it was taken last. */
-  kept: number;
   /** The time since which no process that looked knows its tool. */
   missingSince?: number;
 }
@@ -71,6 +77,8 @@ export interface Hold {
   readonly expiresAt: number;
   /** The time of the wake that finds the run when its process dies. */
   dueSeconds: number;
+  /** The characters of the results that are kept by now. */
+  characters: number;
 }
 
 /**
@@ -102,6 +110,7 @@ export async function newRun(
     isParked: false,
     deaths: 0,
     kept: 0,
+    characters: 0,
     expiresAt,
   };
 }
@@ -114,7 +123,8 @@ export function holdOf(
   dueSeconds: number,
 ): Hold {
   const term = { key: taskRunKey(taskId), versionstamp };
-  return { taskId, run, term, expiresAt: run.expiresAt, dueSeconds };
+  const { expiresAt, characters } = run;
+  return { taskId, run, term, expiresAt, dueSeconds, characters };
 }
 
 /** Names the list that counts the waits of a run. */

@@ -13,8 +13,14 @@ import {
 } from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
-import type { Hold } from "./run_record.ts";
-import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
+import type { Hold, RunSize } from "./run_record.ts";
+import {
+  deleteText,
+  lengthOf,
+  readText,
+  saveText,
+  type TextRef,
+} from "./texts.ts";
 
 const RESULT_CHARACTERS = 28_000;
 /** The most steps that one commit settles. */
@@ -99,6 +105,7 @@ export function stepStore(database: Database) {
         )
       );
       if (!isSaved && result) await deleteText(database, result);
+      if (isSaved && result) hold.characters += lengthOf(result);
       return isSaved !== undefined;
     },
 
@@ -111,6 +118,17 @@ export function stepStore(database: Database) {
           ...result && { text: await readText(database, result) },
         })),
       );
+    },
+
+    /** Counts the steps of a task that have ended, and their results' length. */
+    async sizeOf(taskId: string): Promise<RunSize> {
+      const records = await inOrder(taskId);
+      const ended = records.filter(({ state }) =>
+        state === "kept" || state === "failed"
+      );
+      const lengths = ended.map(({ result }) => result ? lengthOf(result) : 0);
+      const characters = lengths.reduce((sum, length) => sum + length, 0);
+      return { kept: ended.length, characters };
     },
 
     /** Lists the steps of a task without their results, the first first. */

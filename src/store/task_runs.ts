@@ -20,6 +20,7 @@ import {
   LOOK_SECONDS,
   type RunBeginning,
   type RunRecord,
+  type RunSize,
   wakeOf,
 } from "./run_record.ts";
 import {
@@ -98,9 +99,9 @@ export function taskRunStore(
     /**
      * Takes a run whose time has come, or whose process has died.
      *
-     * @param countKept counts the steps that are kept
+     * @param measure reads the size of a run whose process has died
      */
-    async take(wake: Wake, countKept: () => Promise<number>): Promise<Taking> {
+    async take(wake: Wake, measure: () => Promise<RunSize>): Promise<Taking> {
       const { taskId } = wake;
       const [task, entry, held] = await database.getMany<
         [TaskRecord, RunRecord, Expiring]
@@ -109,13 +110,15 @@ export function taskRunStore(
       if (because !== "watched") leases.forget(taskId);
       if (because) return { because };
       const run = entry.value!;
-      const { isParked, deaths, kept: before } = run;
-      const kept = isParked ? before : await countKept();
+      const { isParked, deaths } = run;
+      const size = isParked ? run : await measure();
+      const { kept, characters } = size;
       const record: RunRecord = {
         ...run,
         isParked: false,
         kept,
-        deaths: isParked ? 0 : kept === before ? deaths + 1 : 1,
+        characters,
+        deaths: isParked ? deaths : kept === run.kept ? deaths + 1 : 1,
       };
       const now = database.now();
       const dueSeconds = now + LOOK_SECONDS;
@@ -150,15 +153,16 @@ export function taskRunStore(
      *
      * @param dueSeconds undefined: it waits for answers alone
      * @param questions the open questions that it waits for
-     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord}
+     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord}; `deaths`
+     * of a run that was put off as it was taken
      * @returns `answered`: one of them has its answer, so that the run goes on
      */
     async park(
       hold: Hold,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
-      { missingSince, waitsFor = "" }:
-        & Pick<RunRecord, "missingSince">
+      { missingSince, waitsFor = "", deaths = 0 }:
+        & Partial<Pick<RunRecord, "missingSince" | "deaths">>
         & Pick<TaskRecord, "waitsFor"> = {},
     ): Promise<"parked" | "answered" | "lost"> {
       const { taskId, term, run, expiresAt } = hold;
@@ -176,7 +180,13 @@ export function taskRunStore(
         }
         const isParked = await database.commit((transaction) => {
           transaction.check(task, term)
-            .set(term.key, { ...run, isParked: true, missingSince })
+            .set<RunRecord>(term.key, {
+              ...run,
+              isParked: true,
+              characters: hold.characters,
+              deaths,
+              missingSince,
+            })
             .delete(taskLeaseKey(taskId), wakeOf(hold));
           if (dueSeconds !== undefined) {
             const { address } = run;

@@ -70,6 +70,11 @@ export async function readText(
   }).join("");
 }
 
+/** Gives the length of a text, of a long one rounded up to its parts. */
+export function lengthOf(ref: TextRef): number {
+  return "text" in ref ? ref.text.length : ref.parts * PART_CHARACTERS;
+}
+
 /** Reads a text; undefined when not all of it is there. */
 export async function findText(
   database: Database,

@@ -5,8 +5,10 @@ import { messageOf } from "../../src/thrown.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
 import { test } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
+import { startServer } from "../kit/server.ts";
 import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
 import { TAKEN_PER_CALLER } from "../../src/mcp/work/takeovers.ts";
 import { until } from "../kit/wait.ts";
@@ -117,6 +119,57 @@ Deno.test("work whose client the operator has blocked is not taken over", () =>
   }, ({ clientId }) => ({
     environment: { OAUTH_BLOCKED: `client:${clientId}` },
   })));
+
+test.inMemory("work that goes on keeps to callsAtOnce of its tool", async ({ kv }) => {
+  using time = new FakeTime();
+  let running = 0;
+  const ends: PromiseWithResolvers<void>[] = [];
+  const alone = tool({
+    name: "alone",
+    task: { durable: true },
+    limit: { callsAtOnce: 1 },
+    async run(_input, { sleep, step }) {
+      await sleep("nap", 60);
+      await step("work", async () => {
+        assert.equal(++running, 1);
+        const end = Promise.withResolvers<void>();
+        ends.push(end);
+        await end.promise;
+        running--;
+      });
+      return "done";
+    },
+  });
+  await using server = await startServer({ tools: [alone], kv });
+  const taskIds: string[] = [];
+  for (const _ of "123") {
+    const called = server.call("tools/call", { name: "alone" }, {
+      capabilities,
+    });
+    taskIds.push((await resultOf(called)).taskId);
+    await until(() => server.app.running === 0);
+  }
+  time.tick(60);
+  for (let n = 1; n <= 3; n++) {
+    const waking = server.app.wake();
+    await until(() => ends.length === n);
+    // A new call has no place either.
+    const refused = await server.call("tools/call", { name: "alone" }, {
+      capabilities,
+    });
+    assert.match(await refused.text(), /calls to alone at a time/);
+    ends[n - 1].resolve();
+    await waking;
+    time.tick(10);
+  }
+  for (const taskId of taskIds) {
+    const task = await kv.get<Json>(["task", taskId]);
+    assert.deepEqual([task.value.status, task.value.isError], [
+      "completed",
+      undefined,
+    ]);
+  }
+});
 
 test.inMemory("work that is taken over leaves room for that of others", async ({ kv }) => {
   const slow: string[] = [];

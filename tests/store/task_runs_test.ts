@@ -36,7 +36,7 @@ const BEGINNING = {
 const LONG_TEXT = JSON.stringify("x".repeat(100_000));
 const LONG_BEGINNING = { ...BEGINNING, input: { text: LONG_TEXT } };
 const QUESTION = { method: "elicitation/create", params: {} };
-const none = () => Promise.resolve(0);
+const none = () => Promise.resolve({ kept: 0, characters: 0 });
 
 async function beginOn(
   kv: Deno.Kv,
@@ -199,8 +199,8 @@ test.inMemory("take() counts the processes that died without a step", async ({ k
   for (const [kept, deaths] of [[0, 1], [0, 2], [3, 1], [3, 2]]) {
     time.tick(30);
     const [wake] = await wakesOf(kv);
-    const countKept = () => Promise.resolve(kept);
-    const { run } = holdOf(await runsOn(kv).take(wake, countKept));
+    const measure = () => Promise.resolve({ kept, characters: 0 });
+    const { run } = holdOf(await runsOn(kv).take(wake, measure));
     assert.equal(run.deaths, deaths);
   }
 });

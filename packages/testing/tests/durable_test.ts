@@ -74,6 +74,21 @@ Deno.test("crash() lets another process take the work over, which does no kept s
   assert.deepEqual(done.filter((what) => what !== "run"), ["draft", "post"]);
 });
 
+Deno.test("crash() after a question ends, wherever that question is", async () => {
+  const buy = tool({
+    name: "buy",
+    task: { durable: true },
+    async run(_input, { ask }) {
+      const schema = z.object({ sure: z.boolean() });
+      return (await ask({ key: "sure", message: "Buy?", schema })).action;
+    },
+  });
+  await using server = await testServer({ tools: [buy] });
+  const task = await server.startTask(buy, {}, { answers });
+  await task.crash({ after: "sure" });
+  assert.equal((await task.result()).text, "accept");
+});
+
 Deno.test("crash() in a step fails the task, which may have happened", async () => {
   const { post, done } = postTool();
   await using server = await testServer({ tools: [post] });

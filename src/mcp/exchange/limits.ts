@@ -124,6 +124,21 @@ export class Limits {
     return () => underWay?.release(who);
   }
 
+  /**
+   * Takes a place for work of a limited tool that goes on; undefined if all of
+   * the caller's places are taken, else the function that gives it back.
+   */
+  tryEnter(
+    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    caller: CountedAs | undefined,
+  ): (() => void) | undefined {
+    const who = limit!.shared ? EVERYONE : caller;
+    const { underWay } = this.#tools.get(name)!;
+    if (!underWay?.hasRoom(who)) return undefined;
+    underWay.count(who);
+    return () => underWay.release(who);
+  }
+
   #take(
     buckets: SharedBuckets,
     { name }: CountedAs,

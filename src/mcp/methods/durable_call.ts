@@ -35,7 +35,7 @@ export interface HomeServer extends Pick<Engine, "waitPages"> {
 export function durableWorkOf(
   tool: CompiledTool,
   { keep = TASK_SECONDS, version = 1 }: DurableTask,
-  call: ToolRun["call"],
+  call: { engine: Pick<Engine, "around" | "limits">; stateless: boolean },
 ): DurableWork {
   const { name, scopes = [] } = tool;
   return {
@@ -43,6 +43,9 @@ export function durableWorkOf(
     scopes,
     keep,
     version,
+    enter: tool.limit?.callsAtOnce === undefined
+      ? undefined
+      : (countedAs) => call.engine.limits.tryEnter(tool, countedAs),
     async run({ input, prepared }, context) {
       const next = (parsed: ParsedInput) =>
         parsed.success

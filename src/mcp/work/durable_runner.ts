@@ -23,7 +23,7 @@ import {
   type RunStores,
   taskOfRun,
 } from "./run_at_work.ts";
-import { Takeovers } from "./takeovers.ts";
+import { Takeovers, type Taker } from "./takeovers.ts";
 import { STOPPING } from "../exchange/running.ts";
 import type { TaskRequest } from "./work_of_task.ts";
 import type { TaskAtWork } from "./task_at_work.ts";
@@ -195,7 +195,7 @@ export class DurableRunner {
   }
 
   /** Goes on with a run that was taken. */
-  async #goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined> {
+  async #goOn(hold: Hold): ReturnType<Taker["goOn"]> {
     const { runs, steps: stored } = this.#stores;
     const { steps, beginning, work, request, isAllowed } = await persist(
       async () => {
@@ -208,21 +208,26 @@ export class DurableRunner {
     );
     const task = taskOfRun(this.#stores, hold, request);
     if (!work) return void await this.#miss(hold, task);
+    const { run: { deaths } } = hold;
     if (this.#room.isClosed) {
-      return void await runs.park(hold, this.database.now());
+      return void await runs.park(hold, this.database.now(), [], { deaths });
     }
     if (!isAllowed) return void await task.end(EXPELLED);
+    const leave = work.enter ? work.enter(request.countedAs) : () => {};
+    if (!leave) return "no room";
     this.#room.count(request.countedAs);
-    return { done: this.#begin(hold, steps, { work, request }, beginning) };
+    const done = this.#begin(hold, steps, { work, request }, beginning);
+    return { done: done.finally(leave) };
   }
 
   /** Leaves a run to processes that may know its tool, for an hour; then ends it. */
   async #miss(hold: Hold, task: TaskAtWork): Promise<void> {
     const now = this.database.now();
-    const { run: { tool, missingSince = now } } = hold;
+    const { run: { tool, deaths, missingSince = now } } = hold;
     if (now - missingSince < MISSED_SECONDS) {
       const { runs } = this.#stores;
-      await runs.park(hold, now + MISSING_SECONDS, [], { missingSince });
+      const due = now + MISSING_SECONDS;
+      await runs.park(hold, due, [], { deaths, missingSince });
       return;
     }
     const message = `The tool ${tool} is not there any more`;

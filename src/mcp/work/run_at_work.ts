@@ -30,6 +30,11 @@ export interface DurableWork {
   keep: number;
   /** The version of its steps. */
   version: number;
+  /**
+   * Takes a place among the calls of a tool with `callsAtOnce`, and gives the
+   * function that leaves it; undefined if there is none.
+   */
+  enter?(countedAs: TaskRequest["countedAs"]): (() => void) | undefined;
   run(beginning: RunBeginning, context: Context): Promise<CallToolResult>;
 }
 

@@ -49,7 +49,7 @@ export class StepTries {
     run: StepFunction<T>,
     { retries, isRepeatable }: Trying,
   ): Promise<T> {
-    const { memory, memory: { rest, around: { now, signal } } } = this;
+    const { memory, memory: { rest, around: { hold, now, signal } } } = this;
     isRepeatable ||= known?.usesOnce === true;
     const trying = { retries, isRepeatable };
     let attempts = await this.#attemptsBefore(call, known, trying);
@@ -61,8 +61,11 @@ export class StepTries {
         ...retries > 0 && { most: retries + 1 },
         ...known?.usesOnce && { usesOnce: true },
       };
-      // A step that must not be repeated is noted before it happens.
-      if (!isRepeatable) await memory.save(step);
+      // A step that must not be repeated is noted before it happens, and so is
+      // one that may be what kills its process again and again.
+      if (!isRepeatable || hold.run.deaths > 0 && !this.#hasKept) {
+        await memory.save(step);
+      }
       let value: T;
       try {
         value = await this.#call(step, run, attempts + 1, isRepeatable);
@@ -90,7 +93,9 @@ export class StepTries {
   ): Promise<number> {
     const { rest, around: { hold, cut } } = this.memory;
     const { state, attempts = 0 } = known ?? {};
-    if (state === "begun" && !isRepeatable) {
+    if (state === "waiting") await rest.waitUntil(known!.until!);
+    if (state !== "begun") return attempts;
+    if (!isRepeatable) {
       return await cut(
         fault(
           call,
@@ -99,16 +104,14 @@ export class StepTries {
         ),
       );
     }
-    if (state === "waiting") await rest.waitUntil(known!.until!);
-    else if (isRepeatable && !this.#hasKept) {
-      const died = attempts + hold.run.deaths;
-      const most = retries > 0 ? retries : MOST_DEATHS;
-      if (died <= most) return died;
-      return await cut(
-        fault(call, `was tried ${died} times, and its process died in it`),
-      );
-    }
-    return attempts;
+    // A process that stops leaves its run to others, and has not died.
+    if (hold.run.deaths === 0) return attempts;
+    const died = attempts + 1;
+    const most = retries > 0 ? retries : MOST_DEATHS;
+    if (died <= most) return died;
+    return await cut(
+      fault(call, `was tried ${died} times, and its process died in it`),
+    );
   }
 
   /** Keeps what a step has given, and gives it as later runs will. */

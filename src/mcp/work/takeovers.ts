@@ -8,7 +8,7 @@ import { pause } from "../../clock.ts";
 import type { Hold } from "../../store/run_record.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
-import { CallerBound, type CountedAs } from "../exchange/caller_bound.ts";
+import { CallerBound } from "../exchange/caller_bound.ts";
 import type { RunStores } from "./run_at_work.ts";
 
 /** The most runs that one round of a look takes. */
@@ -24,15 +24,19 @@ export const TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
 /** The time until another look at work whose caller has so many. */
 const BUSY_SECONDS = 60;
+/** The runs without room that are looked at again in the same second. */
+const NO_ROOM_PER_SECOND = 8;
+/** The most characters of results that runs have together as they are taken. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 const LOOK_MILLISECONDS = 1000;
 
 /** The parts of a process that takes work over. */
-interface Taker
+export interface Taker
   extends Pick<RunStores, "database" | "runs" | "steps" | "log" | "stopping"> {
   /** The addresses whose work is taken; an empty one is that of any server. */
   addresses(): readonly string[];
   /** Goes on with a run; undefined where it does not work on it. */
-  goOn(hold: Hold): Promise<{ done: Promise<void> } | undefined>;
+  goOn(hold: Hold): Promise<{ done: Promise<void> } | "no room" | undefined>;
 }
 
 export class Takeovers {
@@ -42,6 +46,11 @@ export class Takeovers {
   /** Runs that may have died: the others must not wait behind them. */
   readonly #watched = new Set<string>();
   #taken = 0;
+  #characters = 0;
+  /** The runs of this look for which there was no room. */
+  #withoutRoom = 0;
+  /** The latest measuring: long results are not read side by side. */
+  #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
   #lookedMilliseconds = -Infinity;
@@ -97,6 +106,7 @@ export class Takeovers {
 
   /** Takes what is due, in rounds, and leaves half of the time to calls. */
   async #look(): Promise<void> {
+    this.#withoutRoom = 0;
     while (!this.#hasEnded && this.#taken < MOST_TAKEN) {
       const began = performance.now();
       if (!await this.#takeSome()) return;
@@ -119,10 +129,11 @@ export class Takeovers {
   async #take(wake: Wake): Promise<void> {
     const { taskId } = wake;
     const { runs, steps, log } = this.#taker;
-    const taken = await runs.take(
-      wake,
-      async () => (await steps.list(taskId)).length,
-    );
+    const taken = await runs.take(wake, () => {
+      const measure = this.#measuring.then(() => steps.sizeOf(taskId));
+      this.#measuring = measure.catch(() => {});
+      return measure;
+    });
     if ("hold" in taken) {
       return await this.#goOn(taken.hold).catch((error) =>
         // Its lease lapses, and someone looks again.
@@ -140,27 +151,36 @@ export class Takeovers {
   /** Goes on with a run that was taken, if there is a place for it. */
   async #goOn(hold: Hold): Promise<void> {
     const { database, runs, goOn } = this.#taker;
-    const { countedAs } = hold.run;
+    const { run: { countedAs, deaths, characters } } = hold;
+    const putOff = async (seconds: number) =>
+      void await runs.park(hold, database.now() + seconds, [], { deaths });
+    const putOffInTurn = () =>
+      putOff(1 + Math.floor(this.#withoutRoom++ / NO_ROOM_PER_SECOND));
     const share = (MOST_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, TAKEN_PER_CALLER);
+    // Others' work must not wait for one caller's.
     if (!this.#bound.hasRoom(countedAs, most)) {
-      // Others' work must not wait for one caller's.
-      await runs.park(hold, database.now() + BUSY_SECONDS);
-      return;
+      return await putOff(BUSY_SECONDS);
+    }
+    if (this.#characters + characters > MAX_CHARACTERS) {
+      return await putOffInTurn();
     }
     this.#bound.count(countedAs);
     this.#taken++;
-    let begun: { done: Promise<void> } | undefined;
+    this.#characters += characters;
+    let begun: Awaited<ReturnType<typeof goOn>>;
     try {
       begun = await goOn(hold);
     } finally {
-      if (!begun) this.#release(countedAs);
+      if (typeof begun !== "object") this.#release(hold);
     }
-    begun?.done.finally(() => this.#release(countedAs));
+    if (begun === "no room") return await putOffInTurn();
+    begun?.done.finally(() => this.#release(hold));
   }
 
-  #release(countedAs: CountedAs | undefined): void {
+  #release({ run: { countedAs, characters } }: Hold): void {
     this.#bound.release(countedAs);
     this.#taken--;
+    this.#characters -= characters;
   }
 }

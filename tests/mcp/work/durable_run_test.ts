@@ -196,7 +196,8 @@ Deno.test("repeatableStep() is one commit, and done again wherever its process h
   assert.deepEqual(task.states, []);
   await task.run(code(Promise.resolve()), { deaths: 1 });
   assert.equal(begun, 2);
-  assert.deepEqual(task.states, ["step:wait kept"]);
+  // A process has died, here or elsewhere: another death would tell.
+  assert.deepEqual(task.states, ["step:wait begun", "step:wait kept"]);
   // A version before has noted its beginning.
   const noted = new Task();
   const { number, isAlone, version, startedAt } = task.steps.get("step:wait")!;
@@ -209,15 +210,26 @@ Deno.test("repeatableStep() is one commit, and done again wherever its process h
     state: "begun",
   };
   noted.steps.set(known.id, known);
-  await noted.run(code(Promise.resolve()), { deaths: 1 });
+  await noted.run(code(Promise.resolve()));
   assert.deepEqual(noted.states, ["step:wait kept"]);
 });
 
 Deno.test("step() in which process after process dies is given up", async () => {
-  const code = (run: DurableRun) => run.step("a", () => 1, { retries: 2 });
-  assert.equal(await new Task().run(code, { deaths: 2 }), 1);
+  const task = new Task();
+  const attempts: number[] = [];
+  const code = (run: DurableRun) =>
+    run.step("a", async ({ attempt }) => {
+      attempts.push(attempt);
+      await new Promise(() => {});
+    }, { retries: 2 });
+  // No one knows where the first process died.
+  for (const deaths of [0, 1, 2, 3]) {
+    void task.run(code, { deaths });
+    await until(() => attempts.length === deaths + 1);
+  }
+  assert.deepEqual(attempts, [1, 1, 2, 3]);
   await assert.rejects(
-    new Task().run(code, { deaths: 3 }),
+    task.run(code, { deaths: 4 }),
     /was tried 3 times, and its process died in it/,
   );
 });
@@ -824,9 +836,9 @@ Deno.test("rest.until leaves out a wait for which the run leaves its process", a
 });
 
 /** A step as an earlier run has left it. */
-function left(task: Task, more: Partial<Step>): void {
+function left(task: Task, { id = "step:a", ...more }: Partial<Step>): void {
   const step = { number: 1, version: 1, isAlone: true, startedAt: task.now };
-  task.steps.set("step:a", { id: "step:a", state: "begun", ...step, ...more });
+  task.steps.set(id, { id, state: "begun", ...step, ...more });
 }
 
 Deno.test("step() waits for the time of its next try in a later run too, and never longer than five minutes", async () => {
@@ -859,19 +871,30 @@ Deno.test("step() counts deaths for the step that the process died in, if it is 
   ], { deaths: 1 });
   assert.deepEqual(attempts, [1]);
   const other = new Task();
+  left(other, { number: 2, id: "step:b" });
   const counted = await other.run(async (run) => [
     await run.step("a", ({ attempt }) => attempt, { retries: 1 }),
     await run.step("b", ({ attempt }) => attempt, { retries: 1 }),
+    await run.step("c", ({ attempt }) => attempt, { retries: 1 }),
   ], { deaths: 1 });
-  assert.deepEqual(counted, [2, 1]);
+  assert.deepEqual(counted, [1, 2, 1]);
+});
+
+Deno.test("step() is done however many processes died before it began, or stopped in it", async () => {
+  const code = (run: DurableRun) =>
+    run.step("a", ({ attempt }) => attempt, { retries: 1 });
+  assert.equal(await new Task().run(code, { deaths: 20 }), 1);
+  const stopped = new Task();
+  left(stopped, { attempts: 1 });
+  assert.equal(await stopped.run(code), 2);
 });
 
 Deno.test("step() that has read once is repeated though its process died ten times in it, and no more", async () => {
-  for (const [deaths, isTried] of [[10, true], [11, false]] as const) {
+  for (const [attempts, isTried] of [[9, true], [10, false]] as const) {
     const task = new Task();
-    left(task, { usesOnce: true });
+    left(task, { usesOnce: true, attempts });
     const run = task.run((run) => run.step("a", ({ once }) => once), {
-      deaths,
+      deaths: 1,
     });
     if (isTried) assert.match(await run, /\w/);
     else await assert.rejects(run, /was tried 11 times, and its process died/);

@@ -19,7 +19,7 @@ const BEGINNING = {
 async function leave(
   database: Database,
   people: readonly (readonly [name: string, times: number])[],
-  address = "",
+  { address = "", characters = 0 } = {},
 ) {
   const tasks = taskStore(database);
   const runs = taskRunStore(database);
@@ -31,6 +31,7 @@ async function leave(
     for (let n = 0; n < times; n++) {
       const id = `${name}-${n}`;
       const { hold } = await tasks.createDurable(id, run, BEGINNING, name);
+      hold.characters = characters;
       await runs.park(hold, database.now());
     }
   }
@@ -55,7 +56,8 @@ function takeoversOf(
 Deno.test("look() takes work of its own addresses, however much of another is due", async () => {
   using kv = memoryKv();
   const database = new Database(kv);
-  await leave(database, [["b", 300]], "https://old.example.com");
+  const address = "https://old.example.com";
+  await leave(database, [["b", 300]], { address });
   await leave(database, [["a", 2]]);
   const taken: string[] = [];
   const takeovers = takeoversOf(database, ({ taskId }) => {
@@ -143,6 +145,70 @@ Deno.test("look() leaves what is due to others once it has two hundred", async (
   await takeovers.look();
   assert.equal(taken, 200);
   assert((await wakeStore(database).due(50)).length > 0);
+  takeovers.end();
+  await database.idle();
+});
+
+Deno.test("look() takes no more work at a time than has room in memory", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const people = Array.from({ length: 20 }, (_, n) => [`p${n}`, 1] as const);
+  await leave(database, people, { characters: 4 * 1024 * 1024 });
+  const ends: PromiseWithResolvers<void>[] = [];
+  const takeovers = takeoversOf(database, () => {
+    const end = Promise.withResolvers<void>();
+    ends.push(end);
+    return Promise.resolve({ done: end.promise });
+  });
+  for (const taken of [8, 16, 20]) {
+    await takeovers.look();
+    assert.equal(ends.length, taken);
+    for (const end of ends) end.resolve();
+    time.tick(10);
+  }
+  takeovers.end();
+  await database.idle();
+});
+
+Deno.test("look() reads how long the results of dead work are, and still counts its deaths once it has room", async () => {
+  using time = new FakeTime();
+  using steady = new SteadyTime();
+  using kv = memoryKv();
+  const database = new Database(kv);
+  const steps = stepStore(database);
+  const tasks = taskStore(database);
+  const text = "x".repeat(3_000_000);
+  for (let n = 0; n < 12; n++) {
+    const name = `p${n}`;
+    const caller = { subject: name, scopes: "all", binding: name } as const;
+    const work = { tool: "work", scopes: [], keep: 60, address: "" };
+    const run = { ...work, caller };
+    const { hold } = await tasks.createDurable(name, run, BEGINNING, name);
+    const step = {
+      id: "step:a",
+      number: 1,
+      version: 1,
+      isAlone: true,
+    } as const;
+    await steps.save(hold, { ...step, state: "kept", startedAt: 0, text });
+  }
+  const deaths: number[] = [];
+  const end = Promise.withResolvers<void>();
+  const takeovers = takeoversOf(database, ({ run }) => {
+    deaths.push(run.deaths);
+    return Promise.resolve({ done: end.promise });
+  });
+  time.tick(30);
+  await takeovers.look();
+  await database.get(["any"]);
+  steady.tick(11);
+  await takeovers.look();
+  assert.equal(deaths.length, 11);
+  end.resolve();
+  time.tick(10);
+  await takeovers.look();
+  assert.deepEqual(deaths, Array(12).fill(1));
   takeovers.end();
   await database.idle();
 });
