@@ -19,7 +19,7 @@ import type { DurableRunner } from "../work/durable_runner.ts";
 import type { DurableWork } from "../work/run_at_work.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
-import { runAround, type ToolRun } from "./tool_run.ts";
+import { runAround } from "./tool_run.ts";
 import type { Hold, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
 import { hasPage, Visits, type WaitPages } from "../exchange/visits.ts";

@@ -149,9 +149,7 @@ export class DurableRunner {
 
   /** Resolves when a run has ended or left here; at once if it is not here. */
   async left(taskId: string): Promise<void> {
-    for (const [{ hold }, done] of this.#here) {
-      if (hold.taskId === taskId) await done;
-    }
+    await [...this.#here].find(([{ hold }]) => hold.taskId === taskId)?.[1];
   }
 
   /** Looks for work from now on, once a second. */
@@ -206,9 +204,9 @@ export class DurableRunner {
       },
       { signal: this.#stopping.signal, forMilliseconds: TURN_MILLISECONDS },
     );
+    const { run: { deaths } } = hold;
     const task = taskOfRun(this.#stores, hold, request);
     if (!work) return void await this.#miss(hold, task);
-    const { run: { deaths } } = hold;
     if (this.#room.isClosed) {
       return void await runs.park(hold, this.database.now(), [], { deaths });
     }
@@ -225,16 +223,13 @@ export class DurableRunner {
     const now = this.database.now();
     const { run: { tool, deaths, missingSince = now } } = hold;
     if (now - missingSince < MISSED_SECONDS) {
-      const { runs } = this.#stores;
+      const more = { deaths, missingSince };
       const due = now + MISSING_SECONDS;
-      await runs.park(hold, due, [], { deaths, missingSince });
-      return;
+      return void await this.#stores.runs.park(hold, due, [], more);
     }
     const message = `The tool ${tool} is not there any more`;
-    await task.end({
-      outcome: "refused",
-      error: { code: RpcCode.internalError, message },
-    });
+    const error = { code: RpcCode.internalError, message };
+    await task.end({ outcome: "refused", error });
   }
 
   #begin(
