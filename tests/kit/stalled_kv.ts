@@ -11,6 +11,8 @@ export class StalledKv {
   readonly kv: Deno.Kv;
   #isAtCommit = false;
   #held?: PromiseWithResolvers<void>;
+  /** Ends with the last operation that was held. */
+  #last?: Promise<unknown>;
   readonly #late = new Set<Promise<unknown>>();
 
   constructor(real: Deno.Kv) {
@@ -32,6 +34,7 @@ export class StalledKv {
   begin(): void {
     this.#isAtCommit = false;
     this.#held = Promise.withResolvers();
+    this.#last = this.#held.promise;
   }
 
   /** Carries out, in its order, all that was sent; resolves when it is done. */
@@ -43,7 +46,8 @@ export class StalledKv {
 
   async #run<T>(operation: () => Promise<T>): Promise<T> {
     if (!this.#held) return await operation();
-    const late = this.#held.promise.then(operation);
+    const late = this.#last!.then(operation);
+    this.#last = late.catch(() => {});
     this.#late.add(late);
     try {
       return await late;

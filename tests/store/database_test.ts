@@ -13,7 +13,8 @@ import type { Transaction } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { losing } from "../kit/overtaken_kv.ts";
 import { until } from "../kit/wait.ts";
-import { atomicWith, kvThrough, kvWith } from "../kit/kv.ts";
+import { atomicWith, kvWith } from "../kit/kv.ts";
+import { StalledKv } from "../kit/stalled_kv.ts";
 
 const KEY = ["a"];
 
@@ -400,18 +401,11 @@ test.inMemory("change() gives its answer without a commit where it changes nothi
 });
 
 test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
-  // The database stalls: all that is sent is carried out later, in order.
-  const back = Promise.withResolvers<void>();
-  let last: Promise<unknown> = back.promise;
-  const stalled = kvThrough(kv, (operation) => {
-    const carriedOut = last.then(operation);
-    last = carriedOut.catch(() => {});
-    return carriedOut;
-  });
-  const database = new Database(stalled, { deadlineMilliseconds: 20 });
+  const stalled = new StalledKv(kv);
+  stalled.begin();
+  const database = new Database(stalled.kv, { deadlineMilliseconds: 20 });
   await assert.rejects(write(database), StorageError);
-  back.resolve();
-  await until(async () => (await kv.get(KEY)).value !== null);
+  await stalled.end();
   const found = (await new Database(other).find(KEY))!;
   await until(() => new Database(other).isGivenUp(found));
   const ours = new Database(kv);
