@@ -9,14 +9,11 @@ import type { Logger } from "../log/log.ts";
 import type { Kv } from "../store/kv.ts";
 import { whileLocked } from "../store/persist.ts";
 import { StartError } from "../settings/complaint.ts";
+import { checkLock, guardFile, prepareFile } from "./kv_file.ts";
 
 /** Opening takes a few milliseconds, unless another process has it locked. */
 const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
-/** The rights of everyone but the owner and the group. */
-const OTHERS = 0o007;
-/** The beginning of every database that is not empty. */
-const SQLITE = "SQLite format 3\0";
 
 /**
  * Refuses Deno's default database for a service. It depends on the folder, so
@@ -74,12 +71,16 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     log.warning(`Waiting for the database: ${why}`, { database });
   }, WAIT_MILLISECONDS);
   try {
-    if (kvPath && !kvPath.startsWith(":") && !isRemote(kvPath)) {
-      await prepareFile(kvPath, log);
-      await whileLocked(() => checkLock(kvPath), LOCKED_MILLISECONDS);
+    const file = kvPath?.startsWith(":") || isRemote(kvPath)
+      ? undefined
+      : kvPath;
+    if (file) {
+      await prepareFile(file, log);
+      await whileLocked(() => checkLock(file), LOCKED_MILLISECONDS);
     }
     // Another process may be opening the same file.
     const kv = await whileLocked(() => Deno.openKv(kvPath));
+    if (file) await guardFile(kv, file, log);
     // A watch on a file sees this process alone.
     return Object.assign(kv, { isRemote: deployed || isRemote(kvPath) });
   } catch (error) {
@@ -93,103 +94,6 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     });
   } finally {
     clearTimeout(waiting);
-  }
-}
-
-/**
- * Makes the folder and the file, readable only by their owner.
- *
- * @throws {StartError} if Deno would ask for permission
- * @throws {Error} if there is something that is not a database
- */
-async function prepareFile(path: string, log: Logger): Promise<void> {
-  const directory = path.replace(/[^/\\]*$/, "");
-  if (!await mayUse(path)) {
-    const place = directory || ".";
-    throw new StartError({
-      variable: "KV_PATH",
-      got: path,
-      wants: "a file that may be opened",
-      fix:
-        "Use a file in a folder that this process may read and write (data, " +
-        `unless its command names another), or add --allow-read=${place} ` +
-        `--allow-write=${place} to deno run, or "${place}" to read and write ` +
-        "of permissions.default in deno.json",
-    });
-  }
-  if (await isThere(path)) return await keepFromOthers(path, log);
-  if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  try {
-    // SQLite takes it for an empty database, and makes its -wal like it.
-    (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
-      .close();
-  } catch (error) {
-    // Another process made it meanwhile, or a link leads to where it will be.
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-  }
-}
-
-/**
- * True if the database is there: a file that is empty or SQLite's.
- *
- * @throws {Error} if something else is there, whose rights stay as they are
- */
-async function isThere(path: string): Promise<boolean> {
-  let info;
-  try {
-    info = await Deno.stat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-  if (info.isDirectory) throw new Error("it is a directory");
-  // Opening a pipe would wait for its other end.
-  if (!info.isFile) throw new Error("it is a device, a pipe or a socket");
-  if (info.size === 0) return true;
-  using file = await Deno.open(path);
-  const bytes = new Uint8Array(SQLITE.length);
-  await file.read(bytes);
-  if (new TextDecoder().decode(bytes) === SQLITE) return true;
-  throw new Error("file is not a database");
-}
-
-/**
- * Throws at once where `Deno.openKv()` would stop the whole process for five
- * seconds: no signal, no line of the log.
- *
- * @throws {Error} "database is locked"
- */
-async function checkLock(path: string): Promise<void> {
-  // Without it no other process has the database open.
-  if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
-  const { DatabaseSync } = await import("node:sqlite");
-  using database = new DatabaseSync(path);
-  database.exec("PRAGMA busy_timeout = 0; SELECT name FROM sqlite_schema");
-}
-
-async function mayUse(path: string): Promise<boolean> {
-  for (const name of ["read", "write"] as const) {
-    const { state } = await Deno.permissions.query({ name, path });
-    if (state !== "granted") return false;
-  }
-  return true;
-}
-
-/** Removes the rights of others from a database file that exists. */
-async function keepFromOthers(path: string, log: Logger): Promise<void> {
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
-    try {
-      if (Deno.build.os === "windows" || !await mayUse(file)) continue;
-      const { mode, isFile } = await Deno.stat(file);
-      if (!isFile || mode === null || (mode & OTHERS) === 0) continue;
-      await Deno.chmod(file, mode & 0o777 & ~OTHERS);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) continue;
-      log.warning("Others may read the database: run chmod o= on it", {
-        file,
-        error,
-      });
-    }
   }
 }
 

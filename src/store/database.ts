@@ -69,6 +69,11 @@ export class Database extends Reader {
     );
   }
 
+  /** @throws {Error} if other processes have another database at its place */
+  async checkPlace(): Promise<void> {
+    await this.kv.checkPlace?.();
+  }
+
   /**
    * Commits a transaction and gives its version; undefined if one of its checks
    * failed. A try that was given up can no longer be applied once the next

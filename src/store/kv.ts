@@ -120,6 +120,11 @@ export interface Kv {
    */
   readonly isRemote?: boolean;
   /**
+   * Rejects if what other processes find at the same place is another database,
+   * as when its file was removed. `/ready` answers 503 then.
+   */
+  checkPlace?(): Promise<void>;
+  /**
    * Reads a key, with every commit that any process was told of. An expired
    * record may still be given until it is collected; its version then counts in
    * checks too, so that reads and checks agree.

@@ -12,6 +12,7 @@ export function observedKv(kv: Kv): Kv {
   if (!isCollected()) return kv;
   return {
     isRemote: kv.isRemote,
+    checkPlace: kv.checkPlace?.bind(kv),
     get: (key) => observe("get", [key], () => kv.get(key)),
     getMany: (keys) => observe("getMany", keys, () => kv.getMany(keys)),
     list(selector, options) {

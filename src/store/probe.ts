@@ -13,11 +13,12 @@ const KEEP_SECONDS = 60;
 /**
  * A probe that reads, and now and then writes, because a database on a full
  * disk still answers reads. After a failed write every call writes, until one
- * succeeds.
+ * succeeds. It fails also where other processes have another database by now.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;
   return async () => {
+    await database.checkPlace();
     const time = database.clock();
     if (Math.abs(time - writtenMilliseconds) < WRITE_MILLISECONDS) {
       await database.get(probeKey());

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { isService, openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import { type Config, parseConfig } from "../../src/settings/config.ts";
-import { silentLogger } from "../kit/log.ts";
+import { guardFile } from "../../src/process/kv_file.ts";
+import { SteadyTime } from "../kit/fake_time.ts";
+import { recordLog, silentLogger } from "../kit/log.ts";
 import { TemporaryDirectory } from "../kit/process.ts";
+import { startServer } from "../kit/server.ts";
+import { settled, until } from "../kit/wait.ts";
 
 /** The database of the process, by `KV_PATH`. */
 
@@ -93,4 +97,65 @@ Deno.test("isService() takes nothing that a person looks at for a service", () =
   assert(!isService({ pid: 1, ppid: 0, terminal: true }));
   assert(!isService({ pid: 8, ppid: 1, image: "1", terminal: true }));
   assert(!isService({ ...person, systemdPid: "500", terminal: true }));
+});
+
+Deno.test({
+  name: "openKv() tells of a file that was removed, and so does /ready",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const path = `${directory.path}/tools.db`;
+    using kv = await openKv(at(path), silentLogger) as Deno.Kv;
+    await using server = await startServer({ kv });
+    const isReady = async () => (await server.fetch("/ready")).status === 200;
+    assert(await isReady());
+    await Deno.remove(path);
+    await until(async () => !await isReady());
+  },
+});
+
+Deno.test("guardFile() writes in the log that a file was removed or replaced, once a minute, until it is closed", async () => {
+  using time = new SteadyTime();
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  await Deno.writeTextFile(path, "");
+  const kv = await Deno.openKv(":memory:");
+  const { logger, events } = recordLog();
+  let looks = 0;
+  const stat = Deno.stat;
+  Deno.stat = (path) => {
+    looks++;
+    return stat(path);
+  };
+  const messages = async () => {
+    const before = looks;
+    await until(() => looks >= before + 3);
+    return events.splice(0).map(({ level, message }) => `${level} ${message}`);
+  };
+  try {
+    await guardFile(kv, path, logger, 1);
+    assert.deepEqual(await messages(), []);
+    await Deno.rename(path, `${path}.old`);
+    const [message, ...rest] = await messages();
+    assert.match(
+      message,
+      /^error .*tools\.db was removed or replaced: .* lost/,
+    );
+    assert.deepEqual([...rest, ...await messages()], []);
+    // A file of the same name is another one.
+    await Deno.writeTextFile(path, "");
+    time.tick(60);
+    assert.deepEqual(await messages(), [message]);
+    await Deno.rename(`${path}.old`, path);
+    time.tick(60);
+    assert.deepEqual(await messages(), []);
+    await Deno.remove(path);
+  } finally {
+    kv.close();
+    Deno.stat = stat;
+  }
+  const before = looks;
+  await settled();
+  await settled();
+  assert.equal(looks, before);
 });

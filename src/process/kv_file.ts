@@ -1,0 +1,162 @@
+/**
+ * The file of the database: made for its owner alone, and looked at while it is
+ * open.
+ *
+ * @module
+ */
+import type { Logger } from "../log/log.ts";
+import { StartError } from "../settings/complaint.ts";
+
+/** The rights of everyone but the owner and the group. */
+const OTHERS = 0o007;
+/** The beginning of every database that is not empty. */
+const SQLITE = "SQLite format 3\0";
+/** The time between two looks at the file, in milliseconds. */
+const LOOK_MILLISECONDS = 10_000;
+/** The time after which a file that is gone is told of again. */
+const TELL_MILLISECONDS = 60_000;
+
+/**
+ * Makes the folder and the file, readable only by their owner.
+ *
+ * @throws {StartError} if Deno would ask for permission
+ * @throws {Error} if there is something that is not a database
+ */
+export async function prepareFile(path: string, log: Logger): Promise<void> {
+  const directory = path.replace(/[^/\\]*$/, "");
+  if (!await mayUse(path)) {
+    const place = directory || ".";
+    throw new StartError({
+      variable: "KV_PATH",
+      got: path,
+      wants: "a file that may be opened",
+      fix:
+        "Use a file in a folder that this process may read and write (data, " +
+        `unless its command names another), or add --allow-read=${place} ` +
+        `--allow-write=${place} to deno run, or "${place}" to read and write ` +
+        "of permissions.default in deno.json",
+    });
+  }
+  if (await isThere(path)) return await keepFromOthers(path, log);
+  if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  try {
+    // SQLite takes it for an empty database, and makes its -wal like it.
+    (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
+      .close();
+  } catch (error) {
+    // Another process made it meanwhile, or a link leads to where it will be.
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+}
+
+/**
+ * True if the database is there: a file that is empty or SQLite's.
+ *
+ * @throws {Error} if something else is there, whose rights stay as they are
+ */
+async function isThere(path: string): Promise<boolean> {
+  let info;
+  try {
+    info = await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  if (info.isDirectory) throw new Error("it is a directory");
+  // Opening a pipe would wait for its other end.
+  if (!info.isFile) throw new Error("it is a device, a pipe or a socket");
+  if (info.size === 0) return true;
+  using file = await Deno.open(path);
+  const bytes = new Uint8Array(SQLITE.length);
+  await file.read(bytes);
+  if (new TextDecoder().decode(bytes) === SQLITE) return true;
+  throw new Error("file is not a database");
+}
+
+/**
+ * Throws at once where `Deno.openKv()` would stop the whole process for five
+ * seconds: no signal, no line of the log.
+ *
+ * @throws {Error} "database is locked"
+ */
+export async function checkLock(path: string): Promise<void> {
+  // Without it no other process has the database open.
+  if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
+  const { DatabaseSync } = await import("node:sqlite");
+  using database = new DatabaseSync(path);
+  database.exec("PRAGMA busy_timeout = 0; SELECT name FROM sqlite_schema");
+}
+
+async function mayUse(path: string): Promise<boolean> {
+  for (const name of ["read", "write"] as const) {
+    const { state } = await Deno.permissions.query({ name, path });
+    if (state !== "granted") return false;
+  }
+  return true;
+}
+
+/** Removes the rights of others from a database file that exists. */
+async function keepFromOthers(path: string, log: Logger): Promise<void> {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      if (Deno.build.os === "windows" || !await mayUse(file)) continue;
+      const { mode, isFile } = await Deno.stat(file);
+      if (!isFile || mode === null || (mode & OTHERS) === 0) continue;
+      await Deno.chmod(file, mode & 0o777 & ~OTHERS);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) continue;
+      log.warning("Others may read the database: run chmod o= on it", {
+        file,
+        error,
+      });
+    }
+  }
+}
+
+/**
+ * Makes a handle tell of its file being removed or replaced: in the log, and by
+ * `checkPlace`. An open file can still be written then, so nothing else fails,
+ * but no other process sees it, and it is lost with this one.
+ */
+export async function guardFile(
+  kv: Deno.Kv,
+  path: string,
+  log: Logger,
+  lookMilliseconds = LOOK_MILLISECONDS,
+): Promise<void> {
+  const opened = await identityOf(path);
+  const checkPlace = async () => {
+    if (await identityOf(path) === opened) return;
+    throw new Error(`The database file ${path} was removed or replaced`);
+  };
+  let toldMilliseconds = -Infinity;
+  const looking = setInterval(() => {
+    checkPlace().catch((error) => {
+      if (performance.now() - toldMilliseconds < TELL_MILLISECONDS) return;
+      toldMilliseconds = performance.now();
+      log.error(
+        `${error.message}: what this process keeps from now on is lost. Stop ` +
+          "every process, put the file of the last backup there, and start",
+        { database: path },
+      );
+    });
+  }, lookMilliseconds);
+  Deno.unrefTimer(looking);
+  const closeKv = kv.close.bind(kv);
+  const close = () => {
+    clearInterval(looking);
+    closeKv();
+  };
+  Object.assign(kv, { checkPlace, close, [Symbol.dispose]: close });
+}
+
+/** Gives what a file is known by, whatever its name; undefined if none is there. */
+async function identityOf(path: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await Deno.stat(path);
+    return `${dev} ${ino}`;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
