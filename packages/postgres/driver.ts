@@ -7,6 +7,7 @@
 // deno-lint-ignore no-import-prefix -- no dependency of the server
 import driver from "npm:pg@^8.16.0";
 import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
@@ -39,7 +40,7 @@ export interface Connecting {
   ssl: false | {
     ca?: string;
     rejectUnauthorized: boolean;
-    servername: string;
+    servername?: string;
     checkServerIdentity?(): undefined;
   };
   application_name: string;
@@ -122,7 +123,8 @@ async function tlsOptions(
   return {
     ca,
     rejectUnauthorized,
-    servername: host,
+    // The name of an address is the address itself.
+    ...isIP(host) === 0 && { servername: host },
     ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
   };
 }

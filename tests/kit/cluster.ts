@@ -6,6 +6,7 @@
  */
 import type { Server } from "../../src/server/server_options.ts";
 import { type ServerProcess, startServerProcess } from "./server_process.ts";
+import { freshSchema, openSharedKv, POSTGRES } from "./databases.ts";
 import type { Json } from "./message.ts";
 import { resultOf } from "./answer.ts";
 import { TestServer } from "./server.ts";
@@ -39,8 +40,8 @@ export async function startCluster(
   env?: Record<string, string>,
 ): Promise<Cluster> {
   const directory = await Deno.makeTempDir({ prefix: "cluster-" });
-  const kvPath = `${directory}/kv.db`;
-  const kv = await Deno.openKv(kvPath);
+  const kvPath = POSTGRES ? freshSchema() : `${directory}/kv.db`;
+  const kv = await openSharedKv(kvPath);
   const options = { entry: "tests/cluster/server.ts", kvPath, env };
   const [a, b] = await Promise.all([
     startServerProcess(options),
@@ -53,7 +54,7 @@ export async function startCluster(
     kv,
     async [Symbol.asyncDispose]() {
       for (const member of members) await member[Symbol.asyncDispose]();
-      kv.close();
+      await kv[Symbol.asyncDispose]();
       await Deno.remove(directory, { recursive: true });
     },
   };

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { isPostgres } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { openPostgres } from "../../packages/postgres/mod.ts";
@@ -25,6 +26,26 @@ export function freshSchema(): string {
   const name = crypto.randomUUID().replaceAll("-", "");
   url.searchParams.set("schema", `t_${name}`);
   return url.href;
+}
+
+/** A handle that a test closes at its end. */
+export type TestKv = Deno.Kv & AsyncDisposable;
+
+/** Opens an empty database: in memory, or in Postgres where all tests are. */
+export function openTestKv(): Promise<TestKv> {
+  return openSharedKv(POSTGRES ? freshSchema() : ":memory:");
+}
+
+/** Opens the database at a `KV_PATH`, as a process does. */
+export async function openSharedKv(kvPath: string): Promise<TestKv> {
+  if (isPostgres(kvPath)) {
+    const kv = await openPostgres(kvPath, { connections: 4 });
+    return withShortcuts(kv) as TestKv;
+  }
+  const kv = await Deno.openKv(kvPath);
+  return Object.assign(kv, {
+    [Symbol.asyncDispose]: () => Promise.resolve(kv.close()),
+  });
 }
 
 /** Defines a test in a schema of its own. */

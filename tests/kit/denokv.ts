@@ -81,13 +81,15 @@ export class Denokv implements AsyncDisposable {
   }
 
   /** Stalls it: all that it is sent meanwhile is carried out later. */
-  stop(): void {
+  stop(): Promise<void> {
     this.#child!.kill("SIGSTOP");
+    return Promise.resolve();
   }
 
   /** Lets it go on. */
-  goOn(): void {
+  goOn(): Promise<void> {
     this.#child!.kill("SIGCONT");
+    return Promise.resolve();
   }
 
   /** Ends it without a word of warning. */

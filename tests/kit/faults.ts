@@ -12,6 +12,7 @@ import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/settings/setting.ts";
+import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { BASE_URL, INTRODUCTION, Sender } from "./server.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
@@ -143,22 +144,18 @@ async function run(
   options: Definitions & { env?: Environment },
   flow: Flow,
 ): Promise<boolean> {
-  const kv = await Deno.openKv(":memory:");
+  await using kv = await openTestKv();
+  await using line = new Line(kv, options, fault);
+  const { faulty } = line;
   try {
-    await using line = new Line(kv, options, fault);
-    const { faulty } = line;
-    try {
-      const stays = await flow(line);
-      await stays?.();
-      await faulty.carryOut();
-      // A value that was read may be a second old.
-      line.tick(1);
-      await stays?.();
-    } catch (cause) {
-      throw new Error(`operation ${fault.at} ${fault.kind}`, { cause });
-    }
-    return faulty.hasFailed;
-  } finally {
-    kv.close();
+    const stays = await flow(line);
+    await stays?.();
+    await faulty.carryOut();
+    // A value that was read may be a second old.
+    line.tick(1);
+    await stays?.();
+  } catch (cause) {
+    throw new Error(`operation ${fault.at} ${fault.kind}`, { cause });
   }
+  return faulty.hasFailed;
 }

@@ -79,7 +79,7 @@ export class Postgres implements AsyncDisposable {
     const postgres = new Postgres(primary.programs, primary.settings);
     await postgres.run("pg_basebackup", [
       ...["--pgdata", postgres.data, "--write-recovery-conf", "--no-sync"],
-      ...["--checkpoint", "fast", "--dbname", primary.url({ libpq: true })],
+      ...["--checkpoint", "fast", "--dbname", primary.url],
     ]);
     await postgres.start();
     return postgres;
@@ -89,18 +89,16 @@ export class Postgres implements AsyncDisposable {
     return `${this.folder}/data`;
   }
 
-  /** The address, for the server or for PostgreSQL's own programs. */
-  url({ schema, database = ROLE, port = this.port, libpq = false }: {
-    schema?: string;
-    database?: string;
-    port?: number;
-    libpq?: boolean;
-  } = {}): string {
+  /** The address of its database. */
+  get url(): string {
+    return this.urlOf(ROLE);
+  }
+
+  /** The address of one of its databases. */
+  urlOf(database: string, port = this.port): string {
     const url = new URL(`postgres://127.0.0.1:${port}/${database}`);
     url.username = ROLE;
     url.password = encodeURIComponent(PASSWORD);
-    if (libpq) url.searchParams.set("connect_timeout", "10");
-    else if (schema) url.searchParams.set("schema", schema);
     return url.href;
   }
 
@@ -159,8 +157,15 @@ export class Postgres implements AsyncDisposable {
 
   /** Runs SQL as the role, who may do everything. */
   async sql(text: string, database = ROLE): Promise<string> {
-    const url = this.url({ database, libpq: true });
-    const args = ["-d", url, "-Atq", "-v", "ON_ERROR_STOP=1", "-c", text];
+    const args = [
+      "-d",
+      this.urlOf(database),
+      "-Atq",
+      "-v",
+      "ON_ERROR_STOP=1",
+      "-c",
+      text,
+    ];
     return (await this.run("psql", args)).trim();
   }
 
@@ -203,6 +208,50 @@ export class Postgres implements AsyncDisposable {
     this.#child = undefined;
     // The next start must not find it alive.
     await Deno.remove(`${this.data}/postmaster.pid`).catch(() => {});
+  }
+
+  /** Lets standbys of this machine copy it. */
+  async allowReplication(): Promise<void> {
+    await Deno.writeTextFile(
+      `${this.data}/pg_hba.conf`,
+      "host replication all 127.0.0.1/32 scram-sha-256\n",
+      { append: true },
+    );
+    await this.sql("select pg_reload_conf()");
+  }
+
+  /** Switches TLS on, with a certificate of a host by a CA in `ca.pem`. */
+  async useTls(host: string): Promise<void> {
+    const days = ["-days", "2", "-nodes", "-newkey", "rsa:2048"];
+    const openssl = async (...args: string[]) => {
+      const { success, stderr } = await new Deno.Command("openssl", {
+        args,
+        cwd: this.folder,
+        ...this.#user,
+      }).output();
+      if (!success) throw new Error(new TextDecoder().decode(stderr));
+    };
+    await openssl(
+      ...["req", "-x509", ...days, "-subj", "/CN=a CA of the tests"],
+      ...["-keyout", "ca.key", "-out", "ca.pem"],
+    );
+    await openssl(
+      ...["req", "-x509", ...days, "-subj", `/CN=${host}`],
+      ...["-addext", `subjectAltName=DNS:${host}`],
+      ...["-addext", "basicConstraints=critical,CA:FALSE"],
+      ...["-CA", "ca.pem", "-CAkey", "ca.key"],
+      ...["-keyout", "server.key", "-out", "server.pem"],
+    );
+    const place = (name: string) => `'${this.folder}/${name}'`;
+    for (
+      const setting of [
+        `ssl_cert_file = ${place("server.pem")}`,
+        `ssl_key_file = ${place("server.key")}`,
+        "ssl = on",
+      ]
+    ) await this.sql(`alter system set ${setting}`);
+    await this.sql("select pg_reload_conf()");
+    await until(async () => await this.sql("show ssl") === "on");
   }
 
   /** Makes a standby the primary. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { freshSchema, POSTGRES } from "./databases.ts";
 import { freePort } from "./port.ts";
 import { BASE_URL } from "./server.ts";
 import { type ServerProcess, startServerProcess } from "./server_process.ts";
@@ -27,7 +28,8 @@ export class Processes implements AsyncDisposable {
     } = {},
   ) {
     this.#entry = entry;
-    this.kvPath = kvPath ?? `${this.#directory}/oauth.db`;
+    this.kvPath = kvPath ??
+      (POSTGRES ? freshSchema() : `${this.#directory}/oauth.db`);
   }
 
   /** Every process that runs. */

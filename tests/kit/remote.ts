@@ -1,5 +1,5 @@
 /**
- * Processes on a denokv server of a test's own.
+ * Processes on a database server of a test's own: denokv, and Postgres.
  *
  * @module
  */
@@ -10,14 +10,26 @@ import {
 } from "./open_id_provider.ts";
 import { Processes } from "./processes.ts";
 import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
+import { findPostgres, Postgres } from "./postgres.ts";
 
-const program = await findDenokv();
+/** A database server that stalls, dies and comes back as a test says. */
+export interface RemoteDatabase extends AsyncDisposable {
+  /** The `KV_PATH` of its users. */
+  readonly url: string;
+  start(): Promise<void>;
+  /** Ends it without a word of warning. */
+  kill(): Promise<void>;
+  /** Stalls it. */
+  stop(): Promise<void>;
+  /** Lets it go on. */
+  goOn(): Promise<void>;
+}
 
 /** The surroundings of a test. */
-export interface Setting {
-  denokv: Denokv;
+export interface Setting<D extends RemoteDatabase = RemoteDatabase> {
+  database: D;
   provider: OpenIdProvider;
-  /** Three processes, by default on denokv itself. */
+  /** Three processes, by default on the database itself. */
   start(
     kvPath?: string,
     entry?: string,
@@ -25,24 +37,52 @@ export interface Setting {
   ): Promise<Processes>;
 }
 
-/** A test that is left out where there is no denokv. */
-export function remoteTest(
+type Run<D extends RemoteDatabase> = (setting: Setting<D>) => Promise<void>;
+
+const denokv = await findDenokv();
+const postgres = findPostgres();
+
+/** The databases that are there, each with how to start it. */
+export const REMOTE: Record<string, (() => Promise<RemoteDatabase>) | string> =
+  {
+    denokv: denokv
+      ? () => Denokv.start(denokv)
+      : "no denokv, nor cargo to build it",
+    Postgres: postgres
+      ? () => Postgres.start(postgres)
+      : "no PostgreSQL in /usr/lib/postgresql",
+  };
+
+/** Defines a test on each database server; it is left out where one is not. */
+export function remoteTest(name: string, run: Run<RemoteDatabase>): void {
+  for (const [kind, start] of Object.entries(REMOTE)) {
+    define(`${name} · ${kind}`, start, run);
+  }
+}
+
+/** Defines a test on denokv alone. */
+export function denokvTest(name: string, run: Run<Denokv>): void {
+  define(name, REMOTE.denokv as (() => Promise<Denokv>) | string, run);
+}
+
+function define<D extends RemoteDatabase>(
   name: string,
-  run: (setting: Setting) => Promise<void>,
+  startDatabase: (() => Promise<D>) | string,
+  run: Run<D>,
 ): void {
+  const isThere = typeof startDatabase !== "string";
   Deno.test({
-    name: program
-      ? name
-      : `${name}, left out: no denokv, nor cargo to build it`,
-    ignore: program === undefined,
+    name: isThere ? name : `${name}, left out: ${startDatabase}`,
+    ignore: !isThere,
     async fn() {
-      await using denokv = await Denokv.start(program!);
+      if (!isThere) return;
+      await using database = await startDatabase();
       await using provider = await startOpenIdProvider(BASE_URL);
       await using stack = new AsyncDisposableStack();
       await run({
-        denokv,
+        database,
         provider,
-        async start(kvPath = denokv.url, entry, more) {
+        async start(kvPath = database.url, entry, more) {
           const environment = {
             ...provider.environment,
             ...more,

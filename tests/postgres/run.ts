@@ -21,6 +21,6 @@ const { code } = await new Deno.Command(Deno.execPath(), {
     ...["--sanitize-ops", "--sanitize-resources"],
     ...Deno.args.length > 0 ? Deno.args : SUITES,
   ],
-  env: { TEST_POSTGRES: postgres.url() },
+  env: { TEST_POSTGRES: postgres.url },
 }).spawn().status;
 Deno.exitCode = code;

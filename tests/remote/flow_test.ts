@@ -1,5 +1,5 @@
 /**
- * Three processes on one denokv server, with failures of either.
+ * Three processes on one database server, with failures of either.
  * By hand: `deno task test:remote`.
  *
  * @module
@@ -10,7 +10,7 @@ import { Processes } from "../kit/processes.ts";
 import { connect, walk } from "../kit/walk.ts";
 import { until } from "../kit/wait.ts";
 import { CuttingProxy } from "./cutting_proxy.ts";
-import { remoteTest } from "../kit/remote.ts";
+import { denokvTest, remoteTest } from "../kit/remote.ts";
 
 remoteTest(
   "the whole flow works on three processes that take turns",
@@ -30,10 +30,10 @@ remoteTest(
 
 // After every single one, a write would never be answered: 503 says so.
 for (const every of [2, 3, 5]) {
-  remoteTest(
+  denokvTest(
     `the whole flow does not notice a connection cut after write ${every} of ${every}`,
-    async ({ denokv, provider, start }) => {
-      await using proxy = new CuttingProxy(denokv.url, every);
+    async ({ database, provider, start }) => {
+      await using proxy = new CuttingProxy(database.url, every);
       const processes = await start(proxy.url);
       await walk(processes, provider.issuer, () => processes.next());
       const { client, tokens } = await connect(processes, provider.issuer);
@@ -79,7 +79,7 @@ class Watcher {
 for (const seconds of [10, 45]) {
   remoteTest(
     `an outage of ${seconds} s costs no one a sign-in`,
-    async ({ denokv, provider, start }) => {
+    async ({ database, provider, start }) => {
       const processes = await start();
       const { client, tokens } = await connect(processes, provider.issuer);
       const watchers = processes.all.map((process) => {
@@ -92,7 +92,7 @@ for (const seconds of [10, 45]) {
       });
       await until(() => watchers.every(({ seen }) => seen.length > 20));
       const killed = performance.now();
-      await denokv.kill();
+      await database.kill();
       // A failed refresh consumes nothing.
       const refused: TokenAnswer = await client.refresh(tokens.refresh_token);
       assert.equal(refused.status, 503, JSON.stringify(refused.body));
@@ -107,7 +107,7 @@ for (const seconds of [10, 45]) {
       await new Promise((resolve) =>
         setTimeout(resolve, killed + seconds * 1000 - performance.now())
       );
-      await denokv.start();
+      await database.start();
       const back = performance.now();
       await until(() =>
         watchers.every(({ seen }) => {
@@ -141,19 +141,19 @@ for (const seconds of [10, 45]) {
   );
 }
 
-remoteTest(
+denokvTest(
   "a new access token of denokv ends no connection",
-  async ({ denokv, provider, start }) => {
+  async ({ database, provider, start }) => {
     const processes = await start();
     const { client, tokens } = await connect(processes, provider.issuer);
-    await denokv.kill();
-    await denokv.start("another-token-of-the-tests");
+    await database.kill();
+    await database.start("another-token-of-the-tests");
     const { status } = await client.refresh(tokens.refresh_token);
     assert.equal(status, 503);
     await using next = new Processes({
       ...provider.environment,
       DENO_KV_ACCESS_TOKEN: "another-token-of-the-tests",
-    }, { kvPath: denokv.url });
+    }, { kvPath: database.url });
     await next.start();
     client.server = next;
     const again = await client.refresh(tokens.refresh_token);

@@ -1,5 +1,5 @@
 /**
- * A denokv server and the processes on it, killed in turns under refreshes and
+ * A database and the processes on it, killed in turns under refreshes and
  * durable work. By hand: `deno task test:remote`.
  *
  * @module
@@ -24,7 +24,7 @@ function pause(milliseconds: number): Promise<void> {
 
 remoteTest(
   `${ROUNDS} kills of a database and of a process on it end no connection, and repeat no kept step`,
-  async ({ denokv, provider, start }) => {
+  async ({ database, provider, start }) => {
     const log = await Deno.makeTempFile();
     const processes = await start(undefined, "tests/process/walk_server.ts", {
       WALK_LOG: log,
@@ -76,9 +76,9 @@ remoteTest(
     for (let round = 0; round < ROUNDS; round++) {
       await pause(Math.random() * 2000);
       if (round % 2 === 0) {
-        await denokv.kill();
+        await database.kill();
         await pause(Math.random() * 3000);
-        await denokv.start();
+        await database.start();
       } else {
         processes.next();
         await processes.replace();

@@ -1,5 +1,5 @@
 /**
- * A denokv server that is stopped for 40 s and goes on, which carries out what
+ * A database that is stopped for 40 s and goes on, which carries out what
  * it was sent meanwhile. By hand: `deno task test:remote`.
  *
  * @module
@@ -27,7 +27,7 @@ const pause = (milliseconds: number) =>
 
 remoteTest(
   `a database that stalls for ${STALL_SECONDS} s ends no connection and no code`,
-  async ({ denokv, provider, start }) => {
+  async ({ database, provider, start }) => {
     const processes = await start();
     const server = anyOf(processes);
     const codes: [Client, string][] = [];
@@ -46,12 +46,12 @@ remoteTest(
       client.server = server;
       codes.push([client, client.codeFrom(back)]);
     }
-    denokv.stop();
+    await database.stop();
     const redeemed = Promise.all(
       codes.map(([client, code]) => persistent(() => client.redeem(code))),
     );
     await pause(STALL_SECONDS * 1000);
-    denokv.goOn();
+    await database.goOn();
     const answers = await redeemed;
     const before = refreshing.map(({ refreshed }) => refreshed);
     await Promise.race([
@@ -76,7 +76,7 @@ remoteTest(
 
 remoteTest(
   `a database that stalls for ${STALL_SECONDS} s ends no task of a process that lives`,
-  async ({ denokv, provider, start }) => {
+  async ({ database, provider, start }) => {
     const processes = await start(undefined, "tests/remote/patient_server.ts");
     const { tokens } = await connect(processes, provider.issuer);
     const server = anyOf(processes);
@@ -105,7 +105,7 @@ remoteTest(
       assert(answer.result, JSON.stringify(answer));
       tasks.push(answer.result.taskId);
     }
-    denokv.stop();
+    await database.stop();
     // Any process that looks meanwhile may judge.
     const ends = Promise.all(tasks.map(async (taskId) => {
       for (;;) {
@@ -115,7 +115,7 @@ remoteTest(
       }
     }));
     await pause(STALL_SECONDS * 1000);
-    denokv.goOn();
+    await database.goOn();
     assert.deepEqual(await ends, tasks.map(() => "completed"));
   },
 );

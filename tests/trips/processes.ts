@@ -52,15 +52,6 @@ const ENV: Readonly<Record<Door, Environment>> = {
   oauth: {},
 };
 
-/**
- * Settings with which watches cross processes, so that nothing waits for a
- * poll.
- */
-const REMOTE: Environment = {
-  KV_PATH: "https://kv.example.com",
-  DENO_KV_ACCESS_TOKEN: "a-token-of-the-database",
-};
-
 const tools = [
   tool({
     name: "echo",
@@ -153,7 +144,7 @@ export class Processes implements Steps, AsyncDisposable {
 
   async #start(): Promise<TestServer> {
     const { door, provider, options, surroundings: { kv } } = this;
-    const environment = { ...REMOTE, ...ENV[door], ...options.environment };
+    const environment = { ...ENV[door], ...options.environment };
     const server = door === "oauth"
       ? await startOAuthServer({ kv, provider, tools, ...options, environment })
       : await startServer({ kv, tools, env: environment });

@@ -1,0 +1,68 @@
+/**
+ * A name for a server that may move: connections go to where it is when they
+ * begin.
+ *
+ * @module
+ */
+
+/** Passes connections on to a port that may change. */
+export class Relay implements AsyncDisposable {
+  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  readonly #open = new Set<Deno.Conn>();
+  readonly #relays = new Set<Promise<void>>();
+  readonly #accepting: Promise<void>;
+
+  /** @param target the port that connections go to */
+  constructor(public target: number) {
+    this.#accepting = this.#accept();
+  }
+
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  async #accept(): Promise<void> {
+    for await (const client of this.#listener) {
+      const relay = this.#relay(client);
+      this.#relays.add(relay);
+      relay.finally(() => this.#relays.delete(relay));
+    }
+  }
+
+  async #relay(client: Deno.Conn): Promise<void> {
+    let server: Deno.Conn;
+    try {
+      server = await Deno.connect({
+        hostname: "127.0.0.1",
+        port: this.target,
+      });
+    } catch {
+      return client.close();
+    }
+    const both = [client, server];
+    for (const connection of both) this.#open.add(connection);
+    await Promise.allSettled([
+      client.readable.pipeTo(server.writable),
+      server.readable.pipeTo(client.writable),
+    ]);
+    for (const connection of both) this.#open.delete(connection);
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const connection of this.#open) {
+      try {
+        connection.close();
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    this.cut();
+    await this.#accepting.catch(() => {});
+    await Promise.allSettled(this.#relays);
+  }
+}
