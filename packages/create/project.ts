@@ -118,6 +118,8 @@ function configuration({ link }: ProjectOptions) {
       "deploy": "deno deploy --prod",
       "backup": `deno run --allow-all ${PACKAGE}/backup`,
       "restore": `deno run --allow-all ${PACKAGE}/restore`,
+      "move": "deno run --quiet --unstable-kv --allow-all --env-file=.env " +
+        `${PACKAGE}/move`,
       "test": "deno test -P --no-prompt",
       "check": "deno check",
       "tool": `deno run -A ${PACKAGE}/create tool`,

@@ -63,6 +63,7 @@ Set \`BASE_URL\` to the public address and \`AUTH_STRATEGY\` to who may call;
 \`KV_PATH\` names the database of sessions and sign-ins;
 \`deno task backup data/tools.db COPY\` copies it, or another SQLite file, while
 the server runs, and \`deno task restore COPY data/tools.db\` puts it back.
+\`deno task move FROM TO\` moves it to denokv or Postgres, with the server stopped.
 
 ## Update
 

@@ -179,8 +179,7 @@ export type PersonPlace = { text: string; person: string };
 const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
 /**
  * A person who has a grant, listed by their name, or by a word that finds them ·
- * a day longer than the grant may live. Grants of each lifetime have a row of
- * their own, so that a short one never replaces the row of a long one.
+ * a day longer than the grant may live. Each lifetime has a row of its own.
  */
 export function personKey(
   by: PersonOrder,
@@ -247,3 +246,5 @@ export const lookKey = alone("look");
 export const attemptsKey = alone("attempts");
 /** The `BASE_URL` of the last start · for ever. */
 export const lastStartKey = alone("last-start");
+/** The mark of a database that records are being moved to · until they are. */
+export const movingKey = alone("moving");

@@ -75,7 +75,7 @@ function isPersons(
 }
 
 /** False for records that never end: shared secrets and heads. */
-function isExpiring(value: unknown): value is Expiring & Marked {
+export function isExpiring(value: unknown): value is Expiring & Marked {
   return typeof value === "object" && value !== null && "expiresAt" in value;
 }
 

@@ -54,6 +54,15 @@ export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
 
+/** Gives the milliseconds after which the database may collect a record. */
+export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
+  const milliseconds = Math.max(
+    LEAST_MILLISECONDS,
+    expiresAt * 1000 - clock(),
+  );
+  return Math.round(milliseconds * (1 + Math.random() * SPREAD));
+}
+
 /** A transaction that a store puts together. */
 export class Transaction {
   /** The mark of its last try. */
@@ -88,13 +97,7 @@ export class Transaction {
     // whether a record is alive is decided when it is read.
     this.#writes.push((operation, mark, clock) => {
       const value = { ...record, v: RECORD_VERSION, mark };
-      const milliseconds = Math.max(
-        LEAST_MILLISECONDS,
-        record.expiresAt * 1000 - clock(),
-      );
-      operation.set(key, value, {
-        expireIn: Math.round(milliseconds * (1 + Math.random() * SPREAD)),
-      });
+      operation.set(key, value, { expireIn: expireIn(record, clock) });
     });
     return this;
   }

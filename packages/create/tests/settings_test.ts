@@ -232,6 +232,10 @@ Deno.test("a new project has the tasks of this one", async () => {
     );
   }
   assert.equal(
+    project.tasks["move"].replace(`${PACKAGE}/move`, "MOVE"),
+    tasks["move"].replace("packages/operate/move.ts", "MOVE"),
+  );
+  assert.equal(
     project.tasks["bundle:postgres"].replace(`${PACKAGE}/postgres`, "POSTGRES"),
     tasks["bundle:postgres"].replace("packages/postgres/mod.ts", "POSTGRES"),
   );

@@ -1,0 +1,122 @@
+/**
+ * `deno task move FROM TO`: moves all that a server keeps to another database,
+ * while no server runs. No one signs in again.
+ *
+ * @module
+ */
+import { systemClock } from "../../src/clock.ts";
+import { Log } from "../../src/log/log.ts";
+import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
+import { openKv } from "../../src/process/kv.ts";
+import { StartError } from "../../src/settings/complaint.ts";
+import type { Config } from "../../src/settings/config.ts";
+import { isPostgres, isRemote } from "../../src/settings/server.ts";
+import type { Kv } from "../../src/store/kv.ts";
+import { checkUnused, count, move, MoveError } from "./moving.ts";
+
+const USAGE = `Usage: deno task move FROM TO [--dry-run]
+
+Each is a database as KV_PATH has it: a file, the URL of a denokv server, or a
+postgres:// URL. Stop every server before. --dry-run counts, and writes nothing.
+DENO_KV_ACCESS_TOKEN and PGPASSWORD are of both; TO_KV_ACCESS_TOKEN and
+TO_PGPASSWORD of the second alone.`;
+
+/** The time between two lines of progress. */
+const PROGRESS_MILLISECONDS = 1000;
+
+async function isThere(path: string): Promise<boolean> {
+  if (isRemote(path) || isPostgres(path)) return true;
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** Opens one of the databases. @throws {StartError} */
+async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
+  const own = (name: string) =>
+    isSecond && Deno.env.get(`TO_${name}`) || undefined;
+  const token = own("KV_ACCESS_TOKEN");
+  // Deno reads it whenever it opens a database.
+  if (token) Deno.env.set("DENO_KV_ACCESS_TOKEN", token);
+  const kvPassword = own("PGPASSWORD") ?? Deno.env.get("PGPASSWORD");
+  const log = new Log({}, {
+    write: (event) => console.error(jsonLine(event).trimEnd()),
+  });
+  return await openKv({ kvPath, kvPassword } as Config, log.logger("move"));
+}
+
+/** Closes a database, and waits for its connections. */
+async function close(kv: Kv): Promise<void> {
+  if (Symbol.asyncDispose in kv) {
+    await (kv as AsyncDisposable & Kv)[Symbol.asyncDispose]();
+  } else kv.close();
+}
+
+async function dryRun(from: Kv, toPath: string): Promise<void> {
+  // Opening a file that is not there would make it.
+  if (await isThere(toPath)) {
+    const to = await open(toPath, true);
+    await checkUnused(to).finally(() => close(to));
+  }
+  const kinds = await count(from, systemClock);
+  for (const { kind, records, bytes } of kinds) {
+    console.log(`${records} ${kind}, ${Math.ceil(bytes / 1024)} KiB`);
+  }
+  const all = kinds.reduce((sum, { records }) => sum + records, 0);
+  console.log(`${all} records; nothing was written`);
+}
+
+async function moveAll(from: Kv, toPath: string): Promise<void> {
+  const to = await open(toPath, true);
+  let toldMilliseconds = performance.now();
+  try {
+    const records = await move(from, to, {
+      clock: systemClock,
+      onProgress(records) {
+        if (performance.now() - toldMilliseconds < PROGRESS_MILLISECONDS) {
+          return;
+        }
+        toldMilliseconds = performance.now();
+        console.error(`${records} records are written`);
+      },
+    });
+    console.log(
+      `${records} records are moved and compared: start the servers with the ` +
+        "new KV_PATH, and keep the old database until they have run for a while",
+    );
+  } finally {
+    await close(to);
+  }
+}
+
+/** Runs a command line, and gives the exit code. */
+async function run(args: readonly string[]): Promise<number> {
+  const paths = args.filter((arg) => arg !== "--dry-run");
+  const [fromPath, toPath] = paths;
+  if (paths.length !== 2 || paths.some((path) => /^(-|:|$)/.test(path))) {
+    console.error(USAGE);
+    return 2;
+  }
+  try {
+    if (fromPath === toPath) throw new MoveError("FROM and TO are the same");
+    if (!await isThere(fromPath)) {
+      throw new MoveError(`There is no database at ${fromPath}`);
+    }
+    const from = await open(fromPath, false);
+    try {
+      await (args.includes("--dry-run") ? dryRun : moveAll)(from, toPath);
+    } finally {
+      await close(from);
+    }
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const isRefusal = error instanceof MoveError || error instanceof StartError;
+    console.error(visibleLines(
+      isRefusal
+        ? error.message
+        : `The move failed: ${error.message}. Begin it again`,
+    ));
+    return 1;
+  }
+}
+
+if (import.meta.main) Deno.exit(await run(Deno.args));

@@ -1,0 +1,172 @@
+/**
+ * Moving all records of one database to another: a file, a denokv server, the
+ * database of an app on Deno Deploy, or Postgres.
+ *
+ * @module
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type Clock, now } from "../../src/clock.ts";
+import type { Kv, KvEntry } from "../../src/store/kv.ts";
+import { movingKey } from "../../src/store/keys.ts";
+import { cloneBytes } from "../../src/store/kv_limits.ts";
+import { whileLocked } from "../../src/store/persist.ts";
+import { isExpiring } from "../../src/store/reader.ts";
+import { expireIn } from "../../src/store/transaction.ts";
+
+/** The most records of one commit. */
+const MAX_RECORDS = 500;
+/** The most bytes of one commit: Deno KV takes 800 KiB, keys included. */
+const MAX_BYTES = 500_000;
+/** The room of a key in such a commit, in bytes. */
+const KEY_BYTES = 500;
+/** Records that end so soon may be collected before they are compared. */
+const SOON_SECONDS = 60 * 60;
+
+/** A move that was refused, or went wrong. */
+export class MoveError extends Error {
+  /** `MoveError` */
+  override name = "MoveError";
+}
+
+/** The records of one kind: those whose keys begin with one word. */
+export interface KindCount {
+  kind: string;
+  records: number;
+  /** The size of their values. */
+  bytes: number;
+}
+
+/** Counts what a move would write, by kind. */
+export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
+  const counts = new Map<string, KindCount>();
+  for await (const { key, value } of liveRecords(from, now(clock))) {
+    const kind = String(key[0]);
+    const before = counts.get(kind) ?? { kind, records: 0, bytes: 0 };
+    counts.set(kind, {
+      kind,
+      records: before.records + 1,
+      bytes: before.bytes + cloneBytes(value).byteLength,
+    });
+  }
+  return [...counts.values()];
+}
+
+/**
+ * Copies all records that have not ended, then compares the databases record by
+ * record. What an earlier move has left of itself in `to` is deleted first.
+ *
+ * @param onProgress is told the number of records that are written
+ * @returns the number of records
+ * @throws {MoveError} if `to` has other records, or the databases differ
+ */
+export async function move(
+  from: Kv,
+  to: Kv,
+  { clock, onProgress = () => {} }: {
+    clock: Clock;
+    onProgress?: (records: number) => void;
+  },
+): Promise<number> {
+  await checkUnused(to);
+  await whileLocked(() => to.atomic().set(movingKey(), true).commit());
+  await empty(to);
+  const records = await copy(from, to, { clock, onProgress });
+  await compare(from, to, now(clock) + SOON_SECONDS);
+  await whileLocked(() => to.atomic().delete(movingKey()).commit());
+  return records;
+}
+
+/** @throws {MoveError} if a database has records that no move has left */
+export async function checkUnused(to: Kv): Promise<void> {
+  const { value: isMoving } = await whileLocked(() => to.get(movingKey()));
+  if (isMoving) return;
+  for await (const { key } of to.list({ prefix: [] }, { limit: 1 })) {
+    throw new MoveError(
+      `The database to move to has records (${
+        String(key[0])
+      }): use an empty one`,
+    );
+  }
+}
+
+/** Deletes all records but the mark of the move. */
+async function empty(to: Kv): Promise<void> {
+  const marked = movingKey()[0];
+  for (;;) {
+    const some = await Array.fromAsync(
+      to.list({ prefix: [] }, { limit: MAX_RECORDS }),
+    );
+    const left = some.filter(({ key }) => key[0] !== marked);
+    if (left.length === 0) return;
+    await whileLocked(() => {
+      const operation = to.atomic();
+      for (const { key } of left) operation.delete(key);
+      return operation.commit();
+    });
+  }
+}
+
+async function copy(
+  from: Kv,
+  to: Kv,
+  { clock, onProgress }: {
+    clock: Clock;
+    onProgress: (records: number) => void;
+  },
+): Promise<number> {
+  let records = 0;
+  let batch: KvEntry[] = [];
+  let bytes = 0;
+  const write = async () => {
+    await whileLocked(() => {
+      const operation = to.atomic();
+      for (const { key, value } of batch) {
+        operation.set(key, value, {
+          expireIn: isExpiring(value) ? expireIn(value, clock) : undefined,
+        });
+      }
+      return operation.commit();
+    });
+    onProgress(records += batch.length);
+    [batch, bytes] = [[], 0];
+  };
+  for await (const entry of liveRecords(from, now(clock))) {
+    const size = cloneBytes(entry.value).byteLength + KEY_BYTES;
+    if (batch.length === MAX_RECORDS || bytes + size > MAX_BYTES) await write();
+    batch.push(entry);
+    bytes += size;
+  }
+  if (batch.length > 0) await write();
+  return records;
+}
+
+/** @throws {MoveError} unless both have the same records that live on */
+async function compare(from: Kv, to: Kv, time: number): Promise<void> {
+  const [a, b] = [from, to].map((kv) => liveRecords(kv, time));
+  for (;;) {
+    const [{ value: one }, { value: other }] = await Promise.all([
+      a.next(),
+      b.next(),
+    ]);
+    const isSame = isDeepStrictEqual(
+      [one?.key, one?.value],
+      [other?.key, other?.value],
+    );
+    if (isSame && !one) return;
+    if (isSame) continue;
+    await Promise.all([a.return(undefined), b.return(undefined)]);
+    throw new MoveError(
+      "The databases differ: stop every server of both, and move again",
+    );
+  }
+}
+
+/** Lists the records that have not ended at a time, in epoch seconds. */
+async function* liveRecords(kv: Kv, time: number): AsyncGenerator<KvEntry> {
+  for await (const entry of kv.list({ prefix: [] }, { batchSize: 500 })) {
+    const { key, value } = entry;
+    if (key[0] === movingKey()[0]) continue;
+    if (isExpiring(value) && value.expiresAt <= time) continue;
+    yield entry;
+  }
+}
