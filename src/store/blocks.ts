@@ -27,6 +27,8 @@ export interface Block {
 
 /** The most blocks: every process remembers their names. */
 export const MOST_BLOCKS = 10_000;
+/** The most versions of the head that a process remembers. */
+const MAX_HEADS = 100;
 
 /** The number of blocks; its version changes with every block and its end. */
 export interface BlockHead {
@@ -72,7 +74,9 @@ export async function checkBlocks(
  * every record of a person or a client; the blocks, only when that has changed.
  */
 export function knownBlocks(database: Database) {
-  let known: { head: string; names: Promise<ReadonlySet<string>> } | undefined;
+  let names: Promise<ReadonlySet<string>>;
+  /** The versions of the head that had been seen when the names were read. */
+  const heads = new Set<string>();
 
   async function read(): Promise<ReadonlySet<string>> {
     const found = await database.list<Block>(blockKey(), {
@@ -87,15 +91,17 @@ export function knownBlocks(database: Database) {
     named: PersonOrClient,
   ): Promise<boolean> => {
     if (!value?.count || versionstamp === null) return false;
-    // Names that were read for a later head are as good.
-    if (known === undefined || known.head < versionstamp) {
-      const reading = known = { head: versionstamp, names: read() };
-      reading.names.catch(() => {
-        if (known === reading) known = undefined;
+    // Versions have no order: names are read for each that is seen first here.
+    if (!heads.has(versionstamp)) {
+      if (heads.size === MAX_HEADS) heads.clear();
+      heads.add(versionstamp);
+      const reading = names = read();
+      reading.catch(() => {
+        if (names === reading) heads.clear();
       });
     }
-    const names = await known.names;
-    return namesOf(named).some((name) => names.has(name));
+    const known = await names!;
+    return namesOf(named).some((name) => known.has(name));
   };
 }
 

@@ -8,7 +8,11 @@ import {
 import { now } from "../../src/clock.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import { blockStore, MOST_BLOCKS } from "../../src/store/blocks.ts";
+import {
+  blockStore,
+  knownBlocks,
+  MOST_BLOCKS,
+} from "../../src/store/blocks.ts";
 import { blockHeadKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { CountingKv } from "../kit/counting_kv.ts";
@@ -253,4 +257,19 @@ test.onDatabases("block() refuses more than every process may remember, and lift
   await others.lift("dev:42");
   await others.block("dev:43", OPS);
   await assert.rejects(others.block("dev:42", OPS), RangeError);
+});
+
+test.inMemory("knownBlocks() reads the names anew for any other head, also one that looks older", async ({ kv }) => {
+  const database = new Database(kv);
+  const blocks = blockStore(database);
+  const isBlocked = knownBlocks(database);
+  const headAt = (versionstamp: string) => ({
+    key: blockHeadKey(),
+    value: { count: 1 },
+    versionstamp,
+  });
+  await blocks.block("github:1", OPS);
+  assert(await isBlocked(headAt("ff"), { subject: "github:1" }));
+  await blocks.block("github:2", OPS);
+  assert(await isBlocked(headAt("aa"), { subject: "github:2" }));
 });
