@@ -30,7 +30,7 @@ export function findPostgres(): string | undefined {
 }
 
 /** Gives the user that PostgreSQL runs as: it refuses to run as root. */
-function unprivileged(): { uid?: number; gid?: number } {
+export function unprivileged(): { uid?: number; gid?: number } {
   if (Deno.uid() !== 0) return {};
   const lines = Deno.readTextFileSync("/etc/passwd").split("\n");
   for (const user of USERS) {
