@@ -80,7 +80,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^main\.ts$|^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|operate\/mod\.ts$|doctor\/mod\.ts$)/;
+  /^main\.ts$|^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|operate\/(mod|move)\.ts$|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;

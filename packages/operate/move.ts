@@ -12,7 +12,7 @@ import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isPostgres, isRemote } from "../../src/settings/server.ts";
 import type { Kv } from "../../src/store/kv.ts";
-import { checkUnused, count, move, MoveError } from "./moving.ts";
+import { checkUnused, count, move, MoveError } from "../../src/store/moving.ts";
 
 const USAGE = `Usage: deno task move FROM TO [--dry-run]
 

@@ -5,13 +5,13 @@
  * @module
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, now } from "../../src/clock.ts";
-import type { Kv, KvEntry } from "../../src/store/kv.ts";
-import { movingKey } from "../../src/store/keys.ts";
-import { cloneBytes } from "../../src/store/kv_limits.ts";
-import { whileLocked } from "../../src/store/persist.ts";
-import { isExpiring } from "../../src/store/reader.ts";
-import { expireIn } from "../../src/store/transaction.ts";
+import { type Clock, now } from "../clock.ts";
+import type { Kv, KvEntry } from "./kv.ts";
+import { movingKey } from "./keys.ts";
+import { cloneBytes } from "./kv_limits.ts";
+import { whileLocked } from "./persist.ts";
+import { isExpiring } from "./reader.ts";
+import { expireIn } from "./transaction.ts";
 
 /** The most records of one commit. */
 const MAX_RECORDS = 500;

@@ -28,7 +28,7 @@ const PROGRAMS = new Set(
 
 /** Variables of other programs, of a shell, and of tests and measurements. */
 const OTHERS =
-  /^(PROCESSES|TOOL_SERVER_TOKEN|XDG_CONFIG_HOME|TOKEN|SECRET|PWD|NPM_CONFIG_REGISTRY|SSL_CERT_FILE|(HTTPS?|NO)_PROXY|DENO_\w+|OTEL_\w+|SERVER_URL|_HEADERS|_PROTOCOL)$/;
+  /^(PROCESSES|TO_(KV_ACCESS_TOKEN|PGPASSWORD)|TOOL_SERVER_TOKEN|XDG_CONFIG_HOME|TOKEN|SECRET|PWD|NPM_CONFIG_REGISTRY|SSL_CERT_FILE|(HTTPS?|NO)_PROXY|DENO_\w+|OTEL_\w+|SERVER_URL|_HEADERS|_PROTOCOL)$/;
 
 /** Folders whose files a command may name. */
 const FOLDER = /^(bench|deploy|docs|examples|packages|scripts|src|tests)\//;

@@ -29,6 +29,7 @@ const NOT_OF_A_PERSON = [
   "given-up",
   "last-start",
   "look",
+  "moving",
   "people-gathered",
   "probe",
   "secret",

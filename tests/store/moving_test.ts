@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/clock.ts";
-import { movingKey } from "../../../src/store/keys.ts";
-import { memoryKv } from "../../../src/store/memory_kv.ts";
-import { Client } from "../../../tests/kit/client.ts";
-import { openTestKv, test } from "../../../tests/kit/databases.ts";
-import { kvWith } from "../../../tests/kit/kv.ts";
-import { startOAuthServer } from "../../../tests/kit/sign_in.ts";
-import { count, move, MoveError } from "../moving.ts";
+import { systemClock } from "../../src/clock.ts";
+import { movingKey } from "../../src/store/keys.ts";
+import { memoryKv } from "../../src/store/memory_kv.ts";
+import { Client } from "../kit/client.ts";
+import { openTestKv, test } from "../kit/databases.ts";
+import { kvWith } from "../kit/kv.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { count, move, MoveError } from "../../src/store/moving.ts";
 
 const clock = systemClock;
 
