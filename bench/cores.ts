@@ -1,9 +1,10 @@
 /**
  * `deno task bench:cores`: one process and several on one port, on one SQLite
- * file and on one denokv server.
+ * file, on one denokv server and on one PostgreSQL.
  *
  *     --processes=1,2,4   how many to compare
- *     --engines=a,b       sqlite, denokv (found on PATH or in ~/.cargo/bin)
+ *     --engines=a,b       sqlite, denokv (found on PATH or in ~/.cargo/bin),
+ *                         postgres (Debian's, in a cluster of its own)
  *     --rounds=3          how often everything is repeated, in turns
  *     --seconds=4         how long one load lasts
  *
@@ -13,7 +14,9 @@
  */
 import { parseArgs } from "node:util";
 import { SignIn } from "../packages/client/mod.ts";
+import { openSharedKv } from "../tests/kit/databases.ts";
 import { freePort } from "../tests/kit/port.ts";
+import { findPostgres, Postgres } from "../tests/kit/postgres.ts";
 import { until } from "../tests/kit/wait.ts";
 import { count } from "./arguments.ts";
 import {
@@ -32,7 +35,7 @@ const { values: options } = parseArgs({
   args: Deno.args,
   options: {
     processes: { type: "string", default: "1,2,4" },
-    engines: { type: "string", default: "sqlite,denokv" },
+    engines: { type: "string", default: "sqlite,denokv,postgres" },
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "4" },
   },
@@ -90,6 +93,13 @@ async function openEngine(
   const path = `${directory}/tools.db`;
   if (name === "sqlite") {
     return { kvPath: path, async [Symbol.asyncDispose]() {} };
+  }
+  if (name === "postgres") {
+    const postgres = await Postgres.start(findPostgres()!);
+    return {
+      kvPath: postgres.url,
+      [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
+    };
   }
   const port = freePort();
   const server = spawn(
@@ -174,7 +184,7 @@ async function measureTokens(
     redirectUri: "http://127.0.0.1/callback",
     clientName: "bench",
   });
-  using kv = await Deno.openKv(kvPath);
+  await using kv = await openSharedKv(kvPath);
   const grants = await Promise.all(
     Array.from(
       { length: REFRESHING },

@@ -9,13 +9,16 @@ import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import { Assembled } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
+import { openKv } from "../../src/process/kv.ts";
+import { silentLogger } from "./log.ts";
 import { INTRODUCTION } from "./server.ts";
 
 /** Serves until the process is told to end, and prints its address. */
 export async function serve(definitions: Definitions): Promise<Server> {
   const env = Deno.env.toObject();
-  const { host, port, kvPath } = parseConfig(env);
-  const kv = await Deno.openKv(kvPath);
+  const config = parseConfig(env);
+  const { host, port } = config;
+  const kv = await openKv(config, silentLogger);
   const server = Deno.serve({
     hostname: host,
     port,
