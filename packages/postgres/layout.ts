@@ -32,12 +32,16 @@ export function layoutSql(schema: string): string {
 declare reached int;
 begin
   perform pg_advisory_xact_lock(hashtext('tool server layout'), 0);
-  -- The right to make a schema is not needed where it is there.
-  if to_regnamespace('${schema}') is null then
+  -- The right to make a schema is not needed where it is there. Read from the
+  -- catalog: what a connection remembers may be older than the lock.
+  if not exists (select from pg_namespace where nspname = '${schema}') then
     create schema ${schema};
   end if;
   -- The least number of a version that may use it is in "oldest".
-  if to_regclass('${schema}.kv_layout') is null then
+  if not exists (
+    select from pg_class where relname = 'kv_layout'
+      and relnamespace = '${schema}'::regnamespace
+  ) then
     create table ${schema}.kv_layout (number int not null, oldest int not null);
     insert into ${schema}.kv_layout values (0, 1);
   end if;
