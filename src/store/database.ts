@@ -61,6 +61,8 @@ export class Database extends Reader {
     super(kv, clock, operations, fence);
     // Other processes wait to learn which commits were given up.
     operations.onBack = () => this.background(() => fence.settle());
+    fence.onOwed = () =>
+      this.background(() => fence.settleForGood(this.closing));
     this.isRemote = isRemote;
     this.#commits = new Commits(kv, operations, fence, clock);
     this.#polls = new Polls(
@@ -164,7 +166,6 @@ export class Database extends Reader {
   giveUp({ mark }: { mark?: string }): void {
     if (mark === undefined) return;
     this.fence.owe({ mark });
-    this.background(() => this.fence.settle());
   }
 
   /** The time since the last failure or late answer. */

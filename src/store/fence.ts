@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type Clock, now } from "../clock.ts";
+import { type Clock, now, pause } from "../clock.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Kv } from "./kv.ts";
@@ -17,6 +17,9 @@ import type { Operations } from "./operations.ts";
 const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
+
+/** The pause before what was given up is written down once more. */
+const PAUSE_MILLISECONDS = 1000;
 
 /** The least difference between two clocks that is reported, in seconds. */
 const CLOCK_SECONDS = 10;
@@ -40,6 +43,10 @@ export class Fence {
   #owed: string[] = [];
   #settling?: Promise<void>;
   #tellClockAt = -Infinity;
+  /** Is called when there are marks to write down, and no one does so. */
+  onOwed = () => {};
+  /** Ends the pause in which no one writes them down. */
+  #settled?: AbortController;
 
   /** @param onClockAhead called, at most every ten minutes, with seconds */
   constructor(
@@ -71,6 +78,7 @@ export class Fence {
   /** Notes that a try ends with 503, though it may have been applied. */
   owe({ mark }: Pick<CommitTry, "mark">): void {
     this.#owed.push(mark);
+    if (!this.#settled) this.onOwed();
   }
 
   /** True if a try can no longer be applied. */
@@ -110,6 +118,21 @@ export class Fence {
     }
   }
 
+  /**
+   * Settles, and again until that is done or the process ends. No later request
+   * may come to this process, and others wait for what it writes down.
+   */
+  async settleForGood(closing: AbortSignal): Promise<void> {
+    const settled = this.#settled = new AbortController();
+    const isOver = AbortSignal.any([closing, settled.signal]);
+    while (this.isDue) {
+      const isLast = closing.aborted;
+      await this.settle().catch(() => pause(PAUSE_MILLISECONDS, isOver));
+      if (isLast) break;
+    }
+    this.#settled = undefined;
+  }
+
   async #settle(): Promise<void> {
     const open = [...this.#open];
     const owed = this.#owed.slice(0, MARKS_PER_COMMIT);
@@ -125,5 +148,6 @@ export class Fence {
     });
     for (const fence of open) this.#open.delete(fence);
     this.#owed.splice(0, owed.length);
+    if (!this.isDue) this.#settled?.abort();
   }
 }

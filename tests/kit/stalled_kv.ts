@@ -25,6 +25,11 @@ export class StalledKv {
     });
   }
 
+  /** True while nothing is carried out. */
+  get isStalled(): boolean {
+    return this.#held !== undefined;
+  }
+
   /** From the next commit on nothing is carried out. */
   beginAtCommit(): void {
     this.#isAtCommit = true;

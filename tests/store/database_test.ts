@@ -12,6 +12,7 @@ import { whileLocked } from "../../src/store/persist.ts";
 import type { Transaction } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { losing } from "../kit/overtaken_kv.ts";
+import { HastyTimers } from "../kit/timers.ts";
 import { until } from "../kit/wait.ts";
 import { atomicWith, kvWith } from "../kit/kv.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
@@ -180,7 +181,7 @@ test.inMemory("what is no fault of the database is no StorageError", async ({ kv
 
 /** Makes a handle whose reads hang until they are released. */
 function hanging(kv: Deno.Kv) {
-  const state = { isAway: true, begun: 0, release: () => {} };
+  const state = { isAway: true, begun: 0, ended: 0, release: () => {} };
   const back = new Promise<void>((resolve) => {
     state.release = () => {
       state.isAway = false;
@@ -191,7 +192,9 @@ function hanging(kv: Deno.Kv) {
     get: async (key: Deno.KvKey) => {
       state.begun++;
       if (state.isAway) await back;
-      return await kv.get(key);
+      const entry = await kv.get(key);
+      state.ended++;
+      return entry;
     },
   });
   return { state, handle };
@@ -199,27 +202,32 @@ function hanging(kv: Deno.Kv) {
 
 test.inMemory("an operation that hangs is a 503 after its deadline, and the next at once, until the database is back", async ({ kv }) => {
   const { state, handle } = hanging(kv);
-  const database = new Database(handle, { deadlineMilliseconds: 50 });
-  await assert.rejects(database.get(KEY), StorageError);
+  const database = new Database(handle);
+  {
+    using _timers = new HastyTimers();
+    await assert.rejects(database.get(KEY), StorageError);
+  }
   const begun = state.begun;
   await assert.rejects(database.get(KEY), StorageError);
   assert.equal(state.begun, begun, "nothing is sent to a database that hangs");
   state.release();
-  await new Promise((resolve) => setTimeout(resolve));
+  await until(() => state.ended === begun);
   assert.equal((await database.get(KEY)).value, undefined);
 });
 
 test.inMemory("few operations hang side by side, and what gave up in the queue is not carried out", async ({ kv }) => {
   const { state, handle } = hanging(kv);
-  const database = new Database(handle, { deadlineMilliseconds: 50 });
+  const database = new Database(handle);
+  const timers = new HastyTimers();
   const all = await Promise.allSettled(
     Array.from({ length: 500 }, () => database.get(KEY)),
   );
+  timers[Symbol.dispose]();
   for (const { status } of all) assert.equal(status, "rejected");
   const { begun } = state;
   assert(begun < 200, `${begun} of 500 were sent`);
   state.release();
-  await new Promise((resolve) => setTimeout(resolve));
+  await until(() => state.ended === begun);
   await database.get(KEY);
   assert.equal(state.begun, begun + 1);
 });
@@ -279,7 +287,9 @@ test.inMemory("commit() that fails at once is tried again a little later, once i
   assert.equal(version, (await kv.get(KEY)).versionstamp);
 
   const always = failingCommits(kv, Infinity, away);
-  await assert.rejects(write(new Database(always.handle)), StorageError);
+  const database = new Database(always.handle);
+  await assert.rejects(write(database), StorageError);
+  await database.idle();
 });
 
 test.inMemory("what a closed database is asked is tried once", async ({ kv }) => {
@@ -351,7 +361,9 @@ test.onDatabases("a commit that was given up, and sent again, is not carried out
   const held = holding(kv);
   const database = new Database(held.handle, { deadlineMilliseconds: 20 });
   await untilDone(() => write(database));
-  await database.commit((transaction) => transaction.delete(KEY));
+  await untilDone(() =>
+    database.commit((transaction) => transaction.delete(KEY))
+  );
   assert.equal((await held.goOn())?.ok, false);
   assert.equal(await new Database(kv).find(KEY), undefined);
   await database.idle();
@@ -403,14 +415,37 @@ test.inMemory("change() gives its answer without a commit where it changes nothi
 test.onDatabases("isGivenUp() is true of what was written although its commit was answered with 503, everywhere", async ({ kv, other }) => {
   const stalled = new StalledKv(kv);
   stalled.begin();
-  const database = new Database(stalled.kv, { deadlineMilliseconds: 20 });
-  await assert.rejects(write(database), StorageError);
+  const database = new Database(stalled.kv);
+  {
+    using _timers = new HastyTimers();
+    await assert.rejects(write(database), StorageError);
+  }
   await stalled.end();
   const found = (await new Database(other).find(KEY))!;
   await until(() => new Database(other).isGivenUp(found));
   const ours = new Database(kv);
   await write(ours);
   assert.equal(await ours.isGivenUp((await ours.find(KEY))!), false);
+  await database.idle();
+});
+
+test.onDatabases("isGivenUp() is true everywhere although the database fails again as soon as it is back, and no one uses that process any more", async ({ kv, other }) => {
+  using _timers = new HastyTimers([1000]);
+  let commits = 0;
+  const failing = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (++commits === 1) {
+        await commit();
+        return await new Promise<never>(() => {});
+      }
+      if (commits <= 8) throw new Error("connection reset");
+      return await commit();
+    }),
+  });
+  const database = new Database(failing, { deadlineMilliseconds: 20 });
+  await assert.rejects(write(database), StorageError);
+  const found = (await new Database(other).find(KEY))!;
+  await until(() => new Database(other).isGivenUp(found));
   await database.idle();
 });
 

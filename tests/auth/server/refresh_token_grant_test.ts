@@ -161,6 +161,7 @@ test.onDatabases("refresh() that was given up and carried out later is answered 
   stall.begin();
   await assert.rejects(refresh(slow, refreshToken, clientId), StorageError);
   await stall.end();
+  await slow.idle();
   const first = await refresh(new Database(kv), refreshToken, clientId);
   assert.deepEqual(
     await refresh(new Database(kv), refreshToken, clientId),
