@@ -50,21 +50,19 @@ export const floor: Server = {
 export const bare: readonly Server[] = [limit, floor];
 
 /** This server, in both generations and under every kind of login. */
-export const own: readonly Server[] = (["2025-11-25", STATELESS] as const)
-  .flatMap(
-    (revision) =>
-      (["none", "bearer", "oauth"] as const).map((login) => ({
-        name: `this ${revision.slice(0, 4)} ${login}`,
-        revision,
-        command: [...deno, `${root}main.ts`],
-        withCatalogue: [...deno, `${root}bench/servers/tool_server.ts`],
-        login,
-      })),
-  );
+export const own: readonly Server[] = ownServers(root);
 
-const plain = own.find(({ revision, login }) =>
-  revision === STATELESS && login === "none"
-)!;
+function ownServers(checkout: string): Server[] {
+  return (["2025-11-25", STATELESS] as const).flatMap((revision) =>
+    (["none", "bearer", "oauth"] as const).map((login) => ({
+      name: `this ${revision.slice(0, 4)} ${login}`,
+      revision,
+      command: [...deno, `${checkout}main.ts`],
+      withCatalogue: [...deno, `${checkout}bench/servers/tool_server.ts`],
+      login,
+    }))
+  );
+}
 
 const WATCHED: Readonly<Record<string, Record<string, string>>> = {
   "log off": { LOG_LEVEL: "off" },
@@ -79,12 +77,28 @@ const WATCHED: Readonly<Record<string, Record<string, string>>> = {
 };
 
 /** This server with its log, and with OpenTelemetry. */
-export const watched: readonly Server[] = Object.entries(WATCHED)
-  .map(([name, settings]) => ({
+export const watched: readonly Server[] = watchedServers(own);
+
+function watchedServers(own: readonly Server[]): Server[] {
+  const plain = own.find(({ revision, login }) =>
+    revision === STATELESS && login === "none"
+  )!;
+  return Object.entries(WATCHED).map(([name, settings]) => ({
     ...plain,
     name: `watched, ${name}`,
     settings,
   }));
+}
+
+/**
+ * This server as it was at a commit, by the names it has today.
+ *
+ * @param checkout the files of that commit; ends in a slash
+ */
+export function serversBefore(checkout: string): readonly Server[] {
+  const before = ownServers(checkout);
+  return [...before, ...watchedServers(before)];
+}
 
 /** The bare servers with telemetry: that of Deno, or of a call here too. */
 export const watchedBare: readonly Server[] = [
