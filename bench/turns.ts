@@ -3,7 +3,8 @@
  * turns of some milliseconds, so other work of the machine disturbs them
  * alike, and the ratios hold even if requests per second do not.
  *
- *     --turns=300     turns of each server
+ *     --turns=150     turns of each server in a round
+ *     --rounds=3      how often all servers are started anew
  *     --only=a,b      servers whose names begin with a or b
  *     --calls=a,b     echo, health
  *     --before=REF    compares with this server at a commit, too
@@ -47,7 +48,8 @@ const FASTEST = others.find(({ name }) => name === "mcp-lite")!;
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {
-    turns: { type: "string", default: "300" },
+    turns: { type: "string", default: "150" },
+    rounds: { type: "string", default: "3" },
     only: { type: "string", default: "" },
     calls: { type: "string", default: "echo,health" },
     before: { type: "string" },
@@ -55,6 +57,7 @@ const { values: options } = parseArgs({
 });
 
 const turns = count("turns", options.turns);
+const rounds = count("rounds", options.rounds);
 const calls = chosen([
   { name: "echo", call: callEcho },
   { name: "health", call: callHealth },
@@ -82,48 +85,63 @@ function contestants(): Contestant[] {
   return chosen([...some, ...many], options.only);
 }
 
-/** A running server that answers one call, over and over. */
+/** A server, and the microseconds of a call in each of its turns. */
 class Competitor implements AsyncDisposable {
-  /** The microseconds of a call in each turn. */
-  microseconds: number[] = [];
+  readonly microseconds: number[] = [];
+  #running?: Running;
+  #burst?: Burst;
 
-  private constructor(
-    readonly name: string,
-    private readonly running: Running,
-    private readonly burst: Burst,
-  ) {}
+  constructor(private readonly contestant: Contestant) {}
 
-  static async start(
-    { name, server, tools }: Contestant,
-    call: Call,
-  ): Promise<Competitor> {
-    const running = await start(server, { tools });
-    return new Competitor(name, running, await Burst.prepare(running, call));
+  get name(): string {
+    return this.contestant.name;
   }
 
-  async turn(): Promise<void> {
-    const before = this.running.scheduledSeconds();
-    await this.burst.run();
-    const seconds = this.running.scheduledSeconds() - before;
-    this.microseconds.push(seconds / BURST_CALLS * 1e6);
+  /** The turn that only few are quicker than. */
+  get least(): number {
+    return quantile(this.microseconds, LEAST);
+  }
+
+  async start(call: Call): Promise<void> {
+    const { server, tools } = this.contestant;
+    this.#running = await start(server, { tools });
+    this.#burst = await Burst.prepare(this.#running, call);
+  }
+
+  /** Answers one burst; gives the microseconds of a call. */
+  async turn(): Promise<number> {
+    const before = this.#running!.scheduledSeconds();
+    await this.#burst!.run();
+    const seconds = this.#running!.scheduledSeconds() - before;
+    return seconds / BURST_CALLS * 1e6;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.burst[Symbol.dispose]();
-    await this.running.stop();
+    this.#burst?.[Symbol.dispose]();
+    await this.#running?.stop();
   }
 }
 
-/** Measures the microseconds of a call of each competitor, turn by turn. */
+/**
+ * Starts all competitors, and measures them turn by turn. A process may be
+ * lucky with its compiler or its memory: no round uses one again.
+ */
 async function compete(
   competitors: readonly Competitor[],
-  times: number,
+  call: Call,
 ): Promise<void> {
-  for (const competitor of competitors) competitor.microseconds = [];
-  for (let turn = 0; turn < times; turn++) {
+  await using started = new AsyncDisposableStack();
+  for (const competitor of competitors) {
+    started.use(competitor);
+    await competitor.start(call);
+  }
+  for (let turn = 0; turn < WARM_UP_TURNS + turns; turn++) {
     // There and back, so that a drift of the machine favours no one.
     const order = turn % 2 === 0 ? competitors : competitors.toReversed();
-    for (const competitor of order) await competitor.turn();
+    for (const competitor of order) {
+      const microseconds = await competitor.turn();
+      if (turn >= WARM_UP_TURNS) competitor.microseconds.push(microseconds);
+    }
   }
 }
 
@@ -132,41 +150,24 @@ async function report(
   call: Call,
   before: readonly Server[],
 ): Promise<{ lines: string; dearer: string[] }> {
-  await using stack = new AsyncDisposableStack();
-  const competitors: Competitor[] = [];
-  const join = async (contestant: Contestant) => {
-    const competitor = stack.use(await Competitor.start(contestant, call));
-    competitors.push(competitor);
-    return competitor;
-  };
-  const least = await join({ name: limit.name, server: limit, tools: 3 });
-  const peer = await join({ name: FASTEST.name, server: FASTEST, tools: 3 });
-  const pairs: [Competitor, Competitor?][] = [[least], [peer]];
-  for (const contestant of contestants()) {
-    if (contestant.server === FASTEST) continue;
-    const former = before.find(({ name }) => name === contestant.server.name);
-    pairs.push([
-      await join(contestant),
-      former && await join({ ...contestant, server: former }),
-    ]);
-  }
-  await compete(competitors, WARM_UP_TURNS);
-  await compete(competitors, turns);
-  const dearer: string[] = [];
-  const rows = pairs.map(([{ name, microseconds }, former]) => {
-    const times = former && [
-      median(ratios(microseconds, former.microseconds)),
-      leastOf(microseconds) / leastOf(former.microseconds),
-    ];
-    if (times?.every((ratio) => ratio > DEARER)) dearer.push(name);
-    return [
-      name,
-      `${print(median(microseconds))} (${print(leastOf(microseconds))})`,
-      against(least.microseconds, microseconds),
-      against(peer.microseconds, microseconds),
-      times ? `${print(times[0])} (${print(times[1])})` : "",
-    ];
-  });
+  const [least, peer, ...rest] = [limit, FASTEST].map((server) => ({
+    name: server.name,
+    server,
+    tools: 3,
+  })).concat(contestants().filter(({ server }) => server !== FASTEST))
+    .map((contestant) => {
+      const { name } = contestant.server;
+      const former = before.find((server) => server.name === name);
+      return {
+        today: new Competitor(contestant),
+        former: former && new Competitor({ ...contestant, server: former }),
+      };
+    });
+  const rows = [least, peer, ...rest];
+  const competitors = rows.flatMap(({ today, former }) =>
+    former ? [today, former] : [today]
+  );
+  for (let round = 0; round < rounds; round++) await compete(competitors, call);
   const head = [
     "",
     "µs per call",
@@ -174,17 +175,34 @@ async function report(
     `${FASTEST.name} / it`,
     "of before",
   ];
-  return { lines: table(head, rows), dearer };
+  const lines = rows.map(({ today, former }) => [
+    today.name,
+    `${print(median(today.microseconds))} (${print(today.least)})`,
+    against(least.today, today),
+    against(peer.today, today),
+    former ? against(today, former) : "",
+  ]);
+  const dearer = rows.filter(({ today, former }) =>
+    former && ratiosOf(today, former).every((ratio) => ratio > DEARER)
+  );
+  return {
+    lines: table(head, lines),
+    dearer: dearer.map(({ today }) => today.name),
+  };
 }
 
-/** Prints the median of the ratios and, in parentheses, the ratio by least. */
-function against(reference: readonly number[], own: readonly number[]): string {
-  const least = leastOf(reference) / leastOf(own);
-  return `${print(median(ratios(reference, own)))} (${print(least)})`;
+/** Gives the median of the ratios turn by turn, and the ratio of the least. */
+function ratiosOf(one: Competitor, other: Competitor): number[] {
+  return [
+    median(ratios(one.microseconds, other.microseconds)),
+    one.least / other.least,
+  ];
 }
 
-function leastOf(values: readonly number[]): number {
-  return quantile(values, LEAST);
+/** Prints the same, the latter in parentheses. */
+function against(one: Competitor, other: Competitor): string {
+  const [middle, least] = ratiosOf(one, other).map(print);
+  return `${middle} (${least})`;
 }
 
 await prepare(others);

@@ -60,7 +60,8 @@ export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
 /** Admits a POST, parses its message, and has it served. */
 async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
   try {
-    const admitted = await admit(engine, incoming);
+    const admitting = admit(engine, incoming);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
     const { headers } = incoming.request;
     checkContentType(headers);
     checkAccept(headers);
@@ -71,7 +72,10 @@ async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
     if (message.kind === "response") {
       return await takeResponse(engine, message, admitted);
     }
-    if (!telemetry) return await serve(engine, message, admitted);
+    if (!telemetry) {
+      const answer = serve(engine, message, admitted);
+      return answer instanceof Promise ? await answer : answer;
+    }
     return await observeMessage(
       telemetry,
       message,

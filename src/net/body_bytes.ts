@@ -138,7 +138,13 @@ export class ArrivingBodies {
       this.#timer ??= detached(() =>
         setInterval(() => this.#look(), LOOK_MILLISECONDS)
       );
-      reading.finally(() => this.#arriving.delete(body)).then(resolve, reject);
+      reading.then((read) => {
+        this.#arriving.delete(body);
+        resolve(read);
+      }, (error) => {
+        this.#arriving.delete(body);
+        reject(error);
+      });
     });
   }
 

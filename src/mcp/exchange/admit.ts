@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { Authenticated } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
 import { readBody } from "../../protocol/transport.ts";
@@ -13,27 +15,38 @@ import type { Admitted, Engine, Prefetched } from "./engine.ts";
 const PREFETCHED_BYTES = 16_384;
 
 /**
- * Admits a caller; anyone who may not call learns nothing else.
+ * Admits a caller; anyone who may not call learns nothing else. A promise only
+ * where the caller has to be looked up: it would cost every other call time.
  *
  * @throws {HttpError} 403 for another origin
  * @throws {ChallengeError} 401 without credentials
  */
-export async function admit(
+export function admit(
   engine: Engine,
+  incoming: Pick<Admitted, "request" | "peer">,
+): MaybePromise<Admitted> {
+  const { request } = incoming;
+  engine.checkOrigin(request);
+  const authenticating = engine.gate.authenticate(request.headers);
+  if (!(authenticating instanceof Promise)) {
+    return admitAs(engine, incoming, authenticating);
+  }
+  const prefetched = prefetch(engine, request);
+  return authenticating.then((authenticated) =>
+    admitAs(engine, incoming, authenticated, prefetched)
+  );
+}
+
+function admitAs(
+  { catalogue }: Engine,
   { request, peer }: Pick<Admitted, "request" | "peer">,
-): Promise<Admitted> {
-  const { gate, checkOrigin, catalogue } = engine;
-  const { headers } = request;
-  checkOrigin(request);
-  const authenticating = gate.authenticate(headers);
-  const prefetched = authenticating instanceof Promise
-    ? prefetch(engine, request)
-    : undefined;
-  const authenticated = await authenticating;
+  authenticated: Authenticated,
+  prefetched?: Prefetched,
+): Admitted {
   return {
     request,
     peer,
-    version: headers.get("mcp-protocol-version"),
+    version: request.headers.get("mcp-protocol-version"),
     authenticated,
     catalogue: catalogue.within(authenticated.caller.ceiling),
     prefetched,
