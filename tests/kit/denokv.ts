@@ -12,15 +12,20 @@ const VERSION = "0.14.0";
 /** The token that every user of the database sends to denokv. */
 export const ACCESS_TOKEN = "a-token-of-the-tests";
 
-/** Finds denokv; undefined if there is none and it cannot be built. */
+const home = Deno.env.get("HOME") ?? "";
+const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;
+const kept = `${cache}/tool-server/denokv-${VERSION}`;
+const built = `${kept}/bin/denokv`;
+
+/** Finds denokv; undefined if there is none. */
 export async function findDenokv(): Promise<string | undefined> {
-  const home = Deno.env.get("HOME") ?? "";
-  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;
-  const kept = `${cache}/tool-server/denokv-${VERSION}`;
-  const built = `${kept}/bin/denokv`;
   for (const path of ["denokv", `${home}/.cargo/bin/denokv`, built]) {
     if (await runs(path, "--help")) return path;
   }
+}
+
+/** Builds denokv; undefined if there is no cargo, or it fails. */
+export async function buildDenokv(): Promise<string | undefined> {
   for (const cargo of ["cargo", `${home}/.cargo/bin/cargo`]) {
     if (!await runs(cargo, "--version")) continue;
     console.error(`Building denokv ${VERSION}, once: it takes ten minutes`);

@@ -9,7 +9,7 @@ import {
   startOpenIdProvider,
 } from "./open_id_provider.ts";
 import { Processes } from "./processes.ts";
-import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
+import { ACCESS_TOKEN, buildDenokv, Denokv, findDenokv } from "./denokv.ts";
 import { findPostgres, Postgres } from "./postgres.ts";
 
 /** A database server that stalls, dies and comes back as a test says. */
@@ -39,7 +39,7 @@ export interface Setting<D extends RemoteDatabase = RemoteDatabase> {
 
 type Run<D extends RemoteDatabase> = (setting: Setting<D>) => Promise<void>;
 
-const denokv = await findDenokv();
+const denokv = await findDenokv() ?? await buildDenokv();
 const postgres = findPostgres();
 
 /** The databases that are there, each with how to start it. */
