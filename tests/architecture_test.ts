@@ -21,8 +21,7 @@ async function* listSources(folder: string): AsyncGenerator<string> {
   for await (
     const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
   ) {
-    // The mutation tool is no part of the server: nothing may import it.
-    if (isDirectory && name !== "tests" && name !== "mutation") {
+    if (isDirectory && name !== "tests") {
       yield* listSources(`${folder}${name}/`);
     }
     if (/(?<!_test)\.tsx?$/.test(name)) yield `${folder}${name}`;
