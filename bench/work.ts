@@ -69,9 +69,9 @@ async function fill(path: string, until: number): Promise<void> {
         address: "",
       };
       const list = `sleeping-${next % 100}`;
-      const { hold } = await store
+      const { claim } = await store
         .createDurable(taskId, run, beginning, list);
-      await runs.park(hold, until, []);
+      await runs.park(claim, until, []);
     }
   }));
 }

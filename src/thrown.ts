@@ -23,14 +23,21 @@ function read(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** True for an error; unlike `instanceof`, it never throws. */
-export function isError(value: unknown): value is Error {
+/** True for an instance of a class; unlike `instanceof`, it never throws. */
+export function isInstance<T>(
+  value: unknown,
+  of: abstract new (...args: never[]) => T,
+): value is T {
   try {
-    return value instanceof Error;
+    return value instanceof of;
   } catch {
     // A proxy that was revoked.
     return false;
   }
+}
+
+export function isError(value: unknown): value is Error {
+  return isInstance(value, Error);
 }
 
 /** The name of an error's class; undefined for what is no error. */

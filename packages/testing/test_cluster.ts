@@ -90,7 +90,7 @@ export class TestCluster implements AsyncDisposable {
         if (methodOf(request) === "tasks/update") {
           // It may die of the answer.
           await Promise.race([
-            process.server.durable.look(),
+            process.server.tasks.poller.look(),
             process.database.death,
           ]);
         }
@@ -163,7 +163,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   async #jump(milliseconds: number): Promise<void> {
-    await this.#process.server.durable.jump(() => {
+    await this.#process.server.tasks.jump(() => {
       this.#aheadMilliseconds += Math.max(0, milliseconds);
     });
   }
@@ -182,8 +182,8 @@ export class TestCluster implements AsyncDisposable {
       const isLate = performance.now() - started > PATIENCE_MILLISECONDS;
       // An answer that never comes must not stop the time.
       const isAsked = !isLate && await this.#isAsked();
-      const { restsUntil } = this.#process.server.durable;
-      if (restsUntil !== undefined && !isAsked) return restsUntil;
+      const { waitsUntil } = this.#process.server.tasks;
+      if (waitsUntil !== undefined && !isAsked) return waitsUntil;
       if (isLate) throw new Error(STILL_AT_WORK);
       await pause(LOOK_MILLISECONDS);
     }

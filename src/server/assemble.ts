@@ -6,7 +6,7 @@
 import { durableOf } from "../authoring/durable.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
-import type { DurableRunner } from "../mcp/work/durable_runner.ts";
+import type { TaskRegistry } from "../mcp/work/task_registry.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import type { Database } from "../store/database.ts";
@@ -81,7 +81,7 @@ export class Assembled implements Server {
   /** Looks for durable work, once the address of its callers is known. */
   #notice(): void {
     const isKnown = this.#hasDurable && this.#servers.home !== undefined;
-    if (isKnown) this.durable.notice();
+    if (isKnown) this.tasks.poller.notice();
   }
 
   /** Takes up durable work that is due, and starts the services before it. */
@@ -91,25 +91,24 @@ export class Assembled implements Server {
     const hasNone = needsAddress && this.#servers.home === undefined;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
-    await this.durable.wake();
+    await this.tasks.wake();
   }
 
   get running(): number {
-    const { running, taskRunner, durable } = this.#parts.engine;
-    return running.size + taskRunner.size + durable.size;
+    const { running, taskRegistry } = this.#parts.engine;
+    return running.size + taskRegistry.size;
   }
 
-  /** Its durable work. */
-  get durable(): DurableRunner {
-    return this.#parts.engine.durable;
+  /** The tasks that it works on. */
+  get tasks(): TaskRegistry {
+    return this.#parts.engine.taskRegistry;
   }
 
   endStreams(): void {
     const { stopping, engine } = this.#parts;
     stopping.abort();
     engine.subscriptions.end();
-    engine.taskRunner.refuse();
-    engine.durable.refuse();
+    engine.taskRegistry.refuse();
   }
 
   stop(): void {
@@ -125,7 +124,7 @@ export class Assembled implements Server {
 
   async #close(): Promise<void> {
     const { plan, database, engine } = this.#parts;
-    await Promise.all([engine.taskRunner.stop(), engine.durable.stop()]);
+    await engine.taskRegistry.stop();
     await engine.changes.close();
     await engine.ledger?.close();
     await this.#servers.close();

@@ -12,9 +12,8 @@ import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import { type HomeServer, resumeBy } from "../mcp/methods/durable_call.ts";
-import { DurableRunner } from "../mcp/work/durable_runner.ts";
 import type { TaskEngine } from "../mcp/work/hand_over.ts";
-import { TaskRunner } from "../mcp/work/task_runner.ts";
+import { TaskRegistry } from "../mcp/work/task_registry.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../store/database.ts";
@@ -110,15 +109,15 @@ export function openParts(
     ),
     requestStates: stateStore(database),
     tasks,
-    taskRunner: new TaskRunner(tasks, clock, log, questions),
-    durable: new DurableRunner(
+    taskRegistry: new TaskRegistry({
       database,
       tasks,
       log,
-      (...run) => resume(...run),
-      servers.addresses,
-      given.runs,
-    ),
+      questions,
+      resume: (...run) => resume(...run),
+      addresses: servers.addresses,
+      runs: given.runs,
+    }),
   };
   const resume = resumeBy(engine, servers.at);
   const waits = waitStore(database);

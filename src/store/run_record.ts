@@ -1,5 +1,5 @@
 /**
- * The record of a run of durable work, and the hold that a process has on it.
+ * The record of a run of durable work, and the claim that a process has on it.
  *
  * @module
  */
@@ -67,8 +67,8 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   missingSince?: number;
 }
 
-/** The turn of this process at a run. */
-export interface Hold {
+/** The claim of this process on a run. */
+export interface Claim {
   readonly taskId: string;
   readonly run: Readonly<RunRecord>;
   /** The version of the run on which its commits rest. */
@@ -115,13 +115,13 @@ export async function newRun(
   };
 }
 
-/** Makes the hold of the process that has written a version of a run. */
-export function holdOf(
+/** Makes the claim of the process that has written a version of a run. */
+export function claimOf(
   taskId: string,
   run: RunRecord,
   versionstamp: string,
   dueSeconds: number,
-): Hold {
+): Claim {
   const term = { key: taskRunKey(taskId), versionstamp };
   const { expiresAt, characters } = run;
   return { taskId, run, term, expiresAt, dueSeconds, characters };
@@ -135,18 +135,18 @@ export function listOfWaits(
 }
 
 /** The key of the wake that finds a run when its process dies. */
-export function wakeOf({ run, dueSeconds, taskId }: Hold): Deno.KvKey {
+export function wakeOf({ run, dueSeconds, taskId }: Claim): Deno.KvKey {
   return wakeKey(run.address, dueSeconds, taskId);
 }
 
 export function deleteRun(
   transaction: Transaction,
   taskId: string,
-  hold?: Hold,
+  claim?: Claim,
 ): void {
   transaction.delete(taskRunKey(taskId));
-  if (hold) {
-    transaction.check(hold.term).delete(wakeOf(hold));
+  if (claim) {
+    transaction.check(claim.term).delete(wakeOf(claim));
   }
 }
 

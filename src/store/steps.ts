@@ -1,6 +1,6 @@
 /**
  * The steps of durable work. Each is kept by one commit that rests on the run
- * of its process: one that has lost its turn keeps nothing any more.
+ * of its process: one that has lost its claim keeps nothing any more.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
 } from "./database.ts";
 import { taskStepKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
-import type { Hold, RunSize } from "./run_record.ts";
+import type { Claim, RunSize } from "./run_record.ts";
 import {
   deleteText,
   lengthOf,
@@ -89,9 +89,9 @@ export type StepStore = ReturnType<typeof stepStore>;
 
 export function stepStore(database: Database) {
   return {
-    /** Stores a step as it is now; false, and nothing, if the turn is lost. */
-    async save(hold: Hold, { text, ...step }: Step): Promise<boolean> {
-      const { taskId, term, expiresAt } = hold;
+    /** Stores a step as it is now; false, and nothing, if the claim is lost. */
+    async save(claim: Claim, { text, ...step }: Step): Promise<boolean> {
+      const { taskId, term, expiresAt } = claim;
       const result = text === undefined
         ? undefined
         : await saveText(database, text, {
@@ -105,7 +105,7 @@ export function stepStore(database: Database) {
         )
       );
       if (!isSaved && result) await deleteText(database, result);
-      if (isSaved && result) hold.characters += lengthOf(result);
+      if (isSaved && result) claim.characters += lengthOf(result);
       return isSaved !== undefined;
     },
 

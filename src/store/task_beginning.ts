@@ -11,8 +11,8 @@ import { unlessErased } from "./erased.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import { setLease } from "./leases.ts";
 import {
-  type Hold,
-  holdOf,
+  type Claim,
+  claimOf,
   LOOK_SECONDS,
   type NewRun,
   newRun,
@@ -92,7 +92,7 @@ export function taskBeginnings(database: Database) {
     },
 
     /**
-     * Stores a new task of durable work, and gives this process its turn.
+     * Stores a new task of durable work, and claims it for this process.
      *
      * @throws {HttpError} 413 when what it begins with is too long
      */
@@ -101,7 +101,7 @@ export function taskBeginnings(database: Database) {
       run: NewRun,
       beginning: RunBeginning,
       list: string,
-    ): Promise<{ task: Task; hold: Hold }> {
+    ): Promise<{ task: Task; claim: Claim }> {
       const record = await newRun(database, run, beginning);
       const { caller, tool, scopes, keep, address, expiresAt } = record;
       const dueSeconds = database.now() + LOOK_SECONDS;
@@ -119,7 +119,7 @@ export function taskBeginnings(database: Database) {
         throw connectionEnded();
       }
       const { task, versionstamp } = saved;
-      return { task, hold: holdOf(taskId, record, versionstamp, dueSeconds) };
+      return { task, claim: claimOf(taskId, record, versionstamp, dueSeconds) };
     },
 
     /** Deletes a new task of which no one was told. */

@@ -8,8 +8,8 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import {
+  type Claim,
   deleteRun,
-  type Hold,
   listOfWaits,
   type RunRecord,
 } from "./run_record.ts";
@@ -52,30 +52,30 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once; false when it had ended already.
    *
-   * @param hold the turn at durable work that gives the end: false if it is
-   * lost, and true again if this turn has ended the task before, in a commit
-   * whose answer was lost
+   * @param claim that of the durable run that gives the end: false if it is lost,
+   * and true again if this claim has ended the task before, in a commit whose
+   * answer was lost
    */
   async function end(
     taskId: string,
     to: TaskEnd,
-    hold?: Hold,
+    claim?: Claim,
   ): Promise<boolean> {
     const { status } = to;
-    const keep = hold?.run.keep ?? TASK_SECONDS;
+    const keep = claim?.run.keep ?? TASK_SECONDS;
     const outcome = "outcome" in to
       ? await saveText(database, JSON.stringify(to.outcome), {
         expiresAt: database.now() + keep,
       })
       : undefined;
     let work: WorkRecords | undefined;
-    const endedBy = hold?.term.versionstamp ?? undefined;
+    const endedBy = claim?.term.versionstamp ?? undefined;
     const isEnded = await changeTask(
       database,
       taskId,
       async ({ durable, statusMessage }) => {
         work = durable && await readWork(database, taskId, durable);
-        if (hold && work?.run.versionstamp !== endedBy) return undefined;
+        if (claim && work?.run.versionstamp !== endedBy) return undefined;
         return {
           status,
           statusMessage: to.statusMessage === undefined
@@ -94,20 +94,20 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
       },
       (transaction) => {
         transaction.delete(taskLeaseKey(taskId));
-        if (work) endWork(transaction, taskId, work, hold);
+        if (work) endWork(transaction, taskId, work, claim);
       },
     );
     if (isEnded) {
       const run = work?.run.value;
-      if (run && !hold) onCancelled?.(taskId, run);
+      if (run && !claim) onCancelled?.(taskId, run);
       if (work) forgetWork(database, taskId, run, work.expiresAt);
       return true;
     }
     if (outcome) await deleteText(database, outcome);
-    if (!hold) return false;
+    if (!claim) return false;
     const ended = await database.find<TaskRecord>(taskKey(taskId));
     if (ended?.value.durable?.endedBy !== endedBy) return false;
-    forgetWork(database, taskId, hold.run, ended!.value.expiresAt);
+    forgetWork(database, taskId, claim.run, ended!.value.expiresAt);
     return true;
   }
 
@@ -179,9 +179,9 @@ function endWork(
   transaction: Transaction,
   taskId: string,
   { listed, expiresAt }: WorkRecords,
-  hold: Hold | undefined,
+  claim: Claim | undefined,
 ): void {
-  deleteRun(transaction, taskId, hold);
+  deleteRun(transaction, taskId, claim);
   if (!listed.value) return;
   const { isOpen: _, ...entry } = listed.value;
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });

@@ -1,5 +1,5 @@
 /**
- * The runs of durable work, and whose turn it is. A process takes a run by
+ * The runs of durable work, and the claims on them. A process claims a run by
  * writing its record, and everything that it writes for the work rests on that
  * version of it. So a process that was paused, and whose work another has taken
  * over meanwhile, writes nothing any more.
@@ -15,8 +15,8 @@ import {
   setLease,
 } from "./leases.ts";
 import {
-  type Hold,
-  holdOf,
+  type Claim,
+  claimOf,
   LOOK_SECONDS,
   type RunBeginning,
   type RunRecord,
@@ -34,7 +34,7 @@ import { setWake, type Wake } from "./wakes.ts";
 
 /** A run that was taken, or the reason for which it was not. */
 export type Taking =
-  | { hold: Hold }
+  | { claim: Claim }
   | {
     /** `watched`: it may have died, which takes a while to tell. */
     because: "ended" | "held" | "watched" | "lost";
@@ -92,7 +92,7 @@ export function taskRunStore(
   }
 
   return {
-    async beginningOf({ run }: Hold): Promise<RunBeginning> {
+    async beginningOf({ run }: Claim): Promise<RunBeginning> {
       return JSON.parse(await readText(database, run.beginning));
     },
 
@@ -131,20 +131,20 @@ export function taskRunStore(
       });
       return version === undefined
         ? { because: "lost" }
-        : { hold: holdOf(taskId, record, version, dueSeconds) };
+        : { claim: claimOf(taskId, record, version, dueSeconds) };
     },
 
-    /** Renews the lease of a run; false if this process has lost its turn. */
-    async renew(hold: Hold): Promise<boolean> {
-      const { taskId, term, run: { address }, expiresAt } = hold;
+    /** Renews the lease of a run; false if this process has lost its claim. */
+    async renew(claim: Claim): Promise<boolean> {
+      const { taskId, term, run: { address }, expiresAt } = claim;
       const now = database.now();
       const dueSeconds = now + LOOK_SECONDS;
       const isRenewed = await database.commit((transaction) => {
-        transaction.check(term).delete(wakeOf(hold));
+        transaction.check(term).delete(wakeOf(claim));
         setLease(transaction, taskId, now);
         setWake(transaction, { address, taskId, dueSeconds, expiresAt });
       });
-      if (isRenewed) hold.dueSeconds = dueSeconds;
+      if (isRenewed) claim.dueSeconds = dueSeconds;
       return isRenewed !== undefined;
     },
 
@@ -158,14 +158,14 @@ export function taskRunStore(
      * @returns `answered`: one of them has its answer, so that the run goes on
      */
     async park(
-      hold: Hold,
+      claim: Claim,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
       { missingSince, waitsFor = "", deaths = 0 }:
         & Partial<Pick<RunRecord, "missingSince" | "deaths">>
         & Pick<TaskRecord, "waitsFor"> = {},
     ): Promise<"parked" | "answered" | "lost"> {
-      const { taskId, term, run, expiresAt } = hold;
+      const { taskId, term, run, expiresAt } = claim;
       for (;;) {
         const [task, held] = await database.getMany<[TaskRecord, RunRecord]>([
           taskKey(taskId),
@@ -183,11 +183,11 @@ export function taskRunStore(
             .set<RunRecord>(term.key, {
               ...run,
               isParked: true,
-              characters: hold.characters,
+              characters: claim.characters,
               deaths,
               missingSince,
             })
-            .delete(taskLeaseKey(taskId), wakeOf(hold));
+            .delete(taskLeaseKey(taskId), wakeOf(claim));
           if (dueSeconds !== undefined) {
             const { address } = run;
             setWake(transaction, { address, taskId, dueSeconds, expiresAt });

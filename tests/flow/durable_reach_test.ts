@@ -10,7 +10,7 @@ import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
 import { startServer } from "../kit/server.ts";
 import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
-import { TAKEN_PER_CALLER } from "../../src/mcp/work/takeovers.ts";
+import { MAX_TAKEN_PER_CALLER } from "../../src/mcp/work/run_poller.ts";
 import { until } from "../kit/wait.ts";
 
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -199,9 +199,9 @@ test.inMemory("work that is taken over leaves room for that of others", async ({
       assert.equal((await resultOf(called)).resultType, "task");
     }
   };
-  await begin("42", TAKEN_PER_CALLER + 10);
+  await begin("42", MAX_TAKEN_PER_CALLER + 10);
   await begin("43", 1);
-  await until(() => slow.length === TAKEN_PER_CALLER + 11);
+  await until(() => slow.length === MAX_TAKEN_PER_CALLER + 11);
   first.app.endStreams();
   await first[Symbol.asyncDispose]();
   slow.length = 0;
@@ -211,8 +211,8 @@ test.inMemory("work that is taken over leaves room for that of others", async ({
     const runs = await Array.fromAsync(kv.list<Json>({ prefix: ["task-run"] }));
     // Left to others: it is no one's at once.
     const left = runs.filter(({ value }) => value.isParked).length;
-    return left === 10 && slow.length === TAKEN_PER_CALLER + 1;
+    return left === 10 && slow.length === MAX_TAKEN_PER_CALLER + 1;
   });
-  assert.equal(count("github:42"), TAKEN_PER_CALLER);
+  assert.equal(count("github:42"), MAX_TAKEN_PER_CALLER);
   assert.equal(count("github:43"), 1);
 });

@@ -5,7 +5,7 @@ import { type Step, stepStore } from "../../src/store/steps.ts";
 import { HttpError } from "../../src/errors.ts";
 import {
   BEGINNING_CHARACTERS,
-  type Hold,
+  type Claim,
   LOOK_SECONDS,
   type RunBeginning,
 } from "../../src/store/run_record.ts";
@@ -42,10 +42,10 @@ async function beginOn(
   kv: Deno.Kv,
   taskId = "t",
   beginning: RunBeginning = BEGINNING,
-): Promise<Hold> {
+): Promise<Claim> {
   const tasks = taskStore(new Database(kv));
   const begun = await tasks.createDurable(taskId, RUN, beginning, BINDING);
-  return begun.hold;
+  return begun.claim;
 }
 
 function runsOn(kv: Deno.Kv) {
@@ -68,9 +68,9 @@ async function wakesOf(kv: Deno.Kv): Promise<Wake[]> {
   return await wakeStore(new Database(kv)).due(10);
 }
 
-function holdOf(taking: Taking): Hold {
-  assert("hold" in taking, JSON.stringify(taking));
-  return taking.hold;
+function claimOf(taking: Taking): Claim {
+  assert("claim" in taking, JSON.stringify(taking));
+  return taking.claim;
 }
 
 async function keysOf(kv: Deno.Kv): Promise<string[]> {
@@ -79,8 +79,8 @@ async function keysOf(kv: Deno.Kv): Promise<string[]> {
 }
 
 test.onDatabases("take() gives a parked run to one of fifty", async ({ kv, other }) => {
-  const hold = await beginOn(kv);
-  assert.equal(await runsOn(kv).park(hold, 0, []), "parked");
+  const claim = await beginOn(kv);
+  assert.equal(await runsOn(kv).park(claim, 0, []), "parked");
   const [wake] = await wakesOf(kv);
   const taken = await fiftyAtOnce(
     kv,
@@ -88,7 +88,7 @@ test.onDatabases("take() gives a parked run to one of fifty", async ({ kv, other
     taskRunStore,
     (runs) => runs.take(wake, none),
   );
-  assert.equal(taken.filter((one) => "hold" in one).length, 1);
+  assert.equal(taken.filter((one) => "claim" in one).length, 1);
   assert.deepEqual(await wakesOf(other), []);
 });
 
@@ -104,24 +104,24 @@ test.onDatabases("take() gives the run of a process that has died to one of fift
     (database) => taskRunStore(database, { confirmSeconds: 0 }),
     (runs) => runs.take(wake, none),
   );
-  const [held, ...others] = taken.filter((one) => "hold" in one);
+  const [held, ...others] = taken.filter((one) => "claim" in one);
   assert.equal(others.length, 0);
   const steps = stepStore(new Database(other));
   assert.equal(await steps.save(dead, stepOf("step:a")), false);
   assert.equal(await runsOn(kv).renew(dead), false);
   assert.equal(await runsOn(kv).park(dead, 0, []), "lost");
-  assert.equal(holdOf(held).run.deaths, 1);
-  assert(await steps.save(holdOf(held), stepOf("step:a")));
+  assert.equal(claimOf(held).run.deaths, 1);
+  assert(await steps.save(claimOf(held), stepOf("step:a")));
   assert.equal((await steps.list("t")).length, 1);
 });
 
 test.inMemory("take() leaves a run alone whose lease is renewed, and its wake goes", async ({ kv }) => {
   using time = new FakeTime();
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   time.tick(20);
   const [wake] = await wakesOf(kv);
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "watched" });
-  assert(await runsOn(kv).renew(hold));
+  assert(await runsOn(kv).renew(claim));
   assert.deepEqual(await wakesOf(kv), []);
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "held" });
 });
@@ -129,11 +129,11 @@ test.inMemory("take() leaves a run alone whose lease is renewed, and its wake go
 test.onDatabases("a parked run tells its client of its rest, until it is taken", async ({ kv }) => {
   using time = new FakeTime();
   const tasks = taskStore(new Database(kv));
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const { updatedMilliseconds: begun } = (await tasks.find("t", BINDING))!;
   const sleepsUntil = Date.now() / 1000 + 3600;
   const waitsFor = "the payment";
-  await runsOn(kv).park(hold, sleepsUntil, [], { waitsFor });
+  await runsOn(kv).park(claim, sleepsUntil, [], { waitsFor });
   const asleep = (await tasks.find("t", BINDING))!;
   assert.deepEqual([asleep.sleepsUntil, asleep.waitsFor], [
     sleepsUntil,
@@ -142,15 +142,15 @@ test.onDatabases("a parked run tells its client of its rest, until it is taken",
   assert(asleep.updatedMilliseconds > begun);
   time.tick(3600);
   const [wake] = await wakesOf(kv);
-  holdOf(await runsOn(kv).take(wake, none));
+  claimOf(await runsOn(kv).take(wake, none));
   const awake = (await tasks.find("t", BINDING))!;
   assert.deepEqual([awake.sleepsUntil, awake.waitsFor], [undefined, undefined]);
   assert(awake.updatedMilliseconds > asleep.updatedMilliseconds);
 });
 
 test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) => {
-  const hold = await beginOn(kv);
-  await runsOn(kv).park(hold, 0, []);
+  const claim = await beginOn(kv);
+  await runsOn(kv).park(claim, 0, []);
   const [wake] = await wakesOf(kv);
   const database = new Database(kv);
   await taskStore(database).end("t", { status: "cancelled" });
@@ -160,10 +160,10 @@ test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) =
 
 test.inMemory("renew() leaves a run one wake, at its next look", async ({ kv }) => {
   using time = new FakeTime();
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   for (let n = 0; n < 3; n++) {
     time.tick(5);
-    assert(await runsOn(kv).renew(hold));
+    assert(await runsOn(kv).renew(claim));
   }
   const wakes = await Array.fromAsync(kv.list({ prefix: ["wake"] }));
   assert.equal(wakes.length, 1);
@@ -172,9 +172,9 @@ test.inMemory("renew() leaves a run one wake, at its next look", async ({ kv }) 
 });
 
 test.inMemory("park() has lost a run whose task is gone", async ({ kv }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   await kv.delete(taskKey("t"));
-  assert.equal(await runsOn(kv).park(hold, 0, []), "lost");
+  assert.equal(await runsOn(kv).park(claim, 0, []), "lost");
 });
 
 test.inMemory("take() takes no run while the database was away from who looks", async ({ kv }) => {
@@ -190,7 +190,7 @@ test.inMemory("take() takes no run while the database was away from who looks", 
   steady.tick(9);
   assert.deepEqual(await take(), { because: "watched" });
   steady.tick(1);
-  holdOf(await take());
+  claimOf(await take());
 });
 
 test.inMemory("take() counts the processes that died without a step", async ({ kv }) => {
@@ -200,52 +200,52 @@ test.inMemory("take() counts the processes that died without a step", async ({ k
     time.tick(30);
     const [wake] = await wakesOf(kv);
     const measure = () => Promise.resolve({ kept, characters: 0 });
-    const { run } = holdOf(await runsOn(kv).take(wake, measure));
+    const { run } = claimOf(await runsOn(kv).take(wake, measure));
     assert.equal(run.deaths, deaths);
   }
 });
 
 test.onDatabases("save() keeps nothing once a slow commit was overtaken by a takeover", async ({ kv, other }) => {
   using time = new FakeTime();
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   time.tick(30);
   const [wake] = await wakesOf(kv);
   const slow = overtaken(kv, () => runsOn(other).take(wake, none));
   const steps = stepStore(new Database(slow));
   const text = "x".repeat(100);
-  assert.equal(await steps.save(hold, stepOf("step:a", { text })), false);
+  assert.equal(await steps.save(claim, stepOf("step:a", { text })), false);
   assert.deepEqual(await steps.list("t"), []);
   const keys = await keysOf(other);
   const long = stepOf("step:b", { text: text.repeat(1000) });
-  assert.equal(await steps.save(hold, long), false);
+  assert.equal(await steps.save(claim, long), false);
   assert.deepEqual(await keysOf(other), keys);
 });
 
 test.onDatabases("settle() drops the results of more steps than a commit has checks", async ({ kv }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const steps = stepStore(new Database(kv));
   for (let n = 0; n < 25; n++) {
-    await steps.save(hold, stepOf(`step:${n}`, { text: '"a"' }));
+    await steps.save(claim, stepOf(`step:${n}`, { text: '"a"' }));
   }
-  await steps.settle("t", hold.expiresAt);
+  await steps.settle("t", claim.expiresAt);
   const texts = (await steps.list("t")).map(({ text }) => text);
   assert.deepEqual(texts, Array.from({ length: 25 }, () => undefined));
 });
 
 test.onDatabases("settle() brings back no step that is deleted at the same time", async ({ kv, other }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const steps = stepStore(new Database(kv));
-  await steps.save(hold, stepOf("step:a", { text: '"a"' }));
+  await steps.save(claim, stepOf("step:a", { text: '"a"' }));
   const slow = overtaken(other, () => steps.forget("t"));
-  await stepStore(new Database(slow)).settle("t", hold.expiresAt);
+  await stepStore(new Database(slow)).settle("t", claim.expiresAt);
   assert.deepEqual(await steps.outline("t"), []);
 });
 
 test.onDatabases("drop() removes a wake, but none that is set again", async ({ kv, other }) => {
-  const hold = await beginOn(kv);
-  await runsOn(kv).park(hold, 0, []);
+  const claim = await beginOn(kv);
+  await runsOn(kv).park(claim, 0, []);
   const [wake] = await wakesOf(kv);
-  const { expiresAt } = hold;
+  const { expiresAt } = claim;
   const again = { address: "", taskId: "t", dueSeconds: 0, expiresAt };
   const database = new Database(kv);
   const slow = overtaken(
@@ -260,13 +260,13 @@ test.onDatabases("drop() removes a wake, but none that is set again", async ({ k
 });
 
 test.inMemory("save() keeps a long result whole, in one commit if it is short", async ({ kv }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const { place, database } = countedOn(kv);
   const steps = stepStore(database);
-  assert(await steps.save(hold, stepOf("step:a", { text: '"a"' })));
+  assert(await steps.save(claim, stepOf("step:a", { text: '"a"' })));
   assert.equal(place.commits, 1);
   const text = JSON.stringify("x".repeat(100_000));
-  assert(await steps.save(hold, stepOf("step:b", { number: 2, text })));
+  assert(await steps.save(claim, stepOf("step:b", { number: 2, text })));
   assert.deepEqual((await steps.list("t")).map(({ text }) => text), [
     '"a"',
     text,
@@ -274,7 +274,7 @@ test.inMemory("save() keeps a long result whole, in one commit if it is short", 
 });
 
 test.inMemory("park() goes on when a question has its answer by then", async ({ kv }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const tasks = taskStore(new Database(kv));
   const stop = new AbortController();
   let kept: string | undefined;
@@ -291,13 +291,13 @@ test.inMemory("park() goes on when a question has its answer by then", async ({ 
     await tasks.answer("t", { who: { action: "accept" } });
   });
   while ((await tasks.find("t", BINDING))?.status !== "input_required");
-  assert.equal(await runsOn(slow).park(hold, undefined, ["who"]), "answered");
+  assert.equal(await runsOn(slow).park(claim, undefined, ["who"]), "answered");
   await asked;
   assert.equal(kept, '{"action":"accept"}');
 });
 
 test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, other }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const tasks = taskStore(new Database(kv));
   const stop = new AbortController();
   const keep = () => Promise.resolve();
@@ -306,13 +306,13 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
       .catch(() => {});
   const first = asking();
   while ((await tasks.find("t", BINDING))?.status !== "input_required");
-  assert.equal(await runsOn(kv).park(hold, undefined, ["who"]), "parked");
+  assert.equal(await runsOn(kv).park(claim, undefined, ["who"]), "parked");
   assert.deepEqual(await wakesOf(other), []);
   stop.abort();
   await first;
   await taskStore(new Database(other)).answer("t", { who: {} });
   const [wake] = await wakesOf(kv);
-  holdOf(await runsOn(other).take(wake, none));
+  claimOf(await runsOn(other).take(wake, none));
   let kept: string | undefined;
   await tasks.ask("t", "who", QUESTION, {
     signal: new AbortController().signal,
@@ -322,17 +322,17 @@ test.onDatabases("answer() wakes the run that is parked for it", async ({ kv, ot
 });
 
 test.onDatabases("end() by a process that has lost its turn ends nothing", async ({ kv, other }) => {
-  const hold = await beginOn(kv, "t", LONG_BEGINNING);
+  const claim = await beginOn(kv, "t", LONG_BEGINNING);
   const steps = stepStore(new Database(kv));
-  await steps.save(hold, stepOf("step:a", { text: LONG_TEXT }));
-  await runsOn(kv).park(hold, 0, []);
+  await steps.save(claim, stepOf("step:a", { text: LONG_TEXT }));
+  await runsOn(kv).park(claim, 0, []);
   const [wake] = await wakesOf(kv);
-  const taken = holdOf(await runsOn(other).take(wake, none));
+  const taken = claimOf(await runsOn(other).take(wake, none));
   const database = new Database(other);
   const tasks = taskStore(database);
   const outcome = { content: [] };
   const end = { status: "completed", outcome } as const;
-  assert.equal(await tasks.end("t", end, hold), false);
+  assert.equal(await tasks.end("t", end, claim), false);
   await database.idle();
   const task = await tasks.find("t", BINDING);
   assert.equal(task?.status, "working");
@@ -341,19 +341,19 @@ test.onDatabases("end() by a process that has lost its turn ends nothing", async
   assert.equal(await tasks.end("t", end, taken), true);
   // It is repeated when its answer was lost.
   assert.equal(await tasks.end("t", end, taken), true);
-  assert.equal(await tasks.end("t", end, hold), false);
+  assert.equal(await tasks.end("t", end, claim), false);
   await database.idle();
   assert.deepEqual(await keysOf(kv), ["task", "task-of", "task-step"]);
 });
 
 test.inMemory("end() of durable work lets its task go after the time to keep it", async ({ kv }) => {
   using time = new FakeTime();
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const database = new Database(kv);
   const tasks = taskStore(database);
   const steps = stepStore(database);
   const text = JSON.stringify("x".repeat(100_000));
-  await steps.save(hold, stepOf("step:a", { text }));
+  await steps.save(claim, stepOf("step:a", { text }));
   assert(await tasks.end("t", { status: "cancelled" }));
   await database.idle();
   assert.deepEqual(
@@ -441,10 +441,10 @@ test.inMemory("ask() of a later run asks nothing that is open, or that has its a
 });
 
 test.inMemory("forgetAllOf() leaves nothing of durable work", async ({ kv }) => {
-  const hold = await beginOn(kv);
+  const claim = await beginOn(kv);
   const database = new Database(kv);
   const text = JSON.stringify("x".repeat(100_000));
-  await stepStore(database).save(hold, stepOf("step:a", { text }));
+  await stepStore(database).save(claim, stepOf("step:a", { text }));
   await taskStore(database).forgetAllOf(BINDING);
   await database.idle();
   assert.deepEqual(await keysOf(kv), ["task", "wake"]);

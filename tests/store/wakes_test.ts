@@ -25,7 +25,7 @@ test.onDatabases("workAhead() lists each piece of work once, the most overdue fi
   const tasks = taskStore(database);
   const runs = taskRunStore(database);
   const begin = async (taskId: string) =>
-    (await tasks.createDurable(taskId, RUN, BEGINNING, "ada")).hold;
+    (await tasks.createDurable(taskId, RUN, BEGINNING, "ada")).claim;
   const now = database.now();
   await runs.park(await begin("later"), now + 500, []);
   await runs.park(await begin("sooner"), now + 300, [], { missingSince: now });

@@ -49,8 +49,8 @@ export abstract class Call implements Work, Running {
   onBeat?: (nowMilliseconds: number) => void;
   /** The task that its work is in, which reports its own end. */
   taskId?: string;
-  /** True if it waits for the end of that task, for a client without tasks. */
-  awaitsTask = false;
+  /** Tells the progress of that task to a client whose call waits for it. */
+  relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
   #authored?: AuthoredRun;
   #abort?: AbortController;

@@ -11,19 +11,16 @@ import {
 } from "../../caller.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { JsonObject } from "../../json.ts";
-import { TASK_SECONDS } from "../../store/task_record.ts";
 import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Engine } from "../exchange/engine.ts";
-import type { DurableRunner } from "../work/durable_runner.ts";
-import type { DurableWork } from "../work/run_at_work.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { runAround } from "./tool_run.ts";
-import type { Hold, RunBeginning, RunRecord } from "../../store/run_record.ts";
+import type { Claim, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
 import { hasPage, Visits, type WaitPages } from "../exchange/visits.ts";
-import type { TaskRequest } from "../work/work_of_task.ts";
+import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
 /** The parts of the server at one of its addresses by which work is taken over. */
 export interface HomeServer extends Pick<Engine, "waitPages"> {
@@ -34,19 +31,19 @@ export interface HomeServer extends Pick<Engine, "waitPages"> {
 /** Makes the work of a tool; its input is parsed by the tool of today. */
 export function durableWorkOf(
   tool: CompiledTool,
-  { keep = TASK_SECONDS, version = 1 }: DurableTask,
+  { version = 1 }: DurableTask,
+  { input, prepared }: Pick<RunBeginning, "input" | "prepared">,
   call: { engine: Pick<Engine, "around" | "limits">; stateless: boolean },
 ): DurableWork {
   const { name, scopes = [] } = tool;
   return {
     tool: name,
     scopes,
-    keep,
     version,
     enter: tool.limit?.callsAtOnce === undefined
       ? undefined
       : (countedAs) => call.engine.limits.tryEnter(tool, countedAs),
-    async run({ input, prepared }, context) {
+    async run(context) {
       const next = (parsed: ParsedInput) =>
         parsed.success
           ? runAround(
@@ -78,7 +75,7 @@ export function addressOfWork(
 export function resumeBy(
   engine: Omit<Engine, "gate">,
   at: (address: string) => HomeServer,
-): ConstructorParameters<typeof DurableRunner>[3] {
+): Resume {
   /** Finds the caller by the grant of the call, or by the one that uses it now. */
   async function findCaller(
     taskId: string,
@@ -93,8 +90,8 @@ export function resumeBy(
       : await restore({ ...caller, grantId });
   }
 
-  return async (hold, beginning) => {
-    const { taskId, run } = hold;
+  return async (claim, beginning) => {
+    const { taskId, run } = claim;
     const tool = engine.catalogue.tools.get(run.tool);
     const durable = tool && durableOf(tool);
     const found = await findCaller(taskId, run);
@@ -103,10 +100,10 @@ export function resumeBy(
     const { caller } = authenticated;
     return {
       work: durable &&
-        durableWorkOf(tool, durable, { engine, stateless: true }),
-      request: resumedRequest(
+        durableWorkOf(tool, durable, beginning, { engine, stateless: true }),
+      origin: restoredOrigin(
         { ...engine, waitPages: at(run.address).waitPages },
-        hold,
+        claim,
         beginning,
         authenticated,
       ),
@@ -121,13 +118,13 @@ export function resumeBy(
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/** Makes the request that stands for a call whose process has gone. */
-function resumedRequest(
+/** Restores what work needs of the call that it began with. */
+function restoredOrigin(
   engine: Omit<Engine, "gate">,
-  { taskId, run }: Hold,
+  { taskId, run }: Claim,
   { client, meta }: RunBeginning,
   authenticated: Authenticated,
-): TaskRequest {
+): TaskOrigin {
   const { changes, waitPages } = engine;
   const { caller } = authenticated;
   const { tool, countedAs } = run;
@@ -138,17 +135,10 @@ function resumedRequest(
     countedAs,
     authenticated,
     caller,
-    stateless: true,
-    requestId: taskId,
     lacksUpstream: LACKS_UPSTREAM,
     visits: waitPages && hasPage(caller, waitPages)
       ? new Visits(waitPages, caller, tool, { taskId }, taskId)
       : undefined,
-    // Its work has a signal of its own.
-    signal: new AbortController().signal,
-    // Nothing is sent beside the task, which asks by itself.
-    notify: () => Promise.resolve(),
-    request: () => Promise.reject(new Error("There is no request to ask on")),
     endTask: (taskId, outcome) =>
       reportRun(engine, taskId, { ...run, caller }, outcome, meta),
   };

@@ -21,7 +21,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import { isTerminal } from "../../store/task_record.ts";
+import { isTerminal, TASK_SECONDS } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import { handOverInTime, type LastingCall } from "../work/hand_over.ts";
 import {
@@ -135,7 +135,11 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
  */
 async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
-  call.awaitsTask = true;
+  const { progressToken } = call;
+  if (progressToken !== undefined) {
+    call.relayProgress = (progress) =>
+      call.notify("notifications/progress", { ...progress, progressToken });
+  }
   const task = await startTask(toolCall);
   const { taskId } = task;
   call.taskId = taskId;
@@ -166,19 +170,19 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const durable = durableOf(tool);
   if (durable) return await startDurable(toolCall, durable);
-  const { taskRunner } = call.engine;
-  const task = await taskRunner.start(
-    call,
-    tool,
-    async (context) => {
+  const { name, scopes } = tool;
+  const { task } = await call.engine.taskRegistry.start(call, {
+    tool: name,
+    scopes,
+    async run(context) {
       const run = async () => await runAround(toolCall, context);
       try {
-        return await (telemetry ? telemetry.task(tool.name, run) : run());
+        return await (telemetry ? telemetry.task(name, run) : run());
       } finally {
         leave?.();
       }
     },
-  );
+  });
   toolCall.isInTask = true;
   return task;
 }
@@ -190,13 +194,15 @@ async function startDurable(
 ): Promise<Task> {
   const { tool, prepared, call, leave } = toolCall;
   const { client, meta, params, engine } = call;
-  const task = await engine.durable.start(
-    call,
-    durableWorkOf(tool, durable, call),
-    { input: argumentsOf(params), prepared, client, meta },
-    addressOfWork(call.caller, engine.waitPages),
-  );
+  const beginning = { input: argumentsOf(params), prepared, client, meta };
+  const work = durableWorkOf(tool, durable, beginning, call);
+  const { task, done } = await engine.taskRegistry.start(call, work, {
+    keep: durable.keep ?? TASK_SECONDS,
+    version: work.version,
+    address: addressOfWork(call.caller, engine.waitPages),
+    beginning,
+  });
   toolCall.isInTask = true;
-  if (leave) engine.durable.left(task.taskId).then(leave);
+  if (leave) done.then(leave);
   return task;
 }

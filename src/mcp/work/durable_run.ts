@@ -13,7 +13,7 @@ import {
   type RunSurroundings,
   thrownAgain,
 } from "./run_memory.ts";
-import type { RunRest } from "./run_rest.ts";
+import type { Parking } from "./parking.ts";
 import { type AskedQuestion, type StepCall, StepOrder } from "./step_order.ts";
 import { titled } from "./step_name.ts";
 import { type StepFunction, StepTries, type Trying } from "./step_tries.ts";
@@ -34,7 +34,7 @@ export class DurableRun implements Durable {
     this.#keys = new Set(around.steps.flatMap(({ key }) => key ?? []));
   }
 
-  get rest(): RunRest {
+  get rest(): Parking {
     return this.#memory.rest;
   }
 
@@ -69,11 +69,11 @@ export class DurableRun implements Durable {
     return this.#memory.steps.get(`step:${id}`)?.state === "kept";
   }
 
-  /** @param how as of {@linkcode RunRest.waitUntil} */
+  /** @param how as of {@linkcode Parking.waitUntil} */
   sleep(
     id: string,
     until: number | Date,
-    how?: Parameters<RunRest["waitUntil"]>[1],
+    how?: Parameters<Parking["waitUntil"]>[1],
   ): Promise<void> {
     const where = new Error();
     const memory = this.#memory;
@@ -106,7 +106,7 @@ export class DurableRun implements Durable {
       key: string,
       keep: (answer: string) => Promise<void>,
     ) => Promise<unknown>,
-    waiting?: Parameters<RunRest["wait"]>[0],
+    waiting?: Parameters<Parking["wait"]>[0],
   ): Promise<T> {
     const where = new Error();
     const memory = this.#memory;
@@ -158,7 +158,7 @@ export class DurableRun implements Durable {
     try {
       call = this.#order.call(kind, name, where, question);
     } catch (error) {
-      return this.#around.cut(error);
+      return this.#around.interrupt(error);
     }
     return this.#lead(call, work);
   }
@@ -168,13 +168,13 @@ export class DurableRun implements Durable {
     work: (call: StepCall, known: Step | undefined) => Promise<T>,
   ): Promise<T> {
     const known = this.#memory.steps.get(call.id);
-    const { version, signal, cut } = this.#around;
+    const { version, signal, interrupt } = this.#around;
     const number = known?.version === version ? known.number : undefined;
     try {
       await this.#order.wait(call, number, signal);
     } catch (error) {
       // Its code cannot catch this.
-      return await cut(error);
+      return await interrupt(error);
     }
     try {
       return await work(call, known);
@@ -184,7 +184,7 @@ export class DurableRun implements Durable {
   }
 
   #endOf(id: string, until: number | Date): number {
-    const { now, hold: { expiresAt } } = this.#around;
+    const { now, claim: { expiresAt } } = this.#around;
     const end = until instanceof Date
       ? Math.ceil(until.getTime() / 1000)
       : now() + Math.ceil(until);

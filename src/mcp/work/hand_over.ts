@@ -11,17 +11,15 @@ import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/run.ts";
-import type { DurableRunner } from "./durable_runner.ts";
 import { printProgress } from "./task_state.ts";
-import type { TaskRunner } from "./task_runner.ts";
+import type { TaskRegistry } from "./task_registry.ts";
 
 /** The time after which a hand-over that the database kept is tried again. */
 const AGAIN_MILLISECONDS = 5000;
 
 /** The parts of a server whose calls may go on as tasks. */
 export interface TaskEngine extends Engine {
-  taskRunner: TaskRunner;
-  durable: DurableRunner;
+  taskRegistry: TaskRegistry;
 }
 
 /** A call whose work may go on as a task. */
@@ -76,8 +74,8 @@ async function handOver(
   tool: CompiledTool,
   result: Promise<CallToolResult>,
 ): Promise<void> {
-  const { engine: { taskRunner, running }, context } = call;
-  await taskRunner.handOver({
+  const { engine: { taskRegistry, running }, context } = call;
+  await taskRegistry.handOver({
     request: call,
     result,
     get statusMessage() {

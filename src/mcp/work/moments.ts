@@ -16,7 +16,7 @@ import { persist, tidy } from "../../store/persist.ts";
 import { listOfWaits } from "../../store/run_record.ts";
 import { type CountedAs, MANY } from "../exchange/caller_bound.ts";
 import type { DurableRun } from "./durable_run.ts";
-import type { RunRest } from "./run_rest.ts";
+import type { Parking } from "./parking.ts";
 
 interface WaitingWork {
   waits: WaitStore;
@@ -33,7 +33,7 @@ interface WaitingWork {
 /** The run of durable work that waits. */
 type WaitingRun =
   & Pick<DurableRun, "repeatableStep" | "sleep" | "hasKept">
-  & { rest: Pick<RunRest, "activity"> };
+  & { rest: Pick<Parking, "activity"> };
 
 /**
  * Waits in durable work; undefined if no word came in time. Its steps have the

@@ -5,20 +5,27 @@
  * @module
  */
 import { persist } from "../../store/persist.ts";
-import type { Hold } from "../../store/run_record.ts";
+import type { Claim } from "../../store/run_record.ts";
 import type { Step } from "../../store/steps.ts";
-import { Left, type RestSurroundings, RunRest } from "./run_rest.ts";
+import { Parked, type Parking } from "./parking.ts";
 import { named } from "./step_name.ts";
 import type { StepCall } from "./step_order.ts";
+import { errorNameOf, isError, messageOf } from "../../thrown.ts";
 import { ToolError } from "../../authoring/tool.ts";
 
-export interface RunSurroundings extends RestSurroundings {
-  hold: Hold;
+export interface RunSurroundings {
+  signal: AbortSignal;
+  parking: Parking;
+  /** Epoch seconds. */
+  now(): number;
+  /** Ends the author's code with a reason, in the middle. */
+  interrupt(reason: unknown): Promise<never>;
+  claim: Claim;
   /** The steps of earlier runs. */
   steps: readonly Step[];
   /** The version of the tool's steps. */
   version: number;
-  /** Stores a step; false if this process has lost its turn. */
+  /** Stores a step; false if this process has lost its claim. */
   save(step: Step): Promise<boolean>;
   /** True if its caller may still do this. */
   isAllowed(): Promise<boolean>;
@@ -30,14 +37,14 @@ export class Expelled extends Error {
 }
 
 export class RunMemory {
-  readonly rest: RunRest;
+  readonly rest: Parking;
   /** The steps as earlier runs have left them. */
   readonly steps: ReadonlyMap<string, Step>;
   #characters = 0;
 
   constructor(readonly around: RunSurroundings) {
     const { steps } = around;
-    this.rest = new RunRest(around);
+    this.rest = around.parking;
     this.steps = new Map(steps.map((step) => [step.id, step]));
     for (const { text = "" } of steps) this.#characters += text.length;
   }
@@ -51,18 +58,18 @@ export class RunMemory {
 
   /** Lets work go on only in this process, and only if its caller still may. */
   async goOn(): Promise<void> {
-    const { rest, around: { isAllowed, signal, cut } } = this;
+    const { rest, around: { isAllowed, signal, interrupt } } = this;
     if (rest.isReleased) return await rest.never();
     const isMine = await rest.activity(() => persist(isAllowed, { signal }));
-    if (!isMine) await cut(new Expelled());
+    if (!isMine) await interrupt(new Expelled());
   }
 
   async save(step: Step): Promise<void> {
-    const { save, signal, cut } = this.around;
+    const { save, signal, interrupt } = this.around;
     const isSaved = await this.rest.activity(() =>
       persist(() => save(step), { signal })
     );
-    if (!isSaved) return await cut(new Left());
+    if (!isSaved) return await interrupt(new Parked());
     this.#characters += step.text?.length ?? 0;
   }
 
@@ -120,13 +127,12 @@ export function parseKept<T>(text: string | undefined): T {
 const MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {
-  if (!(thrown instanceof Error)) {
+  if (!isError(thrown)) {
     return { name: "Error", message: "The step threw what is no error" };
   }
-  const { name, message } = thrown;
   return {
-    name: `${name}`.slice(0, 100),
-    message: `${message}`.slice(0, MESSAGE_CHARACTERS).toWellFormed(),
+    name: (errorNameOf(thrown) ?? "Error").slice(0, 100),
+    message: messageOf(thrown).slice(0, MESSAGE_CHARACTERS).toWellFormed(),
   };
 }
 

@@ -49,7 +49,7 @@ export class StepTries {
     run: StepFunction<T>,
     { retries, isRepeatable }: Trying,
   ): Promise<T> {
-    const { memory, memory: { rest, around: { hold, now, signal } } } = this;
+    const { memory, memory: { rest, around: { claim, now, signal } } } = this;
     isRepeatable ||= known?.usesOnce === true;
     const trying = { retries, isRepeatable };
     let attempts = await this.#attemptsBefore(call, known, trying);
@@ -63,7 +63,7 @@ export class StepTries {
       };
       // A step that must not be repeated is noted before it happens, and so is
       // one that may be what kills its process again and again.
-      if (!isRepeatable || hold.run.deaths > 0 && !this.#hasKept) {
+      if (!isRepeatable || claim.run.deaths > 0 && !this.#hasKept) {
         await memory.save(step);
       }
       let value: T;
@@ -91,12 +91,12 @@ export class StepTries {
     known: Step | undefined,
     { retries, isRepeatable }: Trying,
   ): Promise<number> {
-    const { rest, around: { hold, cut } } = this.memory;
+    const { rest, around: { claim, interrupt } } = this.memory;
     const { state, attempts = 0 } = known ?? {};
     if (state === "waiting") await rest.waitUntil(known!.until!);
     if (state !== "begun") return attempts;
     if (!isRepeatable) {
-      return await cut(
+      return await interrupt(
         fault(
           call,
           "may have happened: its process has stopped in it, and it is not " +
@@ -105,11 +105,11 @@ export class StepTries {
       );
     }
     // A process that stops leaves its run to others, and has not died.
-    if (hold.run.deaths === 0) return attempts;
+    if (claim.run.deaths === 0) return attempts;
     const died = attempts + 1;
     const most = retries > 0 ? retries : MOST_DEATHS;
     if (died <= most) return died;
-    return await cut(
+    return await interrupt(
       fault(call, `was tried ${died} times, and its process died in it`),
     );
   }
@@ -144,7 +144,7 @@ export class StepTries {
     attempt: number,
     isRepeatable: boolean,
   ): Promise<T> {
-    const { rest, around: { hold: { taskId }, signal, save } } = this.memory;
+    const { rest, around: { claim: { taskId }, signal, save } } = this.memory;
     let noted: Promise<unknown> | undefined;
     const noteOnce = () => {
       if (isRepeatable) return;

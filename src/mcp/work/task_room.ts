@@ -6,7 +6,7 @@
 import { HttpError, LimitError } from "../../errors.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { CallerBound, MANY } from "../exchange/caller_bound.ts";
-import type { TaskRequest } from "./work_of_task.ts";
+import type { TaskOrigin } from "./task_work.ts";
 
 /** The most tasks that one caller may have running in one process. */
 export const TASKS_PER_CALLER = 100;
@@ -32,7 +32,7 @@ export class TaskRoom extends CallerBound {
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many
    */
-  enter(countedAs: TaskRequest["countedAs"]): void {
+  enter(countedAs: TaskOrigin["countedAs"]): void {
     if (this.isClosed) {
       throw new HttpError(503, "The server is stopping");
     }
@@ -47,7 +47,7 @@ export class TaskRoom extends CallerBound {
    * @throws {LimitError} when that list has as many tasks as are stored
    */
   async chooseList(
-    { caller, countedAs }: Pick<TaskRequest, "caller" | "countedAs">,
+    { caller, countedAs }: Pick<TaskOrigin, "caller" | "countedAs">,
   ): Promise<string> {
     const list = countedAs?.isMany
       ? `${countedAs.name} ${Math.floor(Math.random() * MANY)}`

@@ -11,8 +11,12 @@ import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import type { TaskMessages } from "../../store/task_record.ts";
+import { isInstance } from "../../thrown.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
 import type { Clock } from "../../clock.ts";
+import { Parked } from "./parking.ts";
+import { Expelled } from "./run_memory.ts";
+import { DivergenceError } from "./step_order.ts";
 
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;
@@ -44,6 +48,26 @@ export function failedEnding(
 ): SettledTask {
   const failing = { log, reference: taskId, isTool: true, inBand: true };
   return answerFailure(thrown, failing, (failure) => failure);
+}
+
+/** Makes the end of what was thrown; undefined if the work goes on elsewhere. */
+export function endingOf(
+  error: unknown,
+  taskId: string,
+  log: Logger,
+): SettledTask | undefined {
+  if (isInstance(error, Parked)) return undefined;
+  if (isInstance(error, Expelled)) return EXPELLED;
+  if (!isInstance(error, DivergenceError)) {
+    return failedEnding(error, taskId, log);
+  }
+  log.error("Durable work cannot go on", { reference: taskId, error });
+  const message =
+    `The tool has changed since this work began (reference ${taskId})`;
+  return {
+    outcome: "internal_error",
+    error: { code: RpcCode.internalError, message },
+  };
 }
 
 export function taskEndOf({ result, error }: SettledTask): TaskEnd {

@@ -64,6 +64,11 @@ for (const [what, [make, words]] of Object.entries(THROWN)) {
         tools: [
           tool({ name: "tool", run: fail }),
           tool({ name: "task", task: "required", run: fail }),
+          tool({
+            name: "work",
+            task: { durable: true },
+            run: (_input, { step }) => step("a", fail),
+          }),
         ],
         prompts: [prompt({ name: "prompt", get: fail })],
         resources: [
@@ -94,15 +99,17 @@ for (const [what, [make, words]] of Object.entries(THROWN)) {
           ]
         ) assert.match(await response.text(), words, method);
       }
-      const { taskId } = await resultOf(
-        server.call("tools/call", { name: "task" }, { capabilities }),
-      );
-      await until(async () => {
-        const task = await server.call("tasks/get", { taskId }, {
-          capabilities,
+      for (const name of ["task", "work"]) {
+        const { taskId } = await resultOf(
+          server.call("tools/call", { name }, { capabilities }),
+        );
+        await until(async () => {
+          const task = await server.call("tasks/get", { taskId }, {
+            capabilities,
+          });
+          return words.test(await task.text());
         });
-        return words.test(await task.text());
-      });
+      }
     }
   });
 }

@@ -6,7 +6,7 @@ import { type Tool, tool } from "../../../src/authoring/tool.ts";
 import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
 import type { LastingCall } from "../../../src/mcp/work/hand_over.ts";
 import { callTool } from "../../../src/mcp/methods/tool_call.ts";
-import type { TaskWork } from "../../../src/mcp/work/task_runner.ts";
+import type { TaskWork } from "../../../src/mcp/work/task_work.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 
@@ -18,7 +18,7 @@ class OneCall {
   /** The number of times its place among the tool's calls was given back. */
   left = 0;
   entered = 0;
-  work?: TaskWork;
+  work?: TaskWork["run"];
   readonly call: LastingCall;
 
   constructor(
@@ -35,19 +35,20 @@ class OneCall {
       this.entered++;
       return () => void this.left++;
     };
-    const start = (_call: LastingCall, _scopes: unknown, work: TaskWork) => {
-      this.work = work;
-      return {
+    const start = (_call: LastingCall, { run }: TaskWork) => {
+      this.work = run;
+      const task = {
         taskId: "t",
         status: "working",
         createdMilliseconds: 0,
         updatedMilliseconds: 0,
       };
+      return { task };
     };
     this.call = {
       catalogue,
       introduction: catalogue.stateless,
-      engine: { around, limits: { enter }, taskRunner: { start } },
+      engine: { around, limits: { enter }, taskRegistry: { start } },
       params: { name: tool.name },
       client: { capabilities },
       stateless: true,
@@ -101,7 +102,7 @@ Deno.test("a task keeps the place of its call until its work has ended", async (
   );
   assert.ok("task" in await one.answer());
   assert.equal(one.left, 0);
-  await one.work!({} as Parameters<TaskWork>[0]);
+  await one.work!({} as Parameters<TaskWork["run"]>[0]);
   assert.equal(one.left, 1);
 });
 

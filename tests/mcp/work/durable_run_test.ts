@@ -3,7 +3,7 @@ import { ToolError } from "../../../src/authoring/tool.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { DurableRun } from "../../../src/mcp/work/durable_run.ts";
 import { Expelled, MOST_CHARACTERS } from "../../../src/mcp/work/run_memory.ts";
-import { Left } from "../../../src/mcp/work/run_rest.ts";
+import { Parked, Parking } from "../../../src/mcp/work/parking.ts";
 import {
   type AskedQuestion,
   DivergenceError,
@@ -58,8 +58,27 @@ class Task {
   ): Promise<T> {
     const { signal } = stop;
     const { promise, reject } = Promise.withResolvers<never>();
+    const interrupt = (reason: unknown) => {
+      reject(reason);
+      return new Promise<never>(() => {});
+    };
+    const now = () => this.now;
+    const parking = new Parking({
+      signal,
+      now,
+      interrupt,
+      stop: () => assert.fail("Durable work is parked"),
+      park: ({ dueSeconds, questions, waitsFor }) => {
+        this.parked.push([dueSeconds, questions, waitsFor]);
+        this.onPark();
+        if (this.refusals-- > 0) return Promise.reject(new StorageError());
+        return Promise.resolve(this.parking);
+      },
+    });
     const run = new DurableRun({
-      hold: {
+      parking,
+      interrupt,
+      claim: {
         taskId: "t",
         run: { deaths },
         expiresAt: this.now + 1000 * 3600,
@@ -67,24 +86,14 @@ class Task {
       steps: [...this.steps.values()].sort((a, b) => a.number - b.number),
       version,
       signal,
-      now: () => this.now,
+      now,
       save: (step) => {
         if (this.isLost) return Promise.resolve(false);
         this.states.push(`${step.id} ${step.state}`);
         this.steps.set(step.id, structuredClone(step));
         return Promise.resolve(true);
       },
-      park: (...due) => {
-        this.parked.push(due);
-        this.onPark();
-        if (this.refusals-- > 0) return Promise.reject(new StorageError());
-        return Promise.resolve(this.parking);
-      },
       isAllowed: () => Promise.resolve(this.isAllowed),
-      cut: (reason) => {
-        reject(reason);
-        return new Promise(() => {});
-      },
     });
     const ending = (async () => {
       const result = await code(run);
@@ -406,7 +415,7 @@ Deno.test("step() drops the result of a process that has lost its turn", async (
       }, { retries: 1 });
       assert.fail();
     }),
-    Left,
+    Parked,
   );
   assert.equal(task.steps.size, 0);
 });
@@ -435,11 +444,11 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
     await run.sleep("cool down", 3600);
     return "woken";
   };
-  await assert.rejects(task.run(code), Left);
+  await assert.rejects(task.run(code), Parked);
   const end = task.now + 3600;
   assert.deepEqual(task.parked, [[end, [], undefined]]);
   task.now += 1800;
-  await assert.rejects(task.run(code), Left);
+  await assert.rejects(task.run(code), Parked);
   assert.deepEqual(task.parked[1], [end, [], undefined]);
   task.now += 1800;
   assert.equal(await task.run(code), "woken");
@@ -457,7 +466,7 @@ Deno.test("a run that leaves its process tells of its latest wait", async () => 
       ),
     );
   };
-  await assert.rejects(task.run(code), Left);
+  await assert.rejects(task.run(code), Parked);
   assert.deepEqual(task.parked, [[limit, [], "other"]]);
 });
 
@@ -504,7 +513,7 @@ for (const first of ["sleep", "step"]) {
     for (let n = 0; n < 5; n++) await settled();
     assert.deepEqual(task.parked, []);
     resolve();
-    await assert.rejects(run, Left);
+    await assert.rejects(run, Parked);
     assert.equal(task.parked.length, 1);
   });
 }
@@ -531,7 +540,7 @@ Deno.test("a run leaves its process when the shorter of two sleeps is over", asy
   await until(() => rest.until !== undefined);
   task.now += 3;
   rest.recheck();
-  await assert.rejects(ending, Left);
+  await assert.rejects(ending, Parked);
   const { now } = task;
   assert.deepEqual(task.parked, [[now + 3597, [], undefined]]);
 });
@@ -585,7 +594,7 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
       if (answer === undefined) return await new Promise(() => {});
       await keep(answer);
     });
-  await assert.rejects(task.run(code), Left);
+  await assert.rejects(task.run(code), Parked);
   assert.deepEqual(task.parked, [[undefined, ["who"], undefined]]);
   given.push('{"action":"accept"}');
   assert.deepEqual(await task.run(code), { action: "accept" });
@@ -613,7 +622,7 @@ Deno.test("question() of one key in two branches gives each its own answer, in w
           await run.question("sure", asking(text), answeredBy(answers)),
         ])),
       );
-  await assert.rejects(task.run(code("A?", "B?")), Left);
+  await assert.rejects(task.run(code("A?", "B?")), Parked);
   assert.deepEqual(task.parked.at(-1), [
     undefined,
     ["sure", "sure-1"],
@@ -635,7 +644,7 @@ Deno.test("question() that asks something else than before ends the work with bo
       return answer;
     };
     await task.run(code("Buy for 10?")).catch((error) => {
-      assert(error instanceof Left);
+      assert(error instanceof Parked);
     });
     await assert.rejects(
       task.run(code("Buy for 1000?")),
@@ -668,7 +677,7 @@ Deno.test("question() that is asked again in a loop is another one each time", a
     }
     return given;
   };
-  await assert.rejects(task.run(code({ more: "1", "more-1": "2" })), Left);
+  await assert.rejects(task.run(code({ more: "1", "more-1": "2" })), Parked);
   const answers = { more: "no", "more-1": "no", "more-2": "3" };
   assert.deepEqual(await task.run(code(answers)), ["1", "2", "3"]);
 });
@@ -715,7 +724,7 @@ Deno.test("a run whose question was slow to open leaves its process all the same
   );
   await until(() => task.parked.length === 2);
   task.parking = "parked";
-  await assert.rejects(run, Left);
+  await assert.rejects(run, Parked);
 });
 
 Deno.test("release() leaves between two steps, and keeps the one at work", async () => {
@@ -725,7 +734,7 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
       await run.step("a", () => run.rest.release());
       await run.step("b", () => assert.fail());
     }),
-    Left,
+    Parked,
   );
   assert.deepEqual(task.states, ["step:a begun", "step:a kept"]);
   assert.deepEqual(task.parked, [[task.now, [], undefined]]);
@@ -739,7 +748,7 @@ Deno.test("release() leaves a short sleep at once", async () => {
     run.rest.release();
     await sleeping;
   });
-  await assert.rejects(run, Left);
+  await assert.rejects(run, Parked);
   assert.deepEqual(task.parked, [[task.now, [], undefined]]);
 });
 
@@ -753,7 +762,7 @@ Deno.test("release() lets code between two steps go on, up to the next", async (
       isOn = true;
       await run.step("a", () => assert.fail());
     }),
-    Left,
+    Parked,
   );
   assert(isOn);
 });
@@ -788,7 +797,7 @@ Deno.test("release() pauses before it leaves again while the database is away", 
     run.rest.release();
     await sleeping;
   });
-  await assert.rejects(run, Left);
+  await assert.rejects(run, Parked);
   assert.deepEqual(turns, [0, 1, 2]);
   await until(() => turn === turns.length);
 });
@@ -832,7 +841,7 @@ Deno.test("rest.until leaves out a wait for which the run leaves its process", a
   await until(() => task.steps.has("sleep:night"));
   await settled();
   assert.equal(run.rest.until, undefined);
-  await assert.rejects(ending, Left);
+  await assert.rejects(ending, Parked);
 });
 
 /** A step as an earlier run has left it. */

@@ -9,7 +9,7 @@ import {
   handOverInTime,
   type LastingCall,
 } from "../../../src/mcp/work/hand_over.ts";
-import type { Begun } from "../../../src/mcp/work/task_runner.ts";
+import type { Begun } from "../../../src/mcp/work/task_work.ts";
 import { settled } from "../../kit/wait.ts";
 
 /** A running tool of a call that began at 0, and may become a task at 45 s. */
@@ -32,7 +32,7 @@ class Running {
       requestId: "r",
       engine: {
         log: { info: log("info"), warning: log("warning") },
-        taskRunner: {
+        taskRegistry: {
           handOver: (begun: Begun) => {
             this.tried.push(begun);
             return this.handOver(begun);

@@ -7,53 +7,39 @@
  */
 import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
-import type { Authenticated, Caller, Upstream } from "../../caller.ts";
+import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { canonicalJson, type JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Outcome } from "../../log/request.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
-import type { Call } from "../exchange/call.ts";
 import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
-import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
 import type { AskedQuestion } from "./step_order.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../../protocol/messages.ts";
 import { waitForMoment } from "./moments.ts";
+import type { Parking } from "./parking.ts";
 import { printProgress, StatusMessage } from "./task_state.ts";
+import type { BegunCall, TaskOrigin } from "./task_work.ts";
 
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
 
-/** A request that becomes a task. */
-export interface TaskRequest extends Work, Pick<Running, "countedAs"> {
-  readonly authenticated: Authenticated;
-  /** True if its client, who knows no tasks, is told the progress. */
-  readonly awaitsTask?: boolean;
-  /** Records the end of the task in the log, and for its person. */
-  endTask(taskId: string, outcome: Outcome): void;
-}
-
 /** The surroundings of a task's work. */
 interface Surroundings {
   tasks: TaskStore;
-  signal: AbortSignal;
+  /** The bound on questions of a plain task; durable work keeps its own. */
+  questions: CallerBound;
   clock: Clock;
   log: Logger;
-  /** The call that became the task while it ran. */
-  begun?: Pick<Call, "authored" | "recall">;
-  /** The bound on questions; durable work, which keeps them, has none. */
-  asking?: {
-    questions: CallerBound;
-    /** Notes that the task waits for a person; what it gives, that it does not. */
-    wait(): () => void;
-  };
+  signal: AbortSignal;
+  parking: Parking;
+  call?: BegunCall;
   /** The run of durable work, and its waits for a word from outside. */
   durable?: {
     run: DurableRun;
@@ -64,7 +50,7 @@ interface Surroundings {
 }
 
 /** The work that a task's context speaks for. */
-export class WorkOfTask implements Work {
+export class TaskChannel implements Work {
   readonly stateless = true;
   readonly caller: Caller;
   readonly upstream?: Upstream;
@@ -79,7 +65,7 @@ export class WorkOfTask implements Work {
   readonly durable?: DurableRun;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
-  readonly #request: TaskRequest;
+  readonly #origin: TaskOrigin;
   readonly #surroundings: Surroundings;
   #count = 0;
   #keys = new Set<string>();
@@ -87,11 +73,10 @@ export class WorkOfTask implements Work {
 
   constructor(
     readonly requestId: string,
-    request: TaskRequest,
+    origin: TaskOrigin,
     surroundings: Surroundings,
   ) {
-    const { caller, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log, begun } = surroundings;
+    const { tasks, clock, signal, log, call } = surroundings;
     const run = this.durable = surroundings.durable?.run;
     if (run) {
       this.keepAnswer = ({ key = "page", message, url }, ask) =>
@@ -104,18 +89,20 @@ export class WorkOfTask implements Work {
           { until: 0 },
         );
     }
-    this.lacksUpstream = request.lacksUpstream;
-    this.#request = request;
+    ({
+      caller: this.caller,
+      upstream: this.upstream,
+      lacksUpstream: this.lacksUpstream,
+      client: this.client,
+      meta: this.meta,
+      changes: this.changes,
+    } = origin);
+    this.#origin = origin;
     this.#surroundings = surroundings;
     this.signal = signal;
-    this.caller = caller;
-    this.upstream = upstream;
-    this.client = client;
-    this.meta = meta;
-    this.changes = changes;
-    this.visits = request.visits?.within(requestId);
-    this.advise = (message) => request.advise?.(message);
-    this.authored = begun?.authored ??
+    this.visits = origin.visits?.within(requestId);
+    this.advise = (message) => origin.advise?.(message);
+    this.authored = call?.authored ??
       new AuthoredRun((message) =>
         log.warning(message, { reference: requestId })
       );
@@ -153,7 +140,7 @@ export class WorkOfTask implements Work {
           tool: work!.tool,
           address: work!.address,
           caller: this.caller,
-          countedAs: this.#request.countedAs,
+          countedAs: this.#origin.countedAs,
           signal,
         },
         id,
@@ -174,16 +161,12 @@ export class WorkOfTask implements Work {
     if (method !== "notifications/progress") return;
     // Its client has heard of this.
     if (this.durable?.isReplay) return;
-    const tell = async () => {
-      const { awaitsTask, progressToken } = this.#request;
-      if (awaitsTask && progressToken !== undefined) {
-        await this.#request.notify(method, { ...params, progressToken });
-      }
+    await this.#surroundings.parking.activity(async () => {
+      await this.#origin.relayProgress?.(params);
       const statusMessage = printProgress(params);
       if (statusMessage === undefined) return;
       await this.status.tell({ statusMessage, waitsFor: undefined });
-    };
-    await (this.durable ? this.durable.rest.activity(tell) : tell());
+    });
   }
 
   async request(
@@ -191,8 +174,9 @@ export class WorkOfTask implements Work {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { tasks, signal, asking, begun } = this.#surroundings;
-    const known = begun?.recall(method, params, key);
+    const { tasks, questions, signal, parking, call } = this.#surroundings;
+    const { countedAs } = this.#origin;
+    const known = call?.recall(method, params, key);
     if (known) return known;
     const question = { method, params };
     const ask = (name: string, keep?: (answer: string) => Promise<void>) =>
@@ -203,15 +187,14 @@ export class WorkOfTask implements Work {
       const asked = askedQuestion(message, [method, params], method);
       return await this.durable.question(name, asked, ask);
     }
-    asking!.questions.take(this.#request.countedAs);
-    const goOn = asking!.wait();
+    questions.take(countedAs);
     try {
-      return await ask(this.#unusedKey(name));
+      const question = this.#unusedKey(name);
+      return await parking.wait({ question }, () => ask(question));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
-      goOn();
-      asking!.questions.release(this.#request.countedAs);
+      questions.release(countedAs);
     }
   }
 

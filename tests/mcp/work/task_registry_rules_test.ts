@@ -3,24 +3,24 @@ import {
   CallerBound,
   type CountedAs,
 } from "../../../src/mcp/exchange/caller_bound.ts";
-import {
-  TaskRunner,
-  type TaskWork,
-} from "../../../src/mcp/work/task_runner.ts";
+import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
+import type { TaskWork } from "../../../src/mcp/work/task_work.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
+import { Database } from "../../../src/store/database.ts";
+import { memoryKv } from "../../../src/store/memory_kv.ts";
 import type { TaskMessages } from "../../../src/store/task_record.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
 import { settled, until } from "../../kit/wait.ts";
 import { Timers } from "../../kit/timers.ts";
 
-type Request = Parameters<TaskRunner["start"]>[0];
+type Request = Parameters<TaskRegistry["start"]>[0];
 
 const ADA: CountedAs = { name: "ada", isMany: false };
 const BOB: CountedAs = { name: "bob", isMany: false };
 const OFFICE: CountedAs = { name: "office", isMany: true };
 
-/** A task runner, with a record of its store's calls. */
+/** A registry of tasks, with a record of its store's calls. */
 class Runner {
   /** The list of each new task. */
   readonly lists: (string | undefined)[] = [];
@@ -43,7 +43,7 @@ class Runner {
   /** The grant that used the task last, and the live ones. */
   user?: string;
   asked: unknown[] = [];
-  readonly runner: TaskRunner;
+  readonly runner: TaskRegistry;
 
   constructor() {
     const tasks = {
@@ -91,19 +91,21 @@ class Runner {
         return Promise.race([this.answer.promise, promise]);
       },
     } as unknown as TaskStore;
-    this.runner = new TaskRunner(
+    this.runner = new TaskRegistry({
+      database: new Database(memoryKv(), { clock: () => this.now }),
       tasks,
-      () => this.now,
-      silentLogger,
-      new CallerBound(1, "questions at a time"),
-    );
+      log: silentLogger,
+      questions: new CallerBound(1, "questions at a time"),
+      resume: () => assert.fail(),
+      addresses: () => [],
+    });
   }
 
   /** Ends the task, as its client. */
   end: () => void = () => {};
 
-  start(work: TaskWork, countedAs: CountedAs | null = ADA) {
-    return this.runner.start(
+  async start(run: TaskWork["run"], countedAs: CountedAs | null = ADA) {
+    const { task } = await this.runner.start(
       {
         caller: { subject: "ada", scopes: "all", binding: "ada's" },
         client: { capabilities: { roots: {} }, revision: "2026-07-28" },
@@ -119,9 +121,9 @@ class Runner {
         endTask: (_taskId: string, outcome: string) =>
           this.outcomes.push(outcome),
       } as unknown as Request,
-      { name: "work" },
-      work,
+      { tool: "work", run },
     );
+    return task;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -310,7 +312,7 @@ Deno.test("refuse() ends tasks that wait for a person, now or later, and lets ot
   await using runner = new Runner();
   const go = Promise.withResolvers<void>();
   const caught: unknown[] = [];
-  const ask: TaskWork = async ({ roots }) => {
+  const ask: TaskWork["run"] = async ({ roots }) => {
     await roots().catch((error) => caught.push(error));
     return NOTHING;
   };

@@ -1,6 +1,6 @@
 /**
- * The rest of a run of durable work: it waits for a time or an answer, and
- * leaves its process where that takes long.
+ * The parking of a task's work: a run that only waits leaves its process, and
+ * goes on in any process once its time or its answer has come.
  *
  * @module
  */
@@ -11,25 +11,11 @@ const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
 /** The longest time of one timer. */
-const TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
+const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** The run has left its process: its end is not the end of the task. */
-export class Left extends Error {
-  override name = "Left";
-}
-
-export interface RestSurroundings {
-  signal: AbortSignal;
-  /** Epoch seconds. */
-  now(): number;
-  /** Leaves the run to others, unless a question has its answer by now. */
-  park(
-    dueSeconds: number | undefined,
-    questions: readonly string[],
-    waitsFor: string | undefined,
-  ): Promise<"parked" | "answered" | "lost">;
-  /** Ends the author's code with a reason, in the middle. */
-  cut(reason: unknown): Promise<never>;
+export class Parked extends Error {
+  override name = "Parked";
 }
 
 /** A wait that needs no process. */
@@ -41,33 +27,65 @@ interface Waiting {
   waitsFor?: string;
 }
 
-export class RunRest {
+/** The waits of a run as it is parked. */
+export interface ParkedWaits {
+  /** The first of their ends, in epoch seconds; undefined: answers alone. */
+  dueSeconds?: number;
+  /** The keys of the questions that wait for an answer. */
+  questions: readonly string[];
+  waitsFor?: string;
+}
+
+export interface ParkingOptions {
+  signal: AbortSignal;
+  /** Epoch seconds. */
+  now(): number;
+  /**
+   * Leaves the run to others, unless a question has its answer by now. Absent
+   * for work that ends with its process.
+   */
+  park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
+  /** Ends the author's code with a reason, in the middle. */
+  interrupt(reason: unknown): Promise<never>;
+  /** Ends work that cannot be parked. */
+  stop(): void;
+}
+
+export class Parking {
   readonly #waiting = new Set<Waiting>();
-  /** Functions of steps, and what is being stored. */
+  /** Functions of steps, and writes. */
   #active = 0;
-  /** True once the run is to leave its process. */
-  isReleased = false;
-  /** True once the run has ended here. */
-  isOver = false;
+  #isReleased = false;
+  #isOver = false;
   /** Ends the pauses of this process, for another look at the clock. */
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
-  constructor(private readonly around: RestSurroundings) {}
+  constructor(private readonly options: ParkingOptions) {}
+
+  /** True once the run is to leave its process. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /** True once the run has ended here. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
 
   /**
-   * The end of the wait that is all that happens here; undefined while anything
-   * else does, and before a wait for which the run leaves its process.
+   * The time at which the run goes on, in epoch seconds, if it only waits and
+   * stays in this process. Undefined otherwise.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;
     const until = this.#nextUntil;
-    return until > this.around.now() ? until : undefined;
+    return until > this.options.now() ? until : undefined;
   }
 
   /** True if nothing that it waits for comes soon. */
   get #isLong(): boolean {
-    return this.#nextUntil > this.around.now() + SHORT_SECONDS;
+    return this.#nextUntil > this.options.now() + SHORT_SECONDS;
   }
 
   /** The first end of a wait; infinite if answers are all that it waits for. */
@@ -82,21 +100,21 @@ export class RunRest {
     this.#rechecked = new AbortController();
   }
 
-  /** Notes that the run has ended. */
+  /** Marks the run as ended. */
   end(): void {
-    this.isOver = true;
+    this.#isOver = true;
     clearTimeout(this.#quiet);
   }
 
   /** Leaves the process as soon as nothing is at work. */
   release(): void {
-    this.isReleased = true;
-    if (this.#waiting.size > 0) this.#lookWhetherQuiet();
+    this.#isReleased = true;
+    if (this.#waiting.size > 0) this.#leaveWhenQuiet();
   }
 
   /** Waits for the process to be left. */
   async never(): Promise<never> {
-    this.#lookWhetherQuiet();
+    this.#leaveWhenQuiet();
     return await new Promise(() => {});
   }
 
@@ -105,12 +123,12 @@ export class RunRest {
     until: number,
     { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
   ): Promise<void> {
-    const { signal, now } = this.around;
+    const { signal, now } = this.options;
     await this.wait({ until, waitsFor }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         if (enough?.aborted) return;
         await pause(
-          Math.min(left * 1000, TIMER_MILLISECONDS),
+          Math.min(left * 1000, MAX_TIMER_MILLISECONDS),
           AbortSignal.any([signal, enough ?? signal, this.#rechecked.signal]),
         );
         if (signal.aborted) return await new Promise(() => {});
@@ -119,14 +137,14 @@ export class RunRest {
   }
 
   /** Does what waits, and needs no process. */
-  async wait(waiting: Waiting, work: () => Promise<unknown>): Promise<void> {
+  async wait<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     this.#waiting.add(waiting);
-    this.#lookWhetherQuiet();
+    this.#leaveWhenQuiet();
     try {
-      await work();
+      return await work();
     } finally {
       this.#waiting.delete(waiting);
-      this.#lookWhetherQuiet();
+      this.#leaveWhenQuiet();
     }
   }
 
@@ -138,38 +156,43 @@ export class RunRest {
       return await work();
     } finally {
       this.#active--;
-      this.#lookWhetherQuiet();
+      this.#leaveWhenQuiet();
     }
   }
 
   /** Leaves the process if nothing happens here for a long time. */
-  #lookWhetherQuiet(): void {
+  #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);
-    if (this.isOver || this.#active > 0) return;
-    if (this.isReleased) return this.#leave();
-    if (this.#waiting.size === 0 || !this.#isLong) return;
-    this.#quiet = setTimeout(() => this.#leave(), QUIET_MILLISECONDS);
+    if (this.#isOver || this.#active > 0) return;
+    const { park, stop } = this.options;
+    if (!park) {
+      if (this.#isReleased && this.#waiting.size > 0) stop();
+    } else if (this.#isReleased) this.#leave(park);
+    else if (this.#waiting.size > 0 && this.#isLong) {
+      this.#quiet = setTimeout(() => this.#leave(park), QUIET_MILLISECONDS);
+    }
   }
 
-  #leave(): void {
-    const { park, now, cut, signal } = this.around;
-    const waiting: Waiting[] = this.isReleased
+  #leave(park: NonNullable<ParkingOptions["park"]>): void {
+    const { now, interrupt, signal } = this.options;
+    const waiting: Waiting[] = this.#isReleased
       ? [{ until: now() }]
       : [...this.#waiting];
-    const questions = waiting.flatMap(({ question }) => question ?? []);
     const untils = waiting.flatMap(({ until }) => until ?? []);
-    const dueSeconds = untils.length > 0 ? Math.min(...untils) : undefined;
-    const waitsFor = waiting.flatMap(({ waitsFor }) => waitsFor ?? []).at(-1);
-    park(dueSeconds, questions, waitsFor).then(
+    park({
+      dueSeconds: untils.length > 0 ? Math.min(...untils) : undefined,
+      questions: waiting.flatMap(({ question }) => question ?? []),
+      waitsFor: waiting.flatMap(({ waitsFor }) => waitsFor ?? []).at(-1),
+    }).then(
       (parked) => {
-        if (parked !== "answered") return void cut(new Left());
+        if (parked !== "answered") return void interrupt(new Parked());
         // Or its question was not there yet: the run leaves a while later.
-        this.#lookWhetherQuiet();
+        this.#leaveWhenQuiet();
       },
       // The database is away: the run goes on, and leaves later.
       async () => {
         await pause(QUIET_MILLISECONDS, signal);
-        this.#lookWhetherQuiet();
+        this.#leaveWhenQuiet();
       },
     );
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Takeovers } from "../../../src/mcp/work/takeovers.ts";
+import { RunPoller } from "../../../src/mcp/work/run_poller.ts";
 import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { stepStore } from "../../../src/store/steps.ts";
@@ -30,26 +30,26 @@ async function leave(
     const run = { ...work, caller, countedAs };
     for (let n = 0; n < times; n++) {
       const id = `${name}-${n}`;
-      const { hold } = await tasks.createDurable(id, run, BEGINNING, name);
-      hold.characters = characters;
-      await runs.park(hold, database.now());
+      const { claim } = await tasks.createDurable(id, run, BEGINNING, name);
+      claim.characters = characters;
+      await runs.park(claim, database.now());
     }
   }
 }
 
-/** Takes work over with `goOn`, as a process does. */
-function takeoversOf(
+/** Takes work over with `takeOver`, as a process does. */
+function pollerOf(
   database: Database,
-  goOn: ConstructorParameters<typeof Takeovers>[0]["goOn"],
-): Takeovers {
-  return new Takeovers({
+  takeOver: ConstructorParameters<typeof RunPoller>[0]["takeOver"],
+): RunPoller {
+  return new RunPoller({
     database,
     runs: taskRunStore(database),
     steps: stepStore(database),
     log: silentLogger,
     stopping: new AbortController().signal,
     addresses: () => [""],
-    goOn,
+    takeOver,
   });
 }
 
@@ -60,11 +60,11 @@ Deno.test("look() takes work of its own addresses, however much of another is du
   await leave(database, [["b", 300]], { address });
   await leave(database, [["a", 2]]);
   const taken: string[] = [];
-  const takeovers = takeoversOf(database, ({ taskId }) => {
+  const poller = pollerOf(database, ({ taskId }) => {
     taken.push(taskId);
     return Promise.resolve({ done: Promise.resolve() });
   });
-  await takeovers.look();
+  await poller.look();
   assert.deepEqual(taken.sort(), ["a-0", "a-1"]);
 });
 
@@ -77,17 +77,17 @@ Deno.test("look() leaves places to others where four people have more work than 
     ["eve", 1],
   ]);
   const taken = new Map<string, number>();
-  const takeovers = takeoversOf(database, ({ run: { countedAs } }) => {
+  const poller = pollerOf(database, ({ run: { countedAs } }) => {
     const { name } = countedAs!;
     taken.set(name, (taken.get(name) ?? 0) + 1);
     return Promise.resolve({ done: new Promise(() => {}) });
   });
-  await takeovers.look();
+  await poller.look();
   assert.equal(taken.get("eve"), 1);
   assert.equal(taken.get("a"), 50);
   const all = four.reduce((sum, name) => sum + taken.get(name)!, 0);
   assert(all < 180, `${all} of 200`);
-  takeovers.end();
+  poller.end();
   await database.idle();
 });
 
@@ -98,22 +98,22 @@ Deno.test("look() takes a caller's other work once some has ended, and none at t
   await leave(database, [["ada", 61]]);
   const done = Promise.withResolvers<void>();
   let taken = 0;
-  const takeovers = takeoversOf(database, () => {
+  const poller = pollerOf(database, () => {
     taken++;
     return Promise.resolve({ done: done.promise });
   });
-  await takeovers.look();
+  await poller.look();
   assert.equal(taken, 50);
   done.resolve();
   time.tick(60);
   // The first looks find that the others may have died: these do not wait.
-  for (let n = 0; n < 3; n++) await takeovers.look();
+  for (let n = 0; n < 3; n++) await poller.look();
   assert.equal(taken, 61);
   await leave(database, [["bob", 1]]);
-  takeovers.end();
-  await takeovers.look();
-  takeovers.notice();
-  await takeovers.settled();
+  poller.end();
+  await poller.look();
+  poller.notice();
+  await poller.settled();
   assert.equal(taken, 61);
   await database.idle();
 });
@@ -123,11 +123,11 @@ Deno.test("look() keeps no place for work that does not go on", async () => {
   const database = new Database(kv);
   await leave(database, [["ada", 60]]);
   let taken = 0;
-  const takeovers = takeoversOf(database, () => {
+  const poller = pollerOf(database, () => {
     taken++;
     return Promise.resolve(undefined);
   });
-  await takeovers.look();
+  await poller.look();
   assert.equal(taken, 60);
   await database.idle();
 });
@@ -138,14 +138,14 @@ Deno.test("look() leaves what is due to others once it has two hundred", async (
   const people = Array.from({ length: 250 }, (_, n) => [`p${n}`, 1] as const);
   await leave(database, people);
   let taken = 0;
-  const takeovers = takeoversOf(database, () => {
+  const poller = pollerOf(database, () => {
     taken++;
     return Promise.resolve({ done: new Promise(() => {}) });
   });
-  await takeovers.look();
+  await poller.look();
   assert.equal(taken, 200);
   assert((await wakeStore(database).due(50)).length > 0);
-  takeovers.end();
+  poller.end();
   await database.idle();
 });
 
@@ -156,18 +156,18 @@ Deno.test("look() takes no more work at a time than has room in memory", async (
   const people = Array.from({ length: 20 }, (_, n) => [`p${n}`, 1] as const);
   await leave(database, people, { characters: 4 * 1024 * 1024 });
   const ends: PromiseWithResolvers<void>[] = [];
-  const takeovers = takeoversOf(database, () => {
+  const poller = pollerOf(database, () => {
     const end = Promise.withResolvers<void>();
     ends.push(end);
     return Promise.resolve({ done: end.promise });
   });
   for (const taken of [8, 16, 20]) {
-    await takeovers.look();
+    await poller.look();
     assert.equal(ends.length, taken);
     for (const end of ends) end.resolve();
     time.tick(10);
   }
-  takeovers.end();
+  poller.end();
   await database.idle();
 });
 
@@ -184,32 +184,32 @@ Deno.test("look() reads how long the results of dead work are, and still counts 
     const caller = { subject: name, scopes: "all", binding: name } as const;
     const work = { tool: "work", scopes: [], keep: 60, address: "" };
     const run = { ...work, caller };
-    const { hold } = await tasks.createDurable(name, run, BEGINNING, name);
+    const { claim } = await tasks.createDurable(name, run, BEGINNING, name);
     const step = {
       id: "step:a",
       number: 1,
       version: 1,
       isAlone: true,
     } as const;
-    await steps.save(hold, { ...step, state: "kept", startedAt: 0, text });
+    await steps.save(claim, { ...step, state: "kept", startedAt: 0, text });
   }
   const deaths: number[] = [];
   const end = Promise.withResolvers<void>();
-  const takeovers = takeoversOf(database, ({ run }) => {
+  const poller = pollerOf(database, ({ run }) => {
     deaths.push(run.deaths);
     return Promise.resolve({ done: end.promise });
   });
   time.tick(30);
-  await takeovers.look();
+  await poller.look();
   await database.get(["any"]);
   steady.tick(11);
-  await takeovers.look();
+  await poller.look();
   assert.equal(deaths.length, 11);
   end.resolve();
   time.tick(10);
-  await takeovers.look();
+  await poller.look();
   assert.deepEqual(deaths, Array(12).fill(1));
-  takeovers.end();
+  poller.end();
   await database.idle();
 });
 
@@ -219,7 +219,7 @@ Deno.test("look() drops the wake of work that has ended", async () => {
   await leave(database, [["ada", 1]]);
   await taskStore(database).end("ada-0", { status: "cancelled" });
   assert.equal((await wakeStore(database).due(9)).length, 1);
-  await takeoversOf(database, () => Promise.resolve(undefined)).look();
+  await pollerOf(database, () => Promise.resolve(undefined)).look();
   assert.deepEqual(await wakeStore(database).due(9), []);
   await database.idle();
 });
@@ -229,20 +229,20 @@ Deno.test("notice() looks with a request, once a second", async () => {
   using kv = memoryKv();
   const database = new Database(kv);
   let taken = 0;
-  const takeovers = takeoversOf(database, () => {
+  const poller = pollerOf(database, () => {
     taken++;
     return Promise.resolve(undefined);
   });
   const notice = async (name: string) => {
     await leave(database, [[name, 1]]);
-    takeovers.notice();
-    await takeovers.settled();
+    poller.notice();
+    await poller.settled();
     return taken;
   };
   assert.equal(await notice("ada"), 1);
   assert.equal(await notice("bob"), 1);
   steady.tick(1);
   assert.equal(await notice("eve"), 3);
-  takeovers.end();
+  poller.end();
   await database.idle();
 });

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { LimitError, StorageError } from "../../../src/errors.ts";
-import { DurableRunner } from "../../../src/mcp/work/durable_runner.ts";
+import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
+import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
 import type {
   DurableWork,
+  Resume,
   Resumed,
-} from "../../../src/mcp/work/run_at_work.ts";
+} from "../../../src/mcp/work/task_work.ts";
 import {
   TASKS_KEPT,
   TASKS_PER_CALLER,
@@ -32,15 +34,17 @@ const BEGINNING = {
   meta: {},
 };
 
+const START = { keep: 60, version: 1, address: "", beginning: BEGINNING };
+
 const WORK: DurableWork = {
-  ...RUN,
+  tool: "report",
   version: 1,
   run: () => Promise.resolve({ content: [] }),
 };
 
 const RESUMED = {
   work: WORK,
-  request: {
+  origin: {
     caller: ANONYMOUS,
     authenticated: { caller: ANONYMOUS },
     client: BEGINNING.client,
@@ -49,16 +53,26 @@ const RESUMED = {
   isAllowed: true,
 } as unknown as Resumed;
 
-function setUp(kv: Deno.Kv) {
-  const database = new Database(kv);
+/** Opens a registry of which each task that is taken over is resumed so. */
+function registryOn(
+  database: Database,
+  resume: Resume = () => Promise.resolve(RESUMED),
+) {
   const tasks = taskStore(database);
-  const runner = new DurableRunner(
+  const runner = new TaskRegistry({
     database,
     tasks,
-    silentLogger,
-    () => Promise.resolve(RESUMED),
-    () => [""],
-  );
+    log: silentLogger,
+    questions: new CallerBound(10, "questions"),
+    resume,
+    addresses: () => [""],
+  });
+  return { tasks, runner };
+}
+
+function setUp(kv: Deno.Kv) {
+  const database = new Database(kv);
+  const { tasks, runner } = registryOn(database);
   const reports: string[] = [];
   const never: DurableWork["run"] = () => new Promise(() => {});
   return {
@@ -71,14 +85,13 @@ function setUp(kv: Deno.Kv) {
     start: (subject: string, run = never) =>
       runner.start(
         {
-          ...RESUMED.request,
+          ...RESUMED.origin,
           caller: { ...ANONYMOUS, subject, binding: subject },
           countedAs: { name: subject, isMany: false },
           endTask: (_taskId, outcome) => void reports.push(outcome),
         },
         { ...WORK, run },
-        BEGINNING,
-        "",
+        START,
       ),
     async [Symbol.asyncDispose]() {
       await runner.stop();
@@ -89,23 +102,17 @@ function setUp(kv: Deno.Kv) {
 
 test.inMemory("look() waits for the database between taking a run and its work", async ({ kv }) => {
   const database = new Database(kv);
-  const tasks = taskStore(database);
-  const { hold } = await tasks.createDurable("t", RUN, BEGINNING, "list");
-  await taskRunStore(database).park(hold, database.now(), []);
+  const { claim } = await taskStore(database)
+    .createDurable("t", RUN, BEGINNING, "list");
+  await taskRunStore(database).park(claim, database.now(), []);
   let reads = 0;
   let deaths: number | undefined;
-  const runner = new DurableRunner(
-    database,
-    tasks,
-    silentLogger,
-    ({ run }) => {
-      // The database stalls just after the turn was taken.
-      if (++reads === 1) return Promise.reject(new StorageError());
-      deaths = run.deaths;
-      return Promise.resolve(RESUMED);
-    },
-    () => [""],
-  );
+  const { tasks, runner } = registryOn(database, ({ run }) => {
+    // The database stalls just after the run was claimed.
+    if (++reads === 1) return Promise.reject(new StorageError());
+    deaths = run.deaths;
+    return Promise.resolve(RESUMED);
+  });
   await runner.wake();
   assert.deepEqual([reads, deaths], [2, 0]);
   assert.equal((await tasks.find("t", ANONYMOUS.binding))?.status, "completed");
@@ -117,7 +124,7 @@ test.inMemory("stop() leaves work to others though the database is away then", a
   using time = new SteadyTime();
   await using own = setUp(kv);
   const { database, tasks, runner } = own;
-  const { taskId } = await own.start(ANONYMOUS.binding);
+  const { task: { taskId } } = await own.start(ANONYMOUS.binding);
   const { commit } = database;
   database.commit = () => {
     database.commit = commit;
@@ -134,16 +141,12 @@ test.inMemory("work whose permission has ended says so at its next step", async 
   await using own = setUp(kv);
   const { tasks, runner } = own;
   const isLive = () => Promise.resolve(false);
-  const { taskId } = await runner.start(
-    { ...RESUMED.request, authenticated: { caller: ANONYMOUS, isLive } },
-    {
-      ...WORK,
-      run: (_beginning, { step }) => step("mail", () => assert.fail()),
-    },
-    BEGINNING,
-    "",
+  const { task: { taskId }, done } = await runner.start(
+    { ...RESUMED.origin, authenticated: { caller: ANONYMOUS, isLive } },
+    { ...WORK, run: ({ step }) => step("mail", () => assert.fail()) },
+    START,
   );
-  await runner.left(taskId);
+  await done;
   const task = await tasks.find(taskId, ANONYMOUS.binding);
   assert.match(
     `${task?.outcome?.message}`,
@@ -153,15 +156,15 @@ test.inMemory("work whose permission has ended says so at its next step", async 
 
 test.inMemory("work whose end was stored reports it once, though no answer told so", async ({ kv }) => {
   await using own = setUp(kv);
-  const { tasks, runner } = own;
+  const { tasks } = own;
   const { end } = tasks;
   tasks.end = async (...args) => {
     tasks.end = end;
     await end(...args);
     throw new StorageError();
   };
-  const { taskId } = await own.start("ada", WORK.run);
-  await runner.left(taskId);
+  const { done } = await own.start("ada", WORK.run);
+  await done;
   assert.deepEqual(own.reports, ["ok"]);
 });
 

@@ -1,26 +1,26 @@
 /**
- * The look for durable work whose time has come, or whose process is gone: this
- * process takes the turn at it, as long as it has a place for it.
+ * The poller of durable work whose time has come, or whose process is gone: it
+ * claims the work for this process, as long as there is a place for it.
  *
  * @module
  */
 import { pause } from "../../clock.ts";
-import type { Hold } from "../../store/run_record.ts";
+import type { Claim } from "../../store/run_record.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
-import type { RunStores } from "./run_at_work.ts";
+import type { TaskParts } from "./task_parts.ts";
 
 /** The most runs that one round of a look takes. */
 const RUNS_PER_ROUND = 32;
 /** The most runs that are taken over as long as they are at work. */
-const MOST_TAKEN = 200;
+const MAX_TAKEN = 200;
 /**
  * The most runs of one caller, and never more than half of the free places, so
  * that a few people who work together leave some to others; twice as many for
  * a caller that may be many people.
  */
-export const TAKEN_PER_CALLER = 50;
+export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
 /** The time until another look at work whose caller has so many. */
 const BUSY_SECONDS = 60;
@@ -31,17 +31,19 @@ const MAX_CHARACTERS = 32 * 1024 * 1024;
 const LOOK_MILLISECONDS = 1000;
 
 /** The parts of a process that takes work over. */
-export interface Taker
-  extends Pick<RunStores, "database" | "runs" | "steps" | "log" | "stopping"> {
+export interface Poller
+  extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /** The addresses whose work is taken; an empty one is that of any server. */
   addresses(): readonly string[];
   /** Goes on with a run; undefined where it does not work on it. */
-  goOn(hold: Hold): Promise<{ done: Promise<void> } | "no room" | undefined>;
+  takeOver(
+    claim: Claim,
+  ): Promise<{ done: Promise<void> } | "no room" | undefined>;
 }
 
-export class Takeovers {
-  readonly #bound = new CallerBound(TAKEN_PER_CALLER, "tasks", 2);
-  readonly #taker: Taker;
+export class RunPoller {
+  readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
+  readonly #parts: Poller;
   readonly #wakes;
   /** Runs that may have died: the others must not wait behind them. */
   readonly #watched = new Set<string>();
@@ -56,9 +58,9 @@ export class Takeovers {
   #lookedMilliseconds = -Infinity;
   #looking?: Promise<void>;
 
-  constructor(taker: Taker) {
-    this.#taker = taker;
-    this.#wakes = wakeStore(taker.database);
+  constructor(parts: Poller) {
+    this.#parts = parts;
+    this.#wakes = wakeStore(parts.database);
   }
 
   /**
@@ -81,7 +83,7 @@ export class Takeovers {
   }
 
   /** Keeps looks away while the clock of a test jumps, then looks. */
-  async lookAfter(jump: () => Promise<void>): Promise<void> {
+  async jumpThenLook(jump: () => Promise<void>): Promise<void> {
     while (this.#looking) await this.#looking;
     await this.#alone(jump);
     await this.look();
@@ -100,24 +102,24 @@ export class Takeovers {
 
   #alone(look: () => Promise<void>): Promise<void> {
     return this.#looking ??= look().catch((error) =>
-      this.#taker.log.warning("Durable work could not be looked at", { error })
+      this.#parts.log.warning("Durable work could not be looked at", { error })
     ).finally(() => this.#looking = undefined);
   }
 
   /** Takes what is due, in rounds, and leaves half of the time to calls. */
   async #look(): Promise<void> {
     this.#withoutRoom = 0;
-    while (!this.#hasEnded && this.#taken < MOST_TAKEN) {
+    while (!this.#hasEnded && this.#taken < MAX_TAKEN) {
       const began = performance.now();
       if (!await this.#takeSome()) return;
-      await pause(performance.now() - began, this.#taker.stopping);
+      await pause(performance.now() - began, this.#parts.stopping);
     }
   }
 
   /** Takes a round of the work that is due; true if there is more of it. */
   async #takeSome(): Promise<boolean> {
-    const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MOST_TAKEN);
-    const due = await this.#wakes.due(most, this.#taker.addresses());
+    const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
+    const due = await this.#wakes.due(most, this.#parts.addresses());
     this.#watched.clear();
     for (let start = 0; start < due.length; start += RUNS_PER_ROUND) {
       const some = due.slice(start, start + RUNS_PER_ROUND);
@@ -128,14 +130,14 @@ export class Takeovers {
 
   async #take(wake: Wake): Promise<void> {
     const { taskId } = wake;
-    const { runs, steps, log } = this.#taker;
+    const { runs, steps, log } = this.#parts;
     const taken = await runs.take(wake, () => {
       const measure = this.#measuring.then(() => steps.sizeOf(taskId));
       this.#measuring = measure.catch(() => {});
       return measure;
     });
-    if ("hold" in taken) {
-      return await this.#goOn(taken.hold).catch((error) =>
+    if ("claim" in taken) {
+      return await this.#takeOver(taken.claim).catch((error) =>
         // Its lease lapses, and someone looks again.
         log.warning("Durable work could not be taken over", {
           reference: taskId,
@@ -149,15 +151,15 @@ export class Takeovers {
   }
 
   /** Goes on with a run that was taken, if there is a place for it. */
-  async #goOn(hold: Hold): Promise<void> {
-    const { database, runs, goOn } = this.#taker;
-    const { run: { countedAs, deaths, characters } } = hold;
+  async #takeOver(claim: Claim): Promise<void> {
+    const { database, runs, takeOver } = this.#parts;
+    const { run: { countedAs, deaths, characters } } = claim;
     const putOff = async (seconds: number) =>
-      void await runs.park(hold, database.now() + seconds, [], { deaths });
+      void await runs.park(claim, database.now() + seconds, [], { deaths });
     const putOffInTurn = () =>
       putOff(1 + Math.floor(this.#withoutRoom++ / NO_ROOM_PER_SECOND));
-    const share = (MOST_TAKEN - this.#taken) * FREE_SHARE;
-    const most = Math.min(share, TAKEN_PER_CALLER);
+    const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
+    const most = Math.min(share, MAX_TAKEN_PER_CALLER);
     // Others' work must not wait for one caller's.
     if (!this.#bound.hasRoom(countedAs, most)) {
       return await putOff(BUSY_SECONDS);
@@ -168,17 +170,17 @@ export class Takeovers {
     this.#bound.count(countedAs);
     this.#taken++;
     this.#characters += characters;
-    let begun: Awaited<ReturnType<typeof goOn>>;
+    let begun: Awaited<ReturnType<typeof takeOver>>;
     try {
-      begun = await goOn(hold);
+      begun = await takeOver(claim);
     } finally {
-      if (typeof begun !== "object") this.#release(hold);
+      if (typeof begun !== "object") this.#release(claim);
     }
     if (begun === "no room") return await putOffInTurn();
-    begun?.done.finally(() => this.#release(hold));
+    begun?.done.finally(() => this.#release(claim));
   }
 
-  #release({ run: { countedAs, characters } }: Hold): void {
+  #release({ run: { countedAs, characters } }: Claim): void {
     this.#bound.release(countedAs);
     this.#taken--;
     this.#characters -= characters;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/clock.ts";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
-import { type Begun, TaskRunner } from "../../../src/mcp/work/task_runner.ts";
+import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
+import type { Begun, TaskWork } from "../../../src/mcp/work/task_work.ts";
 import {
   ChallengeError,
   HttpError,
@@ -15,10 +15,13 @@ import { type Task, taskStore } from "../../../src/store/tasks.ts";
 import { until } from "../../kit/wait.ts";
 import { test } from "../../kit/databases.ts";
 
-type Request = Parameters<TaskRunner["start"]>[0];
+type Request = Parameters<TaskRegistry["start"]>[0];
 
 const BINDING = "ada";
 const TOOL = { name: "work" };
+
+/** Makes the work of a tool without scopes. */
+const work = (run: TaskWork["run"]): TaskWork => ({ tool: "work", run });
 
 /**
  * Makes a request whose grant may end; the end of its task is recorded in
@@ -49,7 +52,14 @@ function runnerOn(kv: Deno.Kv, log = silentLogger) {
   const database = new Database(kv);
   const tasks = taskStore(database);
   const questions = new CallerBound(10, "questions");
-  const runner = new TaskRunner(tasks, systemClock, log, questions);
+  const runner = new TaskRegistry({
+    database,
+    tasks,
+    log,
+    questions,
+    resume: () => assert.fail(),
+    addresses: () => [],
+  });
   return { database, tasks, runner };
 }
 
@@ -61,7 +71,7 @@ test.inMemory("a task whose grant ends fails and says so, whatever its tool does
   let isLive = true;
   const ended: string[] = [];
   const request = requestOf(() => isLive, ended);
-  const { taskId } = await runner.start(request, TOOL, never);
+  const { task: { taskId } } = await runner.start(request, work(never));
   isLive = false;
   await until(() => runner.size === 0);
   assert.deepEqual(ended, ["stopped"]);
@@ -82,7 +92,7 @@ test.inMemory("a task goes on with the grant that used it last, and ends with th
     asked++;
     return isLive;
   });
-  const { taskId } = await runner.start(request, TOOL, never);
+  const { task: { taskId } } = await runner.start(request, work(never));
   await tasks.use(taskId, { binding: BINDING, grantId: "second" });
   await until(() => asked > 1);
   assert.equal((await tasks.find(taskId, BINDING))?.status, "working");
@@ -105,13 +115,12 @@ test.inMemory("a task neither fails nor is lost because the database is away for
     tasks.end = end;
     return fail();
   };
-  const { taskId } = await runner.start(
+  const { task: { taskId } } = await runner.start(
     requestOf(() => true),
-    TOOL,
-    async ({ progress }) => {
+    work(async ({ progress }) => {
       await progress(1, 2, "Half of it");
       return { content: [] };
-    },
+    }),
   );
   await until(() => runner.size === 0);
   assert.equal(failures, 2);
@@ -135,10 +144,9 @@ for (
     const { database, tasks, runner } = runnerOn(kv, logger);
     const ended: string[] = [];
     const request = requestOf(() => true, ended);
-    const { taskId } = await runner.start(
+    const { task: { taskId } } = await runner.start(
       request,
-      TOOL,
-      () => Promise.reject(error),
+      work(() => Promise.reject(error)),
     );
     await until(() => runner.size === 0);
     assert.deepEqual(ended, ["refused"]);
@@ -163,14 +171,14 @@ test.inMemory("stop() waits for no tool that ignores its signal", async ({ kv })
   const { database, tasks, runner } = runnerOn(kv);
   const ended: string[] = [];
   const request = requestOf(() => true, ended);
-  const { taskId } = await runner.start(request, TOOL, never);
+  const { task: { taskId } } = await runner.start(request, work(never));
   await runner.stop();
   assert.deepEqual(ended, ["stopped"]);
   assert.equal(runner.size, 0);
   const task = await tasks.find(taskId, BINDING);
   assert.equal(task?.status, "failed");
   await assert.rejects(
-    runner.start(requestOf(() => true), TOOL, never),
+    runner.start(requestOf(() => true), work(never)),
     { status: 503 },
   );
   await database.idle();

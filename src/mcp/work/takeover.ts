@@ -1,0 +1,77 @@
+/**
+ * The takeover of durable work that this process has claimed: with its tool and
+ * its caller as they are today.
+ *
+ * @module
+ */
+import { RpcCode } from "../../errors.ts";
+import { persist } from "../../store/persist.ts";
+import type { Claim } from "../../store/run_record.ts";
+import type { Poller } from "./run_poller.ts";
+import { TaskExecution } from "./task_execution.ts";
+import type { TaskParts } from "./task_parts.ts";
+import { EXPELLED } from "./task_state.ts";
+import type { DurableWork, Resume } from "./task_work.ts";
+
+/** The time until another look at work whose tool is not known here. */
+const MISSING_SECONDS = 30;
+/** The time for which the tool may still be known to another release. */
+const MISSED_SECONDS = 60 * 60;
+/**
+ * The time for which a claim waits for the database: shorter than its lease. A
+ * claim that begins no work counts as the death of a process.
+ */
+const CLAIM_MILLISECONDS = 20_000;
+
+/** The process that takes work over. */
+interface Successor {
+  parts: TaskParts;
+  resume: Resume;
+  /** True once it takes no more work. */
+  isClosed(): boolean;
+  /** Does the work until it ends, or leaves this process. */
+  execute(execution: TaskExecution, work: DurableWork): Promise<void>;
+}
+
+/** Goes on with a claimed run, or leaves it to others. */
+export async function takeOver(
+  claim: Claim,
+  { parts, resume, isClosed, execute }: Successor,
+): ReturnType<Poller["takeOver"]> {
+  const { runs, database, stopping: signal } = parts;
+  const { taskId, run: { deaths } } = claim;
+  const { steps, work, origin, isAllowed } = await persist(async () => {
+    // Read now: the process before kept steps until it lost its claim.
+    const steps = await parts.steps.list(taskId);
+    const beginning = await runs.beginningOf(claim);
+    return { steps, ...await resume(claim, beginning) };
+  }, { signal, forMilliseconds: CLAIM_MILLISECONDS });
+  const { version } = work ?? { version: 1 };
+  const durable = { claim, steps, version };
+  const execution = new TaskExecution(parts, { taskId, origin, durable });
+  if (!work) return void await leaveOrFail(parts, claim, execution);
+  if (isClosed()) {
+    return void await runs.park(claim, database.now(), [], { deaths });
+  }
+  if (!isAllowed) return void await execution.end(EXPELLED);
+  const leave = work.enter ? work.enter(origin.countedAs) : () => {};
+  if (!leave) return "no room";
+  return { done: execute(execution, work).finally(leave) };
+}
+
+/** Leaves a run to processes that may know its tool, for an hour; then ends it. */
+async function leaveOrFail(
+  { runs, database }: TaskParts,
+  claim: Claim,
+  execution: TaskExecution,
+): Promise<void> {
+  const now = database.now();
+  const { run: { tool, deaths, missingSince = now } } = claim;
+  if (now - missingSince < MISSED_SECONDS) {
+    const more = { deaths, missingSince };
+    return void await runs.park(claim, now + MISSING_SECONDS, [], more);
+  }
+  const message = `The tool ${tool} is not there any more`;
+  const error = { code: RpcCode.internalError, message };
+  await execution.end({ outcome: "refused", error });
+}

@@ -1,0 +1,240 @@
+/**
+ * A task that this process works on, from its beginning to its end here. Durable
+ * work is parked, or claimed by another process, where a plain task fails.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { HttpError } from "../../errors.ts";
+import { persist } from "../../store/persist.ts";
+import type { Claim } from "../../store/run_record.ts";
+import { nameOfStep, type Step } from "../../store/steps.ts";
+import { fire } from "../exchange/authored_run.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import { STOPPING } from "../exchange/running.ts";
+import { DurableRun } from "./durable_run.ts";
+import { Parking } from "./parking.ts";
+import { TaskChannel } from "./task_channel.ts";
+import type { TaskParts } from "./task_parts.ts";
+import {
+  endingOf,
+  failedEnding,
+  resultEnding,
+  type SettledTask,
+  STOPPED,
+  taskEndOf,
+} from "./task_state.ts";
+import { TaskWatch } from "./task_watch.ts";
+import type { BegunCall, TaskOrigin } from "./task_work.ts";
+
+/** The time for which a stop waits for the database. */
+const STOP_MILLISECONDS = 5000;
+
+/** A task to work on. */
+interface BegunTask {
+  taskId: string;
+  origin: TaskOrigin;
+  /** The call that became the task while it ran. */
+  call?: BegunCall;
+  /** Present if the work is durable. */
+  durable?: DurableState;
+}
+
+/** Durable work as this process goes on with it. */
+export interface DurableState {
+  claim: Claim;
+  /** The steps of earlier runs. */
+  steps: readonly Step[];
+  version: number;
+}
+
+export class TaskExecution {
+  readonly taskId: string;
+  readonly origin: TaskOrigin;
+  readonly claim?: Claim;
+  readonly parking: Parking;
+  readonly #abort = new AbortController();
+  readonly #run?: DurableRun;
+  readonly #watch: TaskWatch;
+  /** The work that a context of the task speaks for. */
+  readonly channel: TaskChannel;
+  /** Its end if its signal fires; undefined: the work goes on elsewhere. */
+  #onAbort?: SettledTask;
+
+  constructor(
+    private readonly parts: TaskParts,
+    { taskId, origin, call, durable }: BegunTask,
+  ) {
+    const { tasks, runs, database, waits, questions, log } = parts;
+    const claim = this.claim = durable?.claim;
+    const now = () => database.now();
+    const { signal } = this;
+    const interrupt = (reason: unknown) => this.channel.authored.cut(reason);
+    this.taskId = taskId;
+    this.origin = origin;
+    this.#onAbort = claim ? undefined : STOPPED;
+    this.#watch = new TaskWatch(parts, {
+      taskId,
+      origin,
+      renew: () => claim ? runs.renew(claim) : tasks.renewLease(taskId),
+      onLost: this.#onAbort,
+    });
+    const parking = this.parking = new Parking({
+      signal,
+      now,
+      interrupt,
+      stop: () => this.fire(STOPPING),
+      park: claim && (async ({ dueSeconds, questions, waitsFor }) => {
+        // The next run does not repeat it.
+        await this.channel.status.write();
+        return await runs.park(claim, dueSeconds, questions, { waitsFor });
+      }),
+    });
+    const run = this.#run = durable && new DurableRun({
+      ...durable,
+      parking,
+      signal,
+      now,
+      interrupt,
+      save: (step) => this.#save(durable.claim, step),
+      isAllowed: () => this.#watch.isAllowed(),
+    });
+    this.channel = new TaskChannel(taskId, origin, {
+      tasks,
+      questions,
+      clock: database.clock,
+      log,
+      signal,
+      parking,
+      call,
+      durable: run &&
+        {
+          run,
+          waits,
+          address: durable!.claim.run.address,
+          tool: durable!.claim.run.tool,
+        },
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Fires the signal that its tool was given. */
+  fire(reason: string): void {
+    const { log } = this.parts;
+    fire(this.#abort, reason, { log, reference: () => this.taskId });
+  }
+
+  /** Does the work, and ends the task with what it gives or throws. */
+  async lead(
+    work: (context: CallContext) => Promise<CallToolResult>,
+  ): Promise<void> {
+    const { taskId, parts: { log } } = this;
+    try {
+      await this.#lead(() => work(new CallContext(this.channel)));
+    } catch (error) {
+      log.error("A task could not be ended", { reference: taskId, error });
+    }
+  }
+
+  async #lead(work: () => Promise<CallToolResult>): Promise<void> {
+    const { signal, taskId, parking, parts: { log } } = this;
+    const { authored, status } = this.channel;
+    this.#watch.start((ending) => {
+      if (signal.aborted) return;
+      this.#onAbort = ending;
+      this.fire("The task has ended");
+    });
+    try {
+      const ending = await orAborted(signal, async () => {
+        const result = await authored.wait(work());
+        this.#run?.end();
+        return result;
+      }).then(
+        resultEnding,
+        (error) =>
+          signal.aborted ? this.#onAbort : endingOf(error, taskId, log),
+      );
+      parking.end();
+      const statusMessage = await status.end();
+      if (ending) await this.end(ending, statusMessage);
+    } finally {
+      await this.#watch.stop();
+      // Parallel work of the tool ends too.
+      if (this.claim || authored.reason !== undefined) {
+        this.fire("The run has ended");
+      }
+    }
+  }
+
+  /** Leaves the task to other processes; a plain one ends with this process. */
+  async leave(): Promise<void> {
+    const { claim, parts: { runs, database } } = this;
+    if (claim) {
+      await persist(
+        () => runs.park(claim, database.now()),
+        { forMilliseconds: STOP_MILLISECONDS },
+        // Its lease lapses then.
+      ).catch(() => {});
+    }
+    this.fire(STOPPING);
+  }
+
+  /** Stores the end of the task, and reports it. */
+  async end(settled: SettledTask, statusMessage?: string): Promise<void> {
+    const { taskId, claim } = this;
+    const { tasks, log, stopping: signal } = this.parts;
+    const { caller } = this.origin;
+    const report = ({ outcome }: Pick<SettledTask, "outcome">) =>
+      this.origin.endTask(taskId, outcome);
+    const save = async (ending: SettledTask) => {
+      const end = { ...taskEndOf(ending), statusMessage };
+      const isSaved = await persist(
+        () => tasks.end(taskId, end, claim),
+        { signal },
+      );
+      return { ending, isSaved };
+    };
+    const { ending, isSaved } = await save(settled).catch((error) => {
+      if (error instanceof HttpError) {
+        // It may be stored all the same: better twice than never.
+        report(settled);
+        throw error;
+      }
+      // A result that JSON cannot hold.
+      return save(failedEnding(error, taskId, log));
+    });
+    if (isSaved) return report(ending);
+    // Of durable work, the process that has ended it reports that.
+    if (claim) return;
+    // One that had ended already was ended by its client.
+    const found = await persist(
+      () => tasks.find(taskId, caller.binding),
+      { signal },
+    ).catch(() => undefined);
+    report(found?.status === "cancelled" ? { outcome: "cancelled" } : ending);
+  }
+
+  /** Keeps a step, and counts its failure as well. */
+  async #save(claim: Claim, step: Step): Promise<boolean> {
+    const { steps, failures } = this.parts;
+    const isSaved = await steps.save(claim, step);
+    if (step.error) {
+      failures.note({ tool: claim.run.tool, step: nameOfStep(step.id) });
+    }
+    return isSaved;
+  }
+}
+
+/** Does work, but waits no longer for a tool that ignores its signal. */
+async function orAborted<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason));
+  return await Promise.race([work(), aborted]);
+}

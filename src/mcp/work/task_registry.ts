@@ -1,0 +1,245 @@
+/**
+ * The tasks that this process works on: begun by a call here, made of a call
+ * that runs, or taken over because their time has come or their process is gone.
+ *
+ * @module
+ */
+import { within } from "../../clock.ts";
+import { randomId } from "../../crypto/crypto.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Database } from "../../store/database.ts";
+import { tidy } from "../../store/persist.ts";
+import type { taskRunStore } from "../../store/task_runs.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
+import type { CallerBound } from "../exchange/caller_bound.ts";
+import { RunPoller } from "./run_poller.ts";
+import { takeOver } from "./takeover.ts";
+import { type DurableState, TaskExecution } from "./task_execution.ts";
+import { openTaskParts, type TaskParts } from "./task_parts.ts";
+import { TaskRoom } from "./task_room.ts";
+import type {
+  Begun,
+  DurableStart,
+  Resume,
+  TaskOrigin,
+  TaskWork,
+} from "./task_work.ts";
+
+/** The time for which a call of `wake` waits for what it has begun. */
+const WAKE_MILLISECONDS = 50_000;
+
+/** A task that has begun, and its end in this process. */
+export interface Started {
+  task: Task;
+  done: Promise<void>;
+}
+
+interface RegistryOptions {
+  database: Database;
+  tasks: TaskStore;
+  log: Logger;
+  /** The bound on open questions of plain tasks. */
+  questions: CallerBound;
+  resume: Resume;
+  /** Gives the addresses whose durable work this process does. */
+  addresses(): readonly string[];
+  /** The options of the store of runs. */
+  runs?: Parameters<typeof taskRunStore>[1];
+}
+
+export class TaskRegistry {
+  /** Finds durable work that is due. */
+  readonly poller: RunPoller;
+  readonly #here = new Map<TaskExecution, Promise<void>>();
+  /** Tasks that are being created. */
+  readonly #creating = new Set<Promise<Started>>();
+  readonly #stopping = new AbortController();
+  readonly #room: TaskRoom;
+  readonly #parts: TaskParts;
+
+  constructor({ resume, addresses, runs, ...given }: RegistryOptions) {
+    const room = this.#room = new TaskRoom(given.tasks);
+    const stopping = this.#stopping.signal;
+    const parts = this.#parts = openTaskParts({ ...given, stopping }, runs);
+    this.poller = new RunPoller({
+      ...parts,
+      addresses,
+      takeOver: (claim) =>
+        takeOver(claim, {
+          parts,
+          resume,
+          isClosed: () => room.isClosed,
+          execute: (execution, work) => {
+            room.count(execution.origin.countedAs);
+            return this.#execute(execution, work.run);
+          },
+        }),
+    });
+  }
+
+  get size(): number {
+    return this.#here.size + this.#creating.size;
+  }
+
+  get #durable(): TaskExecution[] {
+    return [...this.#here.keys()].filter(({ claim }) => claim);
+  }
+
+  /**
+   * The time at which the first durable run here goes on, if all of them only
+   * wait: infinite without runs, undefined while one is at work.
+   */
+  get waitsUntil(): number | undefined {
+    const untils = this.#durable.map(({ parking }) => parking.until);
+    return untils.every((until) => until !== undefined)
+      ? Math.min(...untils)
+      : undefined;
+  }
+
+  /**
+   * Creates a task and begins to work on it.
+   *
+   * @param durable present if its steps are kept
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many, 413 when what durable work begins with is too long
+   */
+  start(
+    origin: TaskOrigin,
+    { tool, scopes = [], run }: TaskWork,
+    durable?: DurableStart,
+  ): Promise<Started> {
+    const { caller, countedAs } = origin;
+    return this.#create(origin, async (taskId, list) => {
+      const parts = this.#parts;
+      const begin = (task: Task, state?: DurableState) => {
+        const begun = { taskId, origin, durable: state };
+        const execution = new TaskExecution(parts, begun);
+        return { task, done: this.#execute(execution, run) };
+      };
+      if (!durable) {
+        const plain = { tool, scopes, list };
+        return begin(await parts.tasks.create(taskId, caller, plain));
+      }
+      const { beginning, version, keep, address } = durable;
+      const kept = { tool, scopes, keep, caller, address, countedAs };
+      const { task, claim } = await parts.tasks
+        .createDurable(taskId, kept, beginning, list);
+      return begin(task, { claim, version, steps: [] });
+    });
+  }
+
+  /**
+   * Hands a running call over: its task is stored before the call is answered,
+   * and deleted again if the call has ended meanwhile.
+   *
+   * @throws as {@linkcode start}; the call then goes on as it was
+   */
+  async handOver(
+    { request: origin, result, statusMessage, take }: Begun,
+    { name: tool, scopes }: { name: string; scopes?: readonly string[] },
+  ): Promise<void> {
+    const { tasks } = this.#parts;
+    await this.#create(origin, async (taskId, list) => {
+      const own = { tool, scopes, list };
+      const task = await tasks.create(taskId, origin.caller, own);
+      const begun = { taskId, origin, call: origin };
+      const execution = new TaskExecution(this.#parts, begun);
+      const { channel, signal } = execution;
+      const isStopping = this.#stopping.signal.aborted;
+      if (isStopping || !take({ ...task, statusMessage }, channel)) {
+        const done = tidy(() => tasks.discard(taskId, list));
+        return {
+          task,
+          done: done.finally(() => this.#room.release(origin.countedAs)),
+        };
+      }
+      signal.addEventListener("abort", () => {
+        origin.stop((signal.reason as Error).message);
+      }, { once: true });
+      if (statusMessage !== undefined) {
+        channel.status.tell({ statusMessage }).catch(() => {});
+      }
+      return { task, done: this.#execute(execution, () => result) };
+    });
+  }
+
+  /** Claims due work, and waits for what it does here, at most 50 seconds. */
+  async wake(): Promise<void> {
+    const before = new Set(this.#here.values());
+    await this.poller.look();
+    const begun = [...this.#here.values()].filter((one) => !before.has(one));
+    await within(WAKE_MILLISECONDS, Promise.all(begun));
+  }
+
+  /**
+   * Lets the clock of a test jump. The work that is here keeps its claims, and
+   * what has become due is claimed.
+   */
+  async jump(move: () => void): Promise<void> {
+    await this.poller.jumpThenLook(async () => {
+      move();
+      const here = this.#durable;
+      // No look comes before the leases are renewed.
+      await Promise.all(
+        here.map(({ claim }) => this.#parts.runs.renew(claim!)),
+      );
+      for (const { parking } of here) parking.recheck();
+    });
+  }
+
+  /**
+   * Refuses new tasks from now on, parks durable work between two steps, and ends
+   * plain tasks that wait for a person.
+   */
+  refuse(): void {
+    this.#room.isClosed = true;
+    this.poller.end();
+    for (const { parking } of this.#here.keys()) parking.release();
+  }
+
+  /** Leaves durable work to others, fails plain tasks, and waits for that. */
+  async stop(): Promise<void> {
+    this.refuse();
+    this.#stopping.abort();
+    const leave = () =>
+      Promise.all([...this.#here].map(async ([execution, done]) => {
+        await execution.leave();
+        await done;
+      }));
+    await leave();
+    await Promise.allSettled([this.poller.settled(), ...this.#creating]);
+    await leave();
+    await this.#parts.failures.close();
+  }
+
+  /** Creates a task where its caller has room for one. */
+  async #create(
+    origin: TaskOrigin,
+    begin: (taskId: string, list: string) => Promise<Started>,
+  ): Promise<Started> {
+    const { countedAs } = origin;
+    this.#room.enter(countedAs);
+    const creating = this.#room.chooseList(origin)
+      .then((list) => begin(randomId(24), list))
+      .finally(() => this.#creating.delete(creating));
+    this.#creating.add(creating);
+    try {
+      return await creating;
+    } catch (error) {
+      this.#room.release(countedAs);
+      throw error;
+    }
+  }
+
+  /** Does the work of a task, which has a place in its caller's room. */
+  #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
+    if (this.#room.isClosed) execution.parking.release();
+    if (this.#stopping.signal.aborted) execution.leave();
+    const done = execution.lead(work).finally(() => {
+      this.#here.delete(execution);
+      this.#room.release(execution.origin.countedAs);
+    });
+    this.#here.set(execution, done);
+    return done;
+  }
+}
