@@ -30,7 +30,7 @@ export function HostPage(
       title="Views"
       serverTitle={serverTitle}
       width="full"
-      script={script}
+      scripts={[script]}
     >
       <style>{raw(style)}</style>
       <script id="tools" type="application/json">

@@ -13,7 +13,7 @@ import { heldScopes } from "../oauth/held_scopes.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
-import type { ScopeInWords } from "../pages/scopes.tsx";
+import type { ScopeInWords } from "../pages/scopes.ts";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";

@@ -16,6 +16,7 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSession,
   type AccountSessionStore,
+  RECENT_SIGN_IN_SECONDS,
 } from "../store/account_sessions.ts";
 
 /** A signed-in person, and the id of their session. */
@@ -72,15 +73,12 @@ export function signedInPeople(
   return { find, findForm, isOperator };
 }
 
-/** The age up to which a sign-in counts as of this moment. */
-const RECENT_SECONDS = 5 * 60;
-
 /** Returns true if a person signed in a moment ago. */
 export function isRecent(
   { expiresAt }: Pick<AccountSession, "expiresAt">,
   now: number,
 ): boolean {
-  return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SECONDS;
+  return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SIGN_IN_SECONDS;
 }
 
 /** Makes the refusal of a form whose sender is not signed in. */

@@ -15,7 +15,7 @@ import {
   type PageProps,
 } from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
-import { COPY_SCRIPT } from "./scripts.ts";
+import { COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
 
 /** A person's change of a connection that goes on, or of a task. */
 export type Changed = keyof typeof CHANGED;
@@ -69,7 +69,7 @@ export function AccountPage(props: AccountProps) {
       {...props}
       // All parts of one person are as wide: their navigation stays in place.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
-      script={COPY_SCRIPT}
+      scripts={[COPY_SCRIPT, TICK_SCRIPT]}
     >
       <section class="row-head" aria-label="Signed in">
         <p class="small soft">

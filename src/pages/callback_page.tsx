@@ -89,7 +89,7 @@ export function CallbackPage(
     <Layout
       {...page}
       title={title}
-      script={message && CALLBACK_SCRIPT}
+      scripts={message ? [CALLBACK_SCRIPT] : []}
     >
       <main
         class="card"

@@ -10,7 +10,8 @@ import { visible } from "../log/log_line.ts";
 import type { NotedCall } from "../store/call_list.ts";
 import { ClientName, displayName } from "./names.tsx";
 import type { FormPage } from "./layout.tsx";
-import { Moment, Table } from "./table.tsx";
+import { Table } from "./table.tsx";
+import { Moment } from "./times.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */
 export interface CallInWords extends Omit<NotedCall, "firstAt"> {
@@ -24,7 +25,7 @@ export interface CallFilter {
   person?: string;
   /** Part of a client's name. */
   client?: string;
-  outcome?: "failed" | "fine";
+  outcome?: Outcome;
 }
 
 interface CallsProps extends Pick<FormPage, "base"> {
@@ -41,7 +42,24 @@ interface CallsProps extends Pick<FormPage, "base"> {
 /** The most rows of a page; no one reads more. */
 const MOST_ROWS = 100;
 
-const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];
+const OUTCOME_WORDS: Readonly<
+  Record<Outcome, readonly [words: string, tone: string]>
+> = {
+  ok: ["Done", "good"],
+  tool_error: ["Failed", "bad"],
+  internal_error: ["Failed in the server", "bad"],
+  refused: ["Refused", "warn"],
+  cancelled: ["Cancelled", ""],
+  stopped: ["Cut off", "warn"],
+  input_required: ["Asked back", ""],
+};
+
+/** Finds the outcome that a text names. */
+export function outcomeOf(text = ""): Outcome | undefined {
+  return OUTCOMES.find((outcome) => outcome === text);
+}
+
+const OUTCOMES = Object.keys(OUTCOME_WORDS) as Outcome[];
 
 export function CallsSection(
   { base = "", calls, filter, isForOperators, isCut, now }: CallsProps,
@@ -90,9 +108,10 @@ export function CallsSection(
         <label>
           Outcome
           <select name="outcome">
-            {OUTCOMES.map(([value, words]) => (
-              <option value={value} selected={value === (outcome ?? "")}>
-                {words}
+            <option value="">Any</option>
+            {OUTCOMES.map((value) => (
+              <option value={value} selected={value === outcome}>
+                {OUTCOME_WORDS[value][0]}
               </option>
             ))}
           </select>
@@ -113,18 +132,6 @@ export function CallsSection(
     </Table>
   );
 }
-
-const OUTCOME_WORDS: Readonly<
-  Record<Outcome, readonly [words: string, tone: string]>
-> = {
-  ok: ["Went well", "good"],
-  tool_error: ["Failed", "bad"],
-  internal_error: ["Failed in the server", "bad"],
-  refused: ["Refused", "warn"],
-  cancelled: ["Cancelled", ""],
-  stopped: ["Cut off", "warn"],
-  input_required: ["Asked back", ""],
-};
 
 /** The outcome of a call as a badge. */
 function OutcomeBadge({ outcome }: { outcome: Outcome }) {

@@ -7,7 +7,8 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
-import { ScopeFields, type ScopeInWords } from "./scopes.tsx";
+import { ScopeFields } from "./scope_boxes.tsx";
+import type { ScopeInWords } from "./scopes.ts";
 
 /** A button that ends grants, or for an operator all that someone has. */
 export function EndForm(

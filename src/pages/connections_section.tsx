@@ -17,8 +17,9 @@ import {
 } from "./names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import type { FormPage } from "./layout.tsx";
-import { Moment } from "./table.tsx";
-import type { ScopeInWords } from "./scopes.tsx";
+import { Moment, printDuration } from "./times.tsx";
+import { MayUse } from "./scope_boxes.tsx";
+import type { ScopeInWords } from "./scopes.ts";
 
 /** One grant, for the page of its person. */
 export interface ConnectionInWords extends
@@ -66,8 +67,8 @@ export function ConnectionsSection(
           Ending a connection does not tell{" "}
           {providerName}: what you allowed this server to do there goes on until
           you end it there. A connection ends by itself{" "}
-          {lifetimes.grantSeconds / 86_400} days after its sign-in, or{" "}
-          {lifetimes.idleSeconds / 86_400} days after it was used last.
+          {printDuration(lifetimes.grantSeconds)} after its sign-in, or{" "}
+          {printDuration(lifetimes.idleSeconds)} after it was used last.
         </p>
         <CutNote most={most} />
         <div class="card">
@@ -146,12 +147,17 @@ function ClientRow(
   );
 }
 
+/** The mark of what is paused. */
+export function PausedBadge() {
+  return <span class="badge held">Paused</span>;
+}
+
 /** A note that a connection is paused, with the time. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (
     <>
-      <span class="badge warn">Paused</span> <Moment at={at} now={now} />
+      <PausedBadge /> <Moment at={at} now={now} />
       <br />
     </>
   );
@@ -163,40 +169,21 @@ function ConnectionFacts(
   const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
   const least = connection.hasMoreSessions ? "at least " : "";
   return (
-    <p class="small soft">
-      <PausedNote at={connection.pausedAt} now={now} />
-      {redirectUri && (
-        <>
-          Connected to <strong>{destinationOf(redirectUri)}</strong>
-          <br />
-        </>
-      )}
-      Last used <Moment at={usedAt} now={now} />, connected{" "}
-      <Moment at={createdAt} now={now} />
-      {sessions > 0 &&
-        `, ${least}${sessions} open session${sessions > 1 ? "s" : ""}`}
-      <MayUse scopes={scopes} />
-    </p>
-  );
-}
-
-/** The most scopes whose words are shown without a click. */
-const WORDS_SHOWN = 6;
-
-/** The meaning of scopes, if there are any. */
-export function MayUse({ scopes }: { scopes: readonly ScopeInWords[] }) {
-  if (scopes.length === 0) return null;
-  const more = scopes.length - WORDS_SHOWN;
-  return (
     <>
-      <br />
-      It may: {scopes.slice(0, WORDS_SHOWN).map(({ scope, words }) => (
-        <>
-          {words} <code>{scope}</code>
-          {" "}
-        </>
-      ))}
-      {more > 0 && `and ${more} more`}
+      <p class="small soft">
+        <PausedNote at={connection.pausedAt} now={now} />
+        {redirectUri && (
+          <>
+            Connected to <strong>{destinationOf(redirectUri)}</strong>
+            <br />
+          </>
+        )}
+        Last used <Moment at={usedAt} now={now} />, connected{" "}
+        <Moment at={createdAt} now={now} />
+        {sessions > 0 &&
+          `, ${least}${sessions} open session${sessions > 1 ? "s" : ""}`}
+      </p>
+      <MayUse scopes={scopes} />
     </>
   );
 }

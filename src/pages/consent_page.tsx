@@ -15,8 +15,10 @@ import { isSelfRegistered } from "../oauth/client_policy.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
 import { displayName } from "./names.tsx";
 import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
-import { ScopeChoice, type ScopeInWords } from "./scopes.tsx";
+import { ScopeChoice } from "./scope_boxes.tsx";
+import type { ScopeInWords } from "./scopes.ts";
 import { TICK_SCRIPT } from "./scripts.ts";
+import { printDuration } from "./times.tsx";
 
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
@@ -48,7 +50,7 @@ export function ConsentPage(props: ConsentProps) {
       {...props}
       title={`Allow “${name}”?`}
       heading={<Question {...props} claimed={claimed} />}
-      script={scopes.length > 1 ? TICK_SCRIPT : undefined}
+      scripts={scopes.length > 1 ? [TICK_SCRIPT] : []}
     >
       <p class="lead">
         It would act in your name at{" "}
@@ -70,11 +72,10 @@ export function ConsentPage(props: ConsentProps) {
               : <ScopeChoice scopes={scopes} />}
           </Fact>
           <Fact term="For how long">
-            For {days(lifetimes.grantSeconds)}{" "}
-            days at most, or until it has not been used for{" "}
-            {days(lifetimes.idleSeconds)}{" "}
-            days. You can end it at any time on your{" "}
-            <a href={`${base}/account`}>account page</a>.
+            For {printDuration(lifetimes.grantSeconds)}{" "}
+            at most, or until it has not been used for{" "}
+            {printDuration(lifetimes.idleSeconds)}. You can end it at any time
+            on your <a href={`${base}/account`}>account page</a>.
           </Fact>
           <Fact term="What comes next">
             If you approve, you sign in with{" "}
@@ -99,10 +100,6 @@ export function ConsentPage(props: ConsentProps) {
       </form>
     </CardPage>
   );
-}
-
-function days(seconds: number): number {
-  return Math.floor(seconds / 86_400);
 }
 
 /** A client's name for itself, marked as its own words. */

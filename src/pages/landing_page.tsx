@@ -20,7 +20,7 @@ import {
 } from "./client_guides.ts";
 import { CopyLine, Layout, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
-import { firstSentence } from "./scopes.tsx";
+import { firstSentence } from "./scopes.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 type ToolInWords = Pick<
@@ -49,15 +49,15 @@ export function LandingPage(props: LandingProps) {
       {...props}
       title="Connect"
       width="wide"
-      script={COPY_SCRIPT}
+      scripts={[COPY_SCRIPT]}
       footer={<a href={`${base}/health`}>Health</a>}
     >
       <main>
         <h1>
           Connect to <bdi>{serverTitle}</bdi>
         </h1>
-        {about?.description && <p>{about.description}</p>}
-        <p class="lead">
+        {about?.description && <p class="lead">{about.description}</p>}
+        <p class={about?.description ? undefined : "lead"}>
           {isLoopback(new URL(baseUrl))
             ? "Give this address to an MCP client on this machine, such as " +
               "Claude Code or VS Code, and the assistant there can use the " +

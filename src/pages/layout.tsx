@@ -34,8 +34,8 @@ interface LayoutProps extends PageProps {
   title: string;
   /** `wide` lists things; `full` has tables. Narrow by default. */
   width?: "wide" | "full";
-  /** One of `scripts.ts`. */
-  script?: string;
+  /** The scripts of `scripts.ts` that the page runs. */
+  scripts?: readonly string[];
   /** Links of this page alone, before those of the server. */
   footer?: Child;
   children: Child;
@@ -43,7 +43,8 @@ interface LayoutProps extends PageProps {
 
 /** The document around the contents of a page. */
 export function Layout(
-  { title, serverTitle, about, width, script, footer, children }: LayoutProps,
+  { title, serverTitle, about, width, scripts = [], footer, children }:
+    LayoutProps,
 ) {
   return (
     <html lang="en">
@@ -73,7 +74,7 @@ export function Layout(
           {children}
           <Footer about={about}>{footer}</Footer>
         </div>
-        {script && <script>{raw(script)}</script>}
+        {scripts.map((script) => <script>{raw(script)}</script>)}
       </body>
     </html>
   );

@@ -34,7 +34,11 @@ h2.near { margin-top: 1.5rem; }
 .parts a { display: block; padding: 0.3rem 0.7rem; border-radius: 2rem; color: var(--ink); font-size: 0.9375rem; text-decoration: none; }
 .parts a:hover { background: var(--well); }
 .parts a[aria-current] { background: var(--accent-wash); color: var(--accent); font-weight: 575; }
-@media (max-width: 48rem) { .parts ul + ul { padding-left: 0; border-left: 0; } }
+@media (max-width: 48rem) {
+  .parts ul { flex: 1 0 100%; gap: 0.1rem 0; margin: 0 -0.5rem; }
+  .parts ul + ul { padding: 0.5rem 0 0; border-top: 1px solid var(--line); border-left: 0; }
+  .parts a { padding: 0.3rem 0.5rem; font-size: 0.875rem; }
+}
 @media (forced-colors: active) { .parts a[aria-current] { border: 1px solid; } }
 
 .tools { padding-block: 0.5rem; }
@@ -78,7 +82,6 @@ main.development {
 .rows summary { width: fit-content; padding: 0.3rem 0; }
 .narrow { padding: 0.5rem 0 0.75rem; }
 .narrow fieldset { margin-top: 0; }
-.narrow label { display: flex; gap: 0.5rem; }
 .facts.kept { margin: -0.6rem 0 0; }
 .facts.kept > div { display: flex; flex-wrap: wrap; gap: 0.1rem 2rem; padding: 0.6rem 0; }
 .facts.kept > div:first-child { border-top: 0; }
@@ -91,13 +94,14 @@ p + .rows { margin-top: 0.75rem; }
 label.tick { display: flex; gap: 0.5rem; }
 label.tick input, fieldset input, .narrow input { accent-color: var(--accent); }
 fieldset { margin: 1.25rem 0 1rem; padding: 0; border: 0; }
-fieldset label { margin-top: 0.6rem; font-weight: inherit; }
 legend { padding: 0; font-weight: 575; }
 .filter { display: flex; flex-wrap: wrap; align-items: end; gap: 0.75rem; margin-bottom: 1rem; }
 .filter label { flex: 1 1 9rem; margin: 0; font-size: 0.875rem; }
 .filter button { flex: none; }
 .said { white-space: pre-line; overflow-wrap: anywhere; }
 .rows p { margin: 0.25rem 0 0; }
+.rows ul { margin: 0; padding-left: 1.1rem; }
+.rows .scopes { padding: 0; }
 
 table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
 td:last-child, th:last-child { padding-right: 0; }

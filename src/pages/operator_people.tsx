@@ -13,9 +13,10 @@ import {
   type UsedClient,
 } from "./names.tsx";
 import { EndForm } from "./connection_forms.tsx";
-import type { ConnectionInWords } from "./connections_section.tsx";
+import { type ConnectionInWords, PausedBadge } from "./connections_section.tsx";
 import type { FormPage } from "./layout.tsx";
-import { CodeLines, Moment, Table } from "./table.tsx";
+import { CodeLines, Table } from "./table.tsx";
+import { Moment } from "./times.tsx";
 
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {
@@ -97,7 +98,7 @@ export function OperatorPeople(
               {grant.pausedAt !== undefined && (
                 <>
                   {" "}
-                  <span class="badge warn">Paused</span>
+                  <PausedBadge />
                 </>
               )}
             </>,

@@ -8,8 +8,12 @@
 import { clientName } from "../oauth/client.ts";
 import { machineSubject } from "../oauth/subject.ts";
 import { visible } from "../log/log_line.ts";
-import type { Attempt } from "../store/attempts.ts";
-import type { StepFailure } from "../store/step_failures.ts";
+import { type Attempt, ATTEMPTS_SECONDS } from "../store/attempts.ts";
+import { CLIENT_USE_SECONDS } from "../store/client_uses.ts";
+import {
+  STEP_FAILURES_SECONDS,
+  type StepFailure,
+} from "../store/step_failures.ts";
 import type { WorkAhead } from "../store/wakes.ts";
 import {
   ClientCell,
@@ -19,7 +23,8 @@ import {
 } from "./names.tsx";
 import { EndForm } from "./connection_forms.tsx";
 import type { FormPage } from "./layout.tsx";
-import { CodeLines, Moment, Table, Upcoming } from "./table.tsx";
+import { CodeLines, Table } from "./table.tsx";
+import { Moment, printDuration, Upcoming } from "./times.tsx";
 
 /** A client that acts for itself, and its live access tokens. */
 interface OperatorMachine extends UsedClient {
@@ -74,7 +79,7 @@ export function OperatorClients(
           <ClientCell client={client} />,
           <CodeLines of={client.metadata.grant_types} />,
           usedAt === undefined
-            ? "Not in 90 days"
+            ? `Not in ${printDuration(CLIENT_USE_SECONDS)}`
             : <Moment at={usedAt} now={now} />,
           <CodeLines of={client.metadata.redirect_uris} />,
         ])}
@@ -90,7 +95,9 @@ export function OperatorAttempts(
   return (
     <Table
       label="The last attempts to connect"
-      empty="No one has tried in the last 30 days. Connect a client: the start page says how."
+      empty={`No one has tried in the last ${
+        printDuration(ATTEMPTS_SECONDS)
+      }. Connect a client: the start page says how.`}
       columns={["When", "Step", "Client", "Outcome"]}
       rows={attempts.map(({ at, step, client, failure, count }) => [
         <Moment at={at} now={now} />,
@@ -103,7 +110,7 @@ export function OperatorAttempts(
               {count > 1 && ` (${count} times)`}
             </>
           )
-          : <span class="badge good">Went well</span>,
+          : <span class="badge good">Done</span>,
       ])}
     />
   );
@@ -170,7 +177,9 @@ export function OperatorWork(props: OperatorWorkProps) {
       />
       <Table
         title="Steps that fail most"
-        empty="No step has failed in the last seven days."
+        empty={`No step has failed in the last ${
+          printDuration(STEP_FAILURES_SECONDS)
+        }.`}
         columns={["Tries that failed", "Tool", "Step", "First", "Last"]}
         rows={failures.slice(0, MOST_ROWS).map((one) => [
           String(one.count),

@@ -27,7 +27,7 @@ function ProviderButtons(
   { options }: { options: readonly ProviderOption[] },
 ) {
   return (
-    <div class="actions">
+    <div class="actions rowed">
       {options.map(({ key, name, isLast }) => (
         <button
           class={isLast || options.length === 1 ? "primary" : undefined}
@@ -76,12 +76,12 @@ export function ChooserPage(
       <form method="post" action={action}>
         <HiddenFields of={fields} />
         <ProviderButtons options={options} />
-        <p class="small soft">
-          The app was not told anything yet.{" "}
+        <div class="actions rowed">
           <button class="quiet" type="submit" name="decision" value="deny">
             Cancel
           </button>
-        </p>
+        </div>
+        <p class="small soft">The app was not told anything yet.</p>
       </form>
     </CardPage>
   );

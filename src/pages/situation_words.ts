@@ -4,6 +4,9 @@
  * @module
  */
 import type { Situation } from "../errors.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { RECENT_SIGN_IN_SECONDS } from "../store/account_sessions.ts";
+import { printDuration } from "./times.tsx";
 
 /** Everything a page says about an error. */
 export interface ErrorWords {
@@ -28,6 +31,10 @@ export interface RefusedRequest {
   path: string;
 }
 
+const LEFT_TOO_LONG = `It was left for more than ${
+  printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)
+}, or it began in another browser.`;
+
 /** Writes the words for each situation, in which the refusal says a message. */
 export function situationWords(
   message: string,
@@ -38,8 +45,7 @@ export function situationWords(
   return {
     expired: {
       title: "This sign-in has expired",
-      happened: "It was left for more than ten minutes, or it began in " +
-        "another browser.",
+      happened: LEFT_TOO_LONG,
       move: "Go back to the app and connect again.",
     },
     answered: {
@@ -96,15 +102,15 @@ export function situationWords(
     },
     "sign in to erase": {
       title: "Sign in again first",
-      happened: "Only a sign-in of the last five minutes may erase " +
-        "everything. Nothing was changed.",
+      happened: "Only a sign-in of the last " +
+        `${printDuration(RECENT_SIGN_IN_SECONDS)} may erase everything. ` +
+        "Nothing was changed.",
       move: "Press Sign in again there, then erase.",
       button: { label: "Open your data", href: `${base}/account/data` },
     },
     "account sign-in expired": {
       title: "This sign-in has expired",
-      happened: "It was left for more than ten minutes, or it began in " +
-        "another browser.",
+      happened: LEFT_TOO_LONG,
       move: "Sign in again.",
       button: account("Sign in again"),
     },

@@ -95,8 +95,8 @@ code {
 .facts > div { padding: 1rem 0; border-top: 1px solid var(--line); }
 .facts dt { margin-bottom: 0.2rem; color: var(--soft); font-size: 0.875rem; }
 .facts dd { margin: 0; }
-.facts ul { margin: 0.25rem 0 0; padding: 0; list-style: none; }
-.facts li + li { margin-top: 0.5rem; }
+.facts ul, .scopes { margin: 0.25rem 0 0; padding: 0; list-style: none; }
+.facts li + li, .scopes li + li { margin-top: 0.5rem; }
 .facts dd p + p { margin-top: 1rem; }
 .facts ul + p { margin-top: 0.75rem; }
 .claimed { font-weight: 400; }
@@ -104,6 +104,7 @@ code {
 .group summary { padding: 0.35rem 0; color: var(--ink); }
 .group summary .badge { margin-left: 0.5rem; }
 .group summary .small { display: block; font-weight: 400; }
+.group[open] .folded { display: none !important; }
 label.scope { display: inline; font-weight: inherit; }
 label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--accent); }
 
@@ -119,6 +120,7 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 }
 .badge.good { background: var(--accent-wash); color: var(--accent); }
 .badge.warn { background: var(--warn-wash); color: var(--warn); }
+.badge.held { background: none; color: var(--ink); box-shadow: inset 0 0 0 1px var(--soft); }
 .badge.bad { background: var(--bad-wash); color: var(--bad); }
 .note {
   margin: 1.25rem 0;
@@ -132,6 +134,8 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.75rem; }
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
+.actions.rowed > *, .actions > .whole { flex: 1 0 100%; }
+.actions.rowed + * { margin-top: 0.75rem; }
 button, .button {
   display: inline-block;
   padding: 0.65rem 1.25rem;

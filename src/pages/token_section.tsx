@@ -5,12 +5,14 @@
  * @module
  */
 import type { Grant } from "../oauth/grant.ts";
+import { MADE_TOKEN_SECONDS } from "../store/account_sessions.ts";
 import { ClientName, displayName } from "./names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
-import { CutNote, MayUse, PausedNote } from "./connections_section.tsx";
+import { CutNote, PausedNote } from "./connections_section.tsx";
 import { AccountForm, CopyLine, type FormPage } from "./layout.tsx";
-import { Moment } from "./table.tsx";
-import { ScopeFields, type ScopeInWords } from "./scopes.tsx";
+import { dayOf, Moment, printDuration } from "./times.tsx";
+import { MayUse, ScopeFields } from "./scope_boxes.tsx";
+import type { ScopeInWords } from "./scopes.ts";
 
 /** An access token, for the page of its person. */
 interface TokenInWords extends
@@ -122,17 +124,18 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
       {token === undefined
         ? (
           <p>
-            <ClientName name={name} />{" "}
-            was shown for five minutes and cannot be shown again. If you did not
-            copy it, end it and make another.
+            <ClientName name={name} /> was shown for{" "}
+            {printDuration(MADE_TOKEN_SECONDS)}{" "}
+            and cannot be shown again. If you did not copy it, end it and make
+            another.
           </p>
         )
         : (
           <>
             <p>
-              Here is your token{" "}
-              <ClientName name={name} />. Copy it now: after five minutes, no
-              one can see it again.
+              Here is your token <ClientName name={name} />. Copy it now: after
+              {" "}
+              {printDuration(MADE_TOKEN_SECONDS)}, no one can see it again.
             </p>
             <CopyLine text={token} label="Copy the token" />
             <p id="said" class="visually-hidden" role="status"></p>
@@ -164,10 +167,9 @@ function TokenRow(
           <>
             last used <Moment at={usedAt} now={now} />
           </>
-        )}, ends on{" "}
-        <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
-        <MayUse scopes={scopes} />
+        )}, ends on <time>{dayOf(endsAt)}</time>
       </p>
+      <MayUse scopes={scopes} />
     </ConnectionRow>
   );
 }

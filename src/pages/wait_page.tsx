@@ -12,7 +12,8 @@ import {
   displayName,
 } from "./names.tsx";
 import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
-import { Moment } from "./table.tsx";
+import { Moment, printDuration } from "./times.tsx";
+import { WAIT_SECONDS } from "../store/waits.ts";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
 /** The answers of a person. */
@@ -72,33 +73,26 @@ export function WaitPage(props: WaitProps) {
           <bdi>{shownMessage(message)}</bdi>
         </Fact>
         <Fact term="Where it leads">
-          <p>
-            <strong>{host}</strong>. It is another page, which this server does
-            not answer for.
-          </p>
-          <p>
-            <a
-              class="button"
-              href={url}
-              target="_blank"
-              rel="noopener noreferrer"
-            >
-              Open {host}
-              <span class="visually-hidden">in a new tab</span>
-            </a>
-          </p>
+          <strong>{host}</strong>. It is another page, which this server does
+          not answer for.
         </Fact>
         <Fact term="What comes next">
-          When you have done it, come back and press Done. The app learns that
-          you said so, and nothing else.
+          Open it, do what it asks, come back and press Done. The app learns
+          that you said so, and nothing else.
           <SignedInAs person={props.person} />
         </Fact>
       </dl>
       <AccountForm base={base} csrf={csrf} to={`/wait/${id}`}>
         <div class="actions">
-          <button class="primary" type="submit" name="answer" value="done">
-            Done
-          </button>
+          <a
+            class="button primary whole"
+            href={url}
+            target="_blank"
+            rel="noopener noreferrer"
+          >
+            Open {host} <span class="visually-hidden">in a new tab</span>
+          </a>
+          <button type="submit" name="answer" value="done">Done</button>
           <button type="submit" name="answer" value="not-now">Not now</button>
         </div>
       </AccountForm>
@@ -161,8 +155,9 @@ export function NoWaitPage(
     <CardPage {...page} title="Nothing waits for you here">
       <p>
         This link is not yours, or it is over: a link ends when it was answered,
-        and after an hour. Did someone send it to you? It is of no use to you,
-        and they get nothing from you.
+        and after{" "}
+        {printDuration(WAIT_SECONDS)}. Did someone send it to you? It is of no
+        use to you, and they get nothing from you.
       </p>
       <SignedInAs person={person} />
       <AccountForm base={base} csrf={csrf} to="/account/sign-out">

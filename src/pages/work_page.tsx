@@ -6,7 +6,7 @@
  */
 import { visible } from "../log/log_line.ts";
 import { AccountForm, type FormPage } from "./layout.tsx";
-import { Moment, Upcoming } from "./table.tsx";
+import { Moment, Upcoming } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
 import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";

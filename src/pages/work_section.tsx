@@ -5,9 +5,11 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
+import { TASK_SECONDS } from "../store/task_record.ts";
 import { ClientName } from "./names.tsx";
 import type { FormPage } from "./layout.tsx";
-import { Moment, Table, Upcoming } from "./table.tsx";
+import { Table } from "./table.tsx";
+import { Moment, printDuration, Upcoming } from "./times.tsx";
 
 /** The states that a person tells apart. */
 type WorkState = keyof typeof WORDS;
@@ -79,7 +81,9 @@ export function WorkSection(
   return (
     <Table
       label="Your work"
-      empty="No app has begun work that goes on without it. Results stay here for a day, or as long as their tool says."
+      empty={`No app has begun work that goes on without it. Results stay here for ${
+        printDuration(TASK_SECONDS)
+      }, or as long as their tool says.`}
       isCompact
       columns={["State", "Begun", "Tool", "Asked by"]}
       rows={work.map(({ taskId, tool, client, createdAt, ...state }) => [

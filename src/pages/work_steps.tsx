@@ -5,7 +5,7 @@
  * @module
  */
 import { visible } from "../log/log_line.ts";
-import { Moment, Upcoming } from "./table.tsx";
+import { Moment, Upcoming } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
 /** A state in words, its tone, and for a time not simply past, how it is told. */

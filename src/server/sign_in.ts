@@ -10,7 +10,7 @@ import {
 } from "../auth/provider/dev/dev_provider.ts";
 import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
-import { scopesInWords } from "../pages/scopes.tsx";
+import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerParts } from "./server_parts.ts";
 

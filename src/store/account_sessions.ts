@@ -25,6 +25,9 @@ import { seal, unseal } from "../crypto/seal.ts";
 /** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
+/** The age up to which a sign-in counts as of this moment. */
+export const RECENT_SIGN_IN_SECONDS = 5 * 60;
+
 export interface AccountSession extends Expiring, KnownPerson {
   /** The provider's access token, sealed with the cookie. */
   sealed?: string;
@@ -37,7 +40,7 @@ type SessionTokens = Pick<
 >;
 
 /** The seconds for which a new token waits for the page that shows it. */
-const MADE_TOKEN_SECONDS = 5 * 60;
+export const MADE_TOKEN_SECONDS = 5 * 60;
 
 /** The sessions that one commit ends; each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;

@@ -9,7 +9,7 @@ import type { Database } from "./database.ts";
 import { attemptsKey } from "./keys.ts";
 import { sharedList } from "./shared_list.ts";
 
-const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
+export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 
 /** The end of one step of connecting. It holds no code, token or state. */
 export interface Attempt {

@@ -9,6 +9,9 @@ import type { Database, Expiring } from "./database.ts";
 import { clientUseKey } from "./keys.ts";
 
 /** The precision of the times, in seconds. */
+/** The time for which the last use of a client is known. */
+export const CLIENT_USE_SECONDS = GRANT_TTL_SECONDS;
+
 const COARSE_SECONDS = 60;
 
 interface ClientUse extends Expiring {
@@ -28,7 +31,7 @@ export function clientUseStore(database: Database) {
         await database.commit((transaction) =>
           transaction.set(key, {
             usedAt,
-            expiresAt: usedAt + GRANT_TTL_SECONDS,
+            expiresAt: usedAt + CLIENT_USE_SECONDS,
           })
         );
       });

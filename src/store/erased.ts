@@ -10,7 +10,7 @@ import { erasedKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 
 /** Longer than a call that was admitted before may go on to write something. */
-const ERASED_SECONDS = 24 * 60 * 60;
+export const ERASED_SECONDS = 24 * 60 * 60;
 
 /** A record that may name the grant it is used under. */
 type OfGrant = { grantId?: string };

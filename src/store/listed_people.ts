@@ -17,6 +17,9 @@ import {
 import { listedPersonKey, personKey, type PersonOrder } from "./keys.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
+
+/** The time for which a person stays listed after their last connection. */
+export const LISTED_LONGER_SECONDS = DAY_SECONDS;
 const MARK_CHARACTERS = 16;
 
 export interface ListedPerson extends Expiring {
@@ -59,7 +62,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
   };
   const listedAs = fingerprint(JSON.stringify(texts)).slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
-  const expiresAt = endsAt + DAY_SECONDS;
+  const expiresAt = endsAt + LISTED_LONGER_SECONDS;
   for (const key of rowsOf(subject, texts)) {
     transaction.set<ListedPerson>(key, { subject, expiresAt });
   }

@@ -70,7 +70,7 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
   await signInAs(page, "Someone");
   await page.getByRole("link", { name: "Latest calls of Test client" }).click();
   await page.getByRole("row", { name: "who_am_i" })
-    .getByText("Went well").waitFor();
+    .getByText("Done", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Connections", exact: true }).click();
 
   await page.getByRole("button", { name: "Pause Test client" }).click();

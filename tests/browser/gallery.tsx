@@ -33,7 +33,7 @@ import {
   ConsentPage,
   type ConsentProps,
 } from "../../src/pages/consent_page.tsx";
-import type { ScopeInWords } from "../../src/pages/scopes.tsx";
+import type { ScopeInWords } from "../../src/pages/scopes.ts";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
@@ -136,7 +136,7 @@ const CALLS: readonly Omit<CallInWords, "person" | "client">[] = [
 
 const PARTS: readonly PartLink[] = [
   { name: "", label: "Connections" },
-  { name: "tokens", label: "Access tokens" },
+  { name: "tokens", label: "Tokens" },
   { name: "calls", label: "Calls" },
   { name: "work", label: "Work" },
   { name: "data", label: "Your data" },
@@ -814,7 +814,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <AccountPage {...operator("calls", "Latest calls")}>
       <CallsSection
         calls={[]}
-        filter={{ person: "octo", client: "claude", outcome: "failed" }}
+        filter={{ person: "octo", client: "claude", outcome: "tool_error" }}
         isForOperators
         now={NOW}
       />

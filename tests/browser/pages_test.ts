@@ -25,11 +25,9 @@ async function withGallery(
   }
 }
 
-Deno.test("every page has its picture in light, in dark and on a phone", () =>
+Deno.test("every page has its picture in light and in dark, on a screen and on a phone", () =>
   withGallery(async (browser, origin) => {
-    for (const name of Object.keys(GALLERY)) {
-      await takePictures(browser, `${origin}/${name}`, name);
-    }
+    await takePictures(browser, origin, Object.keys(GALLERY));
   }));
 
 Deno.test("every field to type in looks like the others", () =>
@@ -55,7 +53,7 @@ Deno.test("every field to type in looks like the others", () =>
 
 Deno.test("axe finds nothing in any page, in light and in dark", () =>
   withGallery(async (browser, origin) => {
-    for (const { colorScheme, width, height } of Object.values(LOOKS)) {
+    for (const { colorScheme, width, height } of LOOKS) {
       const context = await browser.newContext({
         colorScheme,
         viewport: { width, height },
@@ -249,7 +247,11 @@ Deno.test("a long list of scopes is folded, and ticked by All and None", () =>
     const box = page.locator("input[name=scope]").first();
     assert.equal(await box.isVisible(), false);
     assert.equal(await ticked(), 14);
+    const meaning = page.locator("summary .folded").first();
+    assert.equal(await meaning.isVisible(), true);
     await page.locator("summary").first().click();
+    // The boxes say the same.
+    assert.equal(await meaning.isVisible(), false);
     await page.getByRole("button", { name: "None of mail" }).click();
     assert.equal(await ticked(), 6);
     await page.getByText("0 of 8").waitFor();
@@ -258,6 +260,38 @@ Deno.test("a long list of scopes is folded, and ticked by All and None", () =>
     await page.getByRole("button", { name: "All of permissions" }).click();
     assert.equal(await ticked(), 14);
     await page.getByText("8 of 8").waitFor();
+  }));
+
+Deno.test("the page of a wait offers to open its address first, then Done", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage();
+    await page.goto(`${origin}/wait`);
+    const actions = page.locator(".actions > *");
+    assert.deepEqual(
+      (await actions.allTextContents()).map((words) => words.trim()),
+      ["Open pay.example.com in a new tab", "Done", "Not now"],
+    );
+    assert.match(await actions.first().getAttribute("class") ?? "", /primary/);
+  }));
+
+Deno.test("providers are rows of one width, and Cancel keeps its distance", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage({
+      viewport: { width: 390, height: 780 },
+    });
+    for (const name of ["chooser", "account-signed-out-several"]) {
+      await page.goto(`${origin}/${name}`);
+      const width = await page.locator("form").evaluate((form) =>
+        form.clientWidth
+      );
+      let bottom = 0;
+      for (const button of await page.getByRole("button").all()) {
+        const box = (await button.boundingBox())!;
+        assert.equal(Math.round(box.width), width);
+        assert.ok(box.y - bottom >= 8);
+        bottom = box.y + box.height;
+      }
+    }
   }));
 
 Deno.test("the parts of the account are one list of links away, by keyboard and without scripts", () =>
@@ -274,12 +308,16 @@ Deno.test("the parts of the account are one list of links away, by keyboard and 
       await nav.locator("[aria-current=page]").textContent(),
       "People",
     );
-    assert.ok((await nav.boundingBox())!.height < 200);
+    // A line for everyone's parts, a line for those of operators.
+    await page.setViewportSize({ width: 390, height: 780 });
+    for (const list of await nav.getByRole("list").all()) {
+      assert.ok((await list.boundingBox())!.height < 48);
+    }
     // A fragment from when all was one page.
     await page.goto(`${origin}/account-people#calls`);
     assert.equal(await nav.locator(":target").textContent(), "Calls");
     await nav.getByRole("link", { name: "Connections" }).focus();
-    for (const name of ["Access tokens", "Calls", "Work", "Your data"]) {
+    for (const name of ["Tokens", "Calls", "Work", "Your data"]) {
       await page.keyboard.press("Tab");
       assert.equal(await page.locator(":focus").textContent(), name);
     }

@@ -5,11 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  KEPT_DATA,
-  keptAbout,
-  printDuration,
-} from "../../src/auth/grants/kept_data.ts";
+import { KEPT_DATA, keptAbout } from "../../src/auth/grants/kept_data.ts";
 import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
 import { REPOSITORY } from "../kit/process.ts";
 
@@ -78,19 +74,5 @@ Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
   assert.deepEqual(gone.map(([, until]) => until), [
     "24 hours, or until their connection ends",
-  ]);
-});
-
-Deno.test("printDuration() prints the largest unit in which a time is whole", () => {
-  const times = [1, 60, 90, 300, 3600, 86_400, 90_000, 90 * 86_400];
-  assert.deepEqual(times.map(printDuration), [
-    "1 second",
-    "1 minute",
-    "90 seconds",
-    "5 minutes",
-    "1 hour",
-    "24 hours",
-    "25 hours",
-    "90 days",
   ]);
 });

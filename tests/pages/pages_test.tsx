@@ -16,8 +16,10 @@ import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
 import { displayName } from "../../src/pages/names.tsx";
 import { page, type PageOptions } from "../../src/pages/respond.ts";
-import { scopesInWords } from "../../src/pages/scopes.tsx";
-
+import { MayUse } from "../../src/pages/scope_boxes.tsx";
+import { scopesInWords } from "../../src/pages/scopes.ts";
+import { CallsSection } from "../../src/pages/calls_section.tsx";
+import { TokenSection } from "../../src/pages/token_section.tsx";
 import { clientCalled } from "../kit/records.ts";
 
 const HOSTILE = `"><script>alert(1)</script>'&`;
@@ -333,6 +335,118 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
     "claude.ai",
     "a program on the device, at localhost:3118",
     "the app that opens cursor: links",
+  ]);
+});
+
+/** Scopes whose author ends no words with a full stop. */
+const BARE_WORDS = ["Read", "Send", "Delete", "Move", "Find", "Sort", "File"]
+  .concat("Count")
+  .map((verb) => ({
+    scope: `mail:${verb.toLowerCase()}`,
+    words: `${verb} your mail`,
+  }));
+
+Deno.test("what scopes mean never runs together, on the consent page and in the account", async () => {
+  const { html } = await send(<ConsentPage {...CONSENT} scopes={BARE_WORDS} />);
+  assert.match(html, /Read your mail\. Send your mail\. Delete your mail\./);
+  const { html: account } = await send(<MayUse scopes={BARE_WORDS} />);
+  assert.match(
+    account,
+    /<li>Read your mail <code>mail:read<\/code><\/li><li>Send your mail/,
+  );
+  assert.match(account, /<li>and 2 more<\/li>/);
+});
+
+Deno.test("TokenSection groups many scopes as the consent page does", async () => {
+  const { html } = await send(
+    <TokenSection
+      tokens={[]}
+      scopes={BARE_WORDS}
+      isBare={false}
+      mayMake
+      days={[7]}
+      csrf="c"
+      now={0}
+    />,
+  );
+  assert.match(
+    html,
+    /<details class="group"[^>]*><summary>mail<span[^>]*>0 of 8</,
+  );
+  assert.match(html, /name="scope\.mail:read" value="on"/);
+});
+
+Deno.test("CallsSection calls an outcome the same in its filter and in its badge", async () => {
+  const outcomes = [
+    "ok",
+    "tool_error",
+    "internal_error",
+    "refused",
+    "cancelled",
+    "stopped",
+    "input_required",
+  ] as const;
+  const { html } = await send(
+    <CallsSection
+      calls={outcomes.map((outcome) => ({
+        at: 0,
+        tool: "t",
+        count: 1,
+        person: "p",
+        client: "c",
+        outcome,
+      }))}
+      filter={{ outcome: "refused" }}
+      now={0}
+    />,
+  );
+  const badges = [...html.matchAll(/class="badge[^"]*">([^<]*)</g)];
+  const options = [...html.matchAll(/<option value="([^"]+)"[^>]*>([^<]*)</g)];
+  assert.deepEqual(
+    options.map(([, outcome, words]) => [outcome, words]),
+    outcomes.map((outcome, index) => [outcome, badges[index][1]]),
+  );
+  assert.match(html, /<option value="refused" selected/);
+});
+
+Deno.test("Unverified and Paused do not look the same", async () => {
+  const { html } = await send(
+    <ConnectionsSection
+      lifetimes={DEFAULT_LIFETIMES}
+      providerName="GitHub"
+      clients={[{
+        name: "Claude",
+        connections: [{
+          id: "g",
+          createdAt: 0,
+          usedAt: 0,
+          pausedAt: 0,
+          scopes: [],
+          sessions: 0,
+        }],
+      }]}
+      csrf="c"
+      now={0}
+    />,
+  );
+  const lookOf = (words: string) =>
+    new RegExp(`class="(badge[^"]*)">${words}<`).exec(html)![1];
+  assert.notEqual(lookOf("Unverified"), lookOf("Paused"));
+});
+
+Deno.test("LandingPage leads with the operator's description", async () => {
+  const { html } = await send(
+    <LandingPage
+      serverTitle="Tool Server"
+      baseUrl="https://tools.example"
+      about={{ description: "Tools for the mail of our people." }}
+      tools={[]}
+      access={{ kind: "open" }}
+    />,
+  );
+  const leads = [...html.matchAll(/class="lead">([^<]*)</g)];
+  assert.deepEqual(leads.map(([, words]) => words), [
+    "Tools for the mail of our people.",
   ]);
 });
 

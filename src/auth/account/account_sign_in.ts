@@ -11,6 +11,7 @@ import { seal, unseal } from "../../crypto/seal.ts";
 import { HttpError } from "../../errors.ts";
 import { isBlocked, refusedByBlock } from "../../oauth/allowed_users.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import { isSubjectOfOther, subjectOf } from "../../oauth/subject.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
@@ -39,9 +40,6 @@ const STATE_PREFIX = "account.";
 
 /** Our `state`, and the sealed place after it. */
 const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
-
-/** The time a person has at the provider, in seconds. */
-const SIGN_IN_SECONDS = 10 * 60;
 
 export function accountSignIn(
   services: AuthServices & { places: AccountPlaces },
@@ -106,7 +104,7 @@ export function accountSignIn(
       // The same handle for all tabs, so that the last tab does not break the
       // others.
       const handle = readCookie(c, cookie) ?? randomId();
-      keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
+      keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);
       const browser = keepBrowser(c, baseUrl);
       const form = c.req.header("content-type") === undefined
         ? undefined

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { isFailure } from "../../log/request.ts";
 import {
   type CallFilter,
   type CallInWords,
   CallsSection,
+  outcomeOf,
 } from "../../pages/calls_section.tsx";
 import { failuresFirst } from "../../store/call_list.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
@@ -42,9 +42,7 @@ export function callsPart(services: CallServices): AccountPart {
       const filter: CallFilter = {
         person,
         client,
-        outcome: outcome === "failed" || outcome === "fine"
-          ? outcome
-          : undefined,
+        outcome: outcomeOf(outcome),
       };
       const { grants, isCut } = isOperator
         ? await grantsOfPeople(services, filter)
@@ -99,7 +97,7 @@ async function callsOf(
     ledgers[index].map((call) => ({ ...call, ...owner }))
   );
   return failuresFirst(calls).filter((call) =>
-    outcome === undefined || isFailure(call.outcome) === (outcome === "failed")
+    outcome === undefined || call.outcome === outcome
   );
 }
 

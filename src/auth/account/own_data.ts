@@ -16,6 +16,8 @@ import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
+import { RECENT_SIGN_IN_SECONDS } from "../../store/account_sessions.ts";
+import { printDuration } from "../../pages/times.tsx";
 
 export function dataPart(
   { config: { ledgerDays }, lifetimes }: AuthServices,
@@ -68,7 +70,9 @@ export function ownDataEndpoints(
       if (!isRecent(session, now(clock))) {
         throw new HttpError(
           403,
-          "Erasing needs a sign-in of the last five minutes",
+          `Erasing needs a sign-in of the last ${
+            printDuration(RECENT_SIGN_IN_SECONDS)
+          }`,
           { situation: "sign in to erase" },
         );
       }

@@ -50,7 +50,7 @@ export function tokensPart(services: AuthServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {
     name: "tokens",
-    label: "Access tokens",
+    label: "Tokens",
     title: "Your access tokens",
 
     async show(visit) {

@@ -13,7 +13,10 @@ import {
 import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
 import { TOKENS_SECONDS } from "../../store/access_tokens.ts";
 import { CONNECTION_SECONDS } from "../../store/connections.ts";
+import { ERASED_SECONDS } from "../../store/erased.ts";
+import { LISTED_LONGER_SECONDS } from "../../store/listed_people.ts";
 import { DURABLE_SECONDS } from "../../store/run_record.ts";
+import { printDuration } from "../../pages/times.tsx";
 import { SESSION_SECONDS } from "../../store/session_list.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
 import { WAIT_SECONDS } from "../../store/waits.ts";
@@ -37,18 +40,6 @@ export interface KeptData {
   member?: string;
   /** The reason why an erasure leaves it; undefined: it deletes it. */
   stays?: string;
-}
-
-/** Prints a time in the largest unit in which it is whole: "90 days". */
-export function printDuration(seconds: number): string {
-  const units = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
-  // A single day is told in hours.
-  const [unit, length] =
-    units.find(([unit, length]) =>
-      seconds % length === 0 && (unit !== "day" || seconds > length)
-    ) ?? ["second", 1];
-  const count = seconds / length;
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
 export const KEPT_DATA: readonly KeptData[] = [
@@ -77,7 +68,10 @@ export const KEPT_DATA: readonly KeptData[] = [
   {
     what: "Your place in the list of people",
     keys: ["person-name", "person-word", "person-listed"],
-    until: () => "a day longer than your last connection",
+    until: () =>
+      `${
+        printDuration(LISTED_LONGER_SECONDS)
+      } longer than your last connection`,
   },
   {
     what: "Pauses of connections, and permissions taken away from apps",
@@ -154,7 +148,7 @@ export const KEPT_DATA: readonly KeptData[] = [
   {
     what: "The IDs of your connections, once you erased everything",
     keys: ["erased"],
-    until: () => printDuration(86_400),
+    until: () => printDuration(ERASED_SECONDS),
     stays: "so that a call under way brings nothing back",
   },
   {

@@ -11,7 +11,8 @@ import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the middleware of every endpoint that an attempt to connect passes. An
- * endpoint that has found its client names it in the context, as `client`.
+ * endpoint that has found its client names it in the context, as `client`, and
+ * one that anyone may call gives the name that was claimed, as `claimedName`.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
@@ -20,10 +21,12 @@ export function attemptRecorder(
     const step = `${c.req.method} ${c.req.path}`;
     const known: string | undefined = c.get("client");
     const named = c.req.query("client_id");
-    const client = known ?? (named && shortClientId(named));
+    const client = known ?? c.get("claimedName") ??
+      (named && shortClientId(named));
     // Only a known client gets a redirect to its redirect URI.
     const isStranger = known === undefined && end.client === undefined;
-    attempts.note({ step, client, isStranger, ...end });
+    // A name says more than the address to which the client is answered.
+    attempts.note({ step, isStranger, ...end, client: client ?? end.client });
   }
 
   return async (c, next) => {

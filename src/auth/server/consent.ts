@@ -12,7 +12,7 @@ import type { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../../oauth/scope.ts";
-import { BOXES } from "../../pages/scopes.tsx";
+import { BOXES } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";

@@ -30,6 +30,7 @@ export function registerEndpoint(
     }
     const body = await readJson(c.req.raw);
     const { client: named, clientSecret } = registerClient(body, now(clock));
+    c.set("claimedName", clientName(named));
     checkRedirectHosts(named.metadata.redirect_uris, policy);
     const client = await sealClient(await secrets.find("client-ids"), named);
     c.set("clientId", named.clientId);

@@ -84,7 +84,7 @@ Deno.test("GET /account/calls shows how a person's calls ended, and nothing they
       /Failed in the server just now crash “ Helper ”/,
       /Failed just now fail “/,
       /Failed just now search “/,
-      /Went well 3 times just now search “/,
+      /Done 3 times just now search “/,
     ]
   ) assert.match(visitor.words, line);
   const [{ calls, ...rest }] = await ledgers(server);
@@ -148,7 +148,7 @@ Deno.test("GET /account/calls shows how a task ended, once it has", async () => 
   await until(async () =>
     /Failed just now build/.test(await visitor.look("/calls"))
   );
-  assert.doesNotMatch(visitor.words, /Went well just now build/);
+  assert.doesNotMatch(visitor.words, /Done just now build/);
 });
 
 Deno.test("a connection that ends takes its calls with it", async () => {
@@ -174,7 +174,7 @@ Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", as
   const at = "/calls";
   assert.match(
     (await AccountVisitor.signIn(server, { at })).words,
-    /Went well just now search/,
+    /Done just now search/,
   );
   const kept = /Your latest calls: tool, time and outcome/;
   const told = (await AccountVisitor.signIn(server, { at: "/data" })).words;
@@ -270,9 +270,9 @@ Deno.test("an operator sees everyone's calls, failures first, machines too", asy
     "bob Second app crash Failed in the server",
   ]);
   assert.deepEqual(rows.slice(2).sort(), [
-    "Nightly build Nightly build send Went well",
-    "ada First app search Went well",
-    "bob Second app search Went well",
+    "Nightly build Nightly build send Done",
+    "ada First app search Done",
+    "bob Second app search Done",
   ]);
 });
 
@@ -294,8 +294,8 @@ for (
     ["?person=AD", ["ada fail", "ada search"]],
     ["?person=+ada+", ["ada fail", "ada search"]],
     ["?client=+second+", ["bob crash", "bob search"]],
-    ["?person=ada&outcome=failed", ["ada fail"]],
-    ["?client=app&outcome=fine", ["ada search", "bob search"]],
+    ["?person=ada&outcome=tool_error", ["ada fail"]],
+    ["?client=app&outcome=ok", ["ada search", "bob search"]],
     ["?person=no one", []],
   ] as const
 ) {

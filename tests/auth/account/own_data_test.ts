@@ -290,7 +290,7 @@ Deno.test("POST /account/erase wants the box ticked, a form of this session, and
   time.tick(5 * 60);
   const late = await visitor.browser.press(form, "", "", { erase: "on" });
   assert.equal(late.status, 403);
-  assert.match(late.text, /Only a sign-in of the last five minutes/);
+  assert.match(late.text, /Only a sign-in of the last 5 minutes/);
   await visitor.look("/data");
   assert.doesNotMatch(visitor.page.text, /action="\/account\/erase"/);
   // Chrome applies the policy to the redirect to the provider too.

@@ -86,6 +86,30 @@ Deno.test("a step that fails is noted by its client's name, and logged by its ID
   }
 });
 
+Deno.test("a refused registration is noted by the name that was claimed, as a stranger's", async () => {
+  await using server = await startOAuthServer({
+    environment: {
+      OAUTH_ADMINS: "root@example.com",
+      OAUTH_REDIRECT_HOSTS: "app.example.com",
+    },
+  });
+  const answer = await server.fetch("/register", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      client_name: "Their app",
+      redirect_uris: ["https://other.example/cb"],
+    }),
+  });
+  await answer.body?.cancel();
+  const { words } = await AccountVisitor.signIn(server, {
+    as: "1",
+    email: "root@example.com",
+    at: "/attempts",
+  });
+  assert.match(words, /POST \/register Their app Failed/);
+});
+
 Deno.test("attemptRecorder() notes an error that a client got, and tells the log", async () => {
   const failure = "access_denied: The person said no";
   const { notes, refusal } = await recorded(

@@ -1,0 +1,196 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * Scopes with a box for each: a person unticks what they do not give; and the
+ * list of what they mean.
+ *
+ * @module
+ */
+import type { ScopeInWords } from "./scopes.ts";
+
+/**
+ * The name of a field that a form with boxes for scopes sends. Without it, a
+ * form with no box ticked would look like one that has no boxes. It is not a
+ * hidden field: programs that answer this page copy only hidden fields, and
+ * mean to approve everything.
+ */
+export const BOXES = "boxes";
+
+/** The largest number of scopes that are shown without groups. */
+const UNGROUPED = 7;
+
+interface BoxesProps {
+  scopes: readonly ScopeInWords[];
+  /** Gives the attributes of a scope's box. */
+  box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
+}
+
+/** The choice of a consent: a box for each scope. */
+export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
+  return (
+    <div data-boxes>
+      <select name={BOXES} hidden>
+        <option value="1" selected></option>
+      </select>
+      <ScopeBoxes
+        scopes={scopes}
+        box={({ scope, isWithheld }) => ({
+          name: "scope",
+          value: scope,
+          checked: !isWithheld,
+        })}
+      />
+      <p class="small soft">
+        Untick what you do not want to give. <TickButtons of="permissions" />
+      </p>
+    </div>
+  );
+}
+
+/** The scopes of a form of the account, a box each. */
+export function ScopeFields(
+  { legend, scopes, checked }: {
+    legend: string;
+    scopes: readonly ScopeInWords[];
+    /** True if the boxes are ticked at first. */
+    checked?: boolean;
+  },
+) {
+  return (
+    <fieldset data-boxes>
+      <legend>{legend}</legend>
+      <ScopeBoxes
+        scopes={scopes}
+        box={({ scope }) => ({ name: `scope.${scope}`, value: "on", checked })}
+      />
+      {scopes.length > 1 && (
+        <p class="small soft">
+          <TickButtons of="permissions" />
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** A box for each scope; if there are many, folded by their first part. */
+function ScopeBoxes({ scopes, box }: BoxesProps) {
+  const groups = scopes.length > UNGROUPED
+    ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
+    : [["", scopes] as const];
+  const [folded, plain] = [
+    groups.filter(([name, members]) => name && members.length > 1),
+    groups.filter(([name, members]) => !name || members.length === 1),
+  ];
+  return (
+    <>
+      {folded.map(([name, members]) => (
+        <ScopeGroup name={name} scopes={members} box={box} />
+      ))}
+      {plain.length > 0 && (
+        <ScopeList scopes={plain.flatMap(([, members]) => members)} box={box} />
+      )}
+    </>
+  );
+}
+
+/**
+ * A group of scopes. Folded, it says what they mean; opened, their boxes do.
+ */
+function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
+  const ticked = scopes.filter((scope) => box(scope).checked);
+  return (
+    <details class="group" data-boxes>
+      <summary>
+        {name}
+        <span class="badge" data-ticked>
+          {ticked.length} of {scopes.length}
+        </span>
+        <span class="small soft folded">
+          {scopes.map(({ words }) => withFullStop(words)).join(" ")}
+        </span>
+      </summary>
+      <p class="buttons">
+        <TickButtons of={name} />
+      </p>
+      <ScopeList scopes={scopes} box={box} />
+    </details>
+  );
+}
+
+/** Ends an author's words with a full stop, so that others can follow. */
+function withFullStop(words: string): string {
+  return /\p{Terminal_Punctuation}$/u.test(words) ? words : `${words}.`;
+}
+
+/** Buttons for all boxes around them; a script shows them. */
+function TickButtons({ of }: { of: string }) {
+  return (
+    <>
+      {["All", "None"].map((label) => (
+        <>
+          <button class="quiet" type="button" data-tick={label} hidden>
+            {label}
+            <span class="visually-hidden">{` of ${of}`}</span>
+          </button>
+          {" "}
+        </>
+      ))}
+    </>
+  );
+}
+
+/** The most titles that are shown for one scope. */
+const TITLES = 6;
+
+function ScopeList({ scopes, box }: BoxesProps) {
+  return (
+    <ul class="scopes">
+      {scopes.map((member) => <ScopeItem {...member} box={box(member)} />)}
+    </ul>
+  );
+}
+
+function ScopeItem(
+  { scope, words, opens = [], isFixed, isWithheld, box }:
+    & ScopeInWords
+    & { box: ReturnType<BoxesProps["box"]> },
+) {
+  const more = opens.length - TITLES;
+  return (
+    <li>
+      {isFixed ? words : (
+        <label class="scope">
+          <input type="checkbox" {...box} /> {words}
+        </label>
+      )} <code>{scope}</code>
+      {isWithheld && <p class="small soft">You took this away before.</p>}
+      {opens.length > 0 && (
+        <p class="small soft">
+          Opens {opens.slice(0, TITLES).join(", ")}
+          {more > 0 && ` and ${more} more`}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** The most scopes whose words are shown without a click. */
+const WORDS_SHOWN = 6;
+
+/** The meaning of scopes, a line each, if there are any. */
+export function MayUse({ scopes }: Pick<BoxesProps, "scopes">) {
+  if (scopes.length === 0) return null;
+  const more = scopes.length - WORDS_SHOWN;
+  return (
+    <div class="small soft">
+      It may:
+      <ul>
+        {scopes.slice(0, WORDS_SHOWN).map(({ scope, words }) => (
+          <li>
+            {words} <code>{scope}</code>
+          </li>
+        ))}
+        {more > 0 && <li>and {more} more</li>}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * Times and durations in the words of a page.
+ *
+ * @module
+ */
+
+/** Prints a time in the largest unit in which it is whole: "90 days". */
+export function printDuration(seconds: number): string {
+  const units = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+  // A single day is told in hours.
+  const [unit, length] =
+    units.find(([unit, length]) =>
+      seconds % length === 0 && (unit !== "day" || seconds > length)
+    ) ?? ["second", 1];
+  const count = seconds / length;
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+/** The moment and the present, both in epoch seconds. */
+interface MomentProps {
+  at: number;
+  now: number;
+}
+
+const AGO = new Intl.RelativeTimeFormat("en");
+const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+
+/** Tells how long ago a moment was: "just now", "5 minutes ago". */
+export function timeAgo({ at, now }: MomentProps): string {
+  for (const [unit, seconds] of UNITS) {
+    const count = Math.floor((now - at) / seconds);
+    if (count >= 1) return AGO.format(-count, unit);
+  }
+  return "just now";
+}
+
+/** {@linkcode timeAgo}, with the exact moment for machines and for a pointer. */
+export function Moment({ at, now }: MomentProps) {
+  const exact = new Date(at * 1000).toISOString();
+  return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;
+}
+
+/** A moment that is to come: "14:20 UTC", with the date unless it is today. */
+export function Upcoming({ at, now }: MomentProps) {
+  const exact = new Date(at * 1000).toISOString();
+  const time = `${exact.slice(11, 16)} UTC`;
+  const day = dayOf(at);
+  return (
+    <time datetime={exact} title={exact}>
+      {day === dayOf(now) ? time : `${day}, ${time}`}
+    </time>
+  );
+}
+
+/** Prints the day of a moment, in UTC: "2026-11-26". */
+export function dayOf(at: number): string {
+  return new Date(at * 1000).toISOString().slice(0, 10);
+}
