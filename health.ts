@@ -28,29 +28,27 @@ export default tool({
     DENO_DEPLOYMENT_ID: z.string().optional(),
     DENO_REGION: z.string().optional(),
   },
-  run: (_input, { settings }) => {
-    const timestamp = Date.now();
-    return {
-      status: "ok" as const,
-      timestamp,
-      runtime: "Deno",
-      version: Deno.version.deno,
-      deployment: settings.DENO_DEPLOYMENT_ID,
-      region: settings.DENO_REGION,
-      ...usageAt(timestamp),
-    };
-  },
+  run: (_input, { settings }) => ({
+    status: "ok" as const,
+    timestamp: Date.now(),
+    runtime: "Deno",
+    version: Deno.version.deno,
+    deployment: settings.DENO_DEPLOYMENT_ID,
+    region: settings.DENO_REGION,
+    ...currentUsage(),
+  }),
 });
 
 let usage: { uptimeSeconds: number; memory: Deno.MemoryUsage };
 let usedMilliseconds = -Infinity;
 
 /** Uptime and memory in use, at most a second old: reading costs half a call. */
-function usageAt(timestamp: number): typeof usage {
-  if (timestamp - usedMilliseconds >= 1000) {
-    usedMilliseconds = timestamp;
+function currentUsage(): typeof usage {
+  const uptimeMilliseconds = performance.now();
+  if (uptimeMilliseconds - usedMilliseconds >= 1000) {
+    usedMilliseconds = uptimeMilliseconds;
     usage = {
-      uptimeSeconds: Math.floor(performance.now() / 1000),
+      uptimeSeconds: Math.floor(uptimeMilliseconds / 1000),
       memory: Deno.memoryUsage(),
     };
   }

@@ -406,6 +406,36 @@ Deno.test("only what listens and the command line tools touch Deno", async () =>
   assert.deepEqual(touching, []);
 });
 
+/** The files that compute with the time of day, for times that are stored. */
+const TIME_OF_DAY = [
+  "health.ts",
+  "packages/call/credentials.ts",
+  "packages/client/sign_in.ts",
+  "packages/testing/test_cluster.ts",
+  "src/auth/clients/fetch_document.ts",
+  "src/auth/provider/dev/dev_provider.ts",
+  "src/auth/provider/token_answer.ts",
+  "src/clock.ts",
+  "src/log/log.ts",
+  "src/log/standard_output.ts",
+  "src/mcp/exchange/report.ts",
+  "src/store/cancellations.ts",
+  "src/store/fence.ts",
+  "src/store/memory_kv.ts",
+  "src/store/transaction.ts",
+];
+
+Deno.test("durations are measured by performance.now(), which no one can set", async () => {
+  const computing: string[] = [];
+  for (const path of files) {
+    const code = withoutComments(await readText(path));
+    const isComputing =
+      /Date\.now|clock\(\)\s*[-+<>]|[-+<>]=?\s*[\w.]*clock\(\)/.test(code);
+    if (isComputing) computing.push(path);
+  }
+  assert.deepEqual(computing.toSorted(), TIME_OF_DAY);
+});
+
 for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
   Deno.test(`${folder}mod.ts lists every file next to it`, () => {
     const listed = imports.filter(({ from }) => from === `${folder}mod.ts`)

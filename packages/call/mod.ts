@@ -47,7 +47,7 @@ if (import.meta.main) {
   };
   let interruptedMilliseconds: number | undefined;
   Deno.addSignalListener("SIGINT", () => {
-    const time = Date.now();
+    const time = performance.now();
     interruptedMilliseconds ??= time;
     // A server that does not answer holds no one: the second one ends it.
     if (time - interruptedMilliseconds >= SAME_SIGNAL_MILLISECONDS) {

@@ -129,7 +129,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       ...shared,
       documents: documentStore(
         database,
-        boundedFetch(options.fetchDocument, { clock }),
+        boundedFetch(options.fetchDocument),
       ),
       configured,
       metadataDocuments,

@@ -20,9 +20,14 @@ export type { Rate } from "../store/rate.ts";
 /** The most buckets that are remembered; a full bucket need not be. */
 const MOST_BUCKETS = 10_000;
 
+/** Gives `performance.now()` as a number that adds up without rounding. */
+function wholeMilliseconds(): number {
+  return Math.floor(performance.now());
+}
+
 /** Buckets of one size. */
 export class Buckets {
-  /** The time at which each is full again, in epoch milliseconds. */
+  /** The time at which each is full again, by `performance.now()`. */
   readonly #buckets = new Map<string, number>();
   readonly #filling: Filling;
 
@@ -31,15 +36,15 @@ export class Buckets {
   }
 
   /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
-  take(name: string, time: number): number {
-    let before = this.#buckets.get(name);
+  take(name: string, time = wholeMilliseconds()): number {
+    const before = this.#buckets.get(name);
     if (before === undefined && this.#buckets.size >= MOST_BUCKETS) {
       this.#forget(time);
     }
-    // The clock was set back, and everyone would be refused for it.
-    const latest = time + this.#filling.spanMilliseconds;
-    if (before === undefined || before > latest) before = time;
-    const { fullAt, waitMilliseconds } = this.#filling.take(before, time);
+    const { fullAt, waitMilliseconds } = this.#filling.take(
+      before ?? time,
+      time,
+    );
     this.#buckets.set(name, fullAt);
     return waitMilliseconds;
   }
@@ -88,7 +93,7 @@ interface Share {
    * negative where it gave some that came back.
    */
   unshared: number;
-  /** The time until which there is no token, in epoch milliseconds. */
+  /** The time until which there is no token, by `performance.now()`. */
   emptyUntil: number;
   asking?: Promise<void>;
 }
@@ -99,10 +104,9 @@ export class SharedBuckets {
   readonly #own: Buckets;
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
-  readonly #costMilliseconds: number;
   readonly #free: number;
   readonly #part: number;
-  #aloneUntil = 0;
+  #aloneUntil = -Infinity;
 
   constructor(
     private readonly parts: { database: Database; log: Logger },
@@ -112,13 +116,12 @@ export class SharedBuckets {
   ) {
     this.#own = new Buckets(rate);
     this.#store = rateStore(parts.database, purpose, rate);
-    this.#costMilliseconds = 1000 / rate.perSecond;
     this.#free = Math.floor(rate.burst * UNSHARED);
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
   }
 
   /** Takes one; gives the milliseconds to wait, else 0. Never rejects. */
-  take(name: string, time: number): MaybePromise<number> {
+  take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
     // A share taken for the last fill is of no use for this one.
     if (this.#own.isFull(name, time)) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
@@ -147,8 +150,7 @@ export class SharedBuckets {
       return 0;
     }
     const wait = share.emptyUntil - time;
-    // Longer than one takes to come: the clock was set back.
-    if (wait > 0 && wait <= this.#costMilliseconds) {
+    if (wait > 0) {
       this.#own.giveBack(name);
       return wait;
     }

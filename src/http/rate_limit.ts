@@ -44,20 +44,17 @@ export function rateLimit(
     perSecond: SHARES * perSecond,
   });
 
-  async function take(
-    network: string | undefined,
-    time: number,
-  ): Promise<() => void> {
+  async function take(network: string | undefined): Promise<() => void> {
     if (network !== undefined) {
-      refuseFor(await networks.take(network, time));
-      if (reserves.take(network, time) === 0) {
+      refuseFor(await networks.take(network));
+      if (reserves.take(network) === 0) {
         return () => {
           networks.giveBack(network);
           reserves.giveBack(network);
         };
       }
     }
-    const wait = shared.take(EVERYONE, time);
+    const wait = shared.take(EVERYONE);
     if (wait > 0 && network !== undefined) networks.giveBack(network);
     refuseFor(wait);
     return () => {
@@ -69,7 +66,7 @@ export function rateLimit(
   return async (c, next) => {
     const address: Address | undefined = c.get("address");
     const network = address && networkName(address);
-    c.set("undoCharge", await take(network, database.clock()));
+    c.set("undoCharge", await take(network));
     await next();
   };
 }

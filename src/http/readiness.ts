@@ -36,8 +36,8 @@ export function readiness(
       c.set("refusal", "stopping");
       return c.json({ status: "stopping" }, 503);
     }
-    const time = Date.now();
-    if (Math.abs(time - checkedMilliseconds) >= FRESH_MILLISECONDS) {
+    const time = performance.now();
+    if (time - checkedMilliseconds >= FRESH_MILLISECONDS) {
       checkedMilliseconds = time;
       checking = probeDatabase();
     }

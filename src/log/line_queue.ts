@@ -77,8 +77,8 @@ export class LineQueue {
     if (this.#writing || this.#isEmpty) return;
     if (this.#hasFailed) {
       // No timer: it would keep a process alive for a closed pipe.
-      const passed = Date.now() - this.#failedMilliseconds;
-      if (passed < 0 || passed >= PAUSE_MILLISECONDS) this.#begin();
+      const passed = performance.now() - this.#failedMilliseconds;
+      if (passed >= PAUSE_MILLISECONDS) this.#begin();
     } else if (this.#isUrgent || this.#waiting.length >= FULL_CHARACTERS) {
       this.#begin();
     } else {this.#timer ??= detached(() =>
@@ -109,7 +109,7 @@ export class LineQueue {
       this.#rest = new TextEncoder().encode(this.#takeText());
       await this.#writeRest();
     } catch {
-      this.#failedMilliseconds = Date.now();
+      this.#failedMilliseconds = performance.now();
     }
   }
 

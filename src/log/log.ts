@@ -151,14 +151,14 @@ export class Log {
 
   #lose(error: unknown): void {
     this.#lost++;
-    const timestamp = Date.now();
-    if (timestamp - this.#toldMilliseconds < QUIET_MILLISECONDS) return;
-    this.#toldMilliseconds = timestamp;
+    const time = performance.now();
+    if (time - this.#toldMilliseconds < QUIET_MILLISECONDS) return;
+    this.#toldMilliseconds = time;
     const properties = { events: this.#lost, error };
     this.#lost = 0;
     try {
       this.fallback.write({
-        timestamp,
+        timestamp: Date.now(),
         level: "error",
         category: "log",
         message: "Events could not be written",
@@ -194,11 +194,9 @@ export function logFailure(
   if (!told) toldTo.set(log, told = new Map());
   // All failures of one cause share its root.
   const cause = headOf(reasonsOf(error).at(-1) ?? error).slice(0, 200);
-  const time = Date.now();
+  const time = performance.now();
   const before = told.get(cause);
-  if (
-    before && Math.abs(time - before.atMilliseconds) < SAME_CAUSE_MILLISECONDS
-  ) {
+  if (before && time - before.atMilliseconds < SAME_CAUSE_MILLISECONDS) {
     before.repeated++;
     return;
   }

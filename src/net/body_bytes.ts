@@ -5,7 +5,6 @@
  * @see RFC 9112 §7.1, Chunked Transfer Coding
  */
 import { HttpError } from "../errors.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { detached } from "../telemetry/current.ts";
 
 /** The most chunks of a body: each, however small, costs as much as a call. */
@@ -123,8 +122,6 @@ export class ArrivingBodies {
   #arriving = new Set<Arriving>();
   #timer?: ReturnType<typeof setInterval>;
 
-  constructor(private readonly clock: Clock = systemClock) {}
-
   /**
    * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
    * answer and leaves it to the client to hang up.
@@ -133,7 +130,7 @@ export class ArrivingBodies {
    */
   wait<T>(reading: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const body = { sinceMilliseconds: this.clock(), giveUp: reject };
+      const body = { sinceMilliseconds: performance.now(), giveUp: reject };
       this.#arriving.add(body);
       this.#timer ??= detached(() =>
         setInterval(() => this.#look(), LOOK_MILLISECONDS)
@@ -155,7 +152,7 @@ export class ArrivingBodies {
 
   #look(): void {
     if (this.#arriving.size === 0) return this.stop();
-    const latest = this.clock() - BODY_SECONDS * 1000;
+    const latest = performance.now() - BODY_SECONDS * 1000;
     for (const body of this.#arriving) {
       if (body.sinceMilliseconds > latest) continue;
       this.#arriving.delete(body);

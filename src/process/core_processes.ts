@@ -83,7 +83,7 @@ export class Cores {
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.#options.killMilliseconds ?? KILL_MILLISECONDS;
-    const time = Date.now();
+    const time = performance.now();
     if (this.#stopSignal === undefined) {
       this.#stopSignal = signal;
       this.#stoppingSinceMilliseconds = time;
@@ -119,7 +119,7 @@ export class Cores {
 
   /** @param pauseMilliseconds before the next start, should it not stay */
   async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
-    const startedMilliseconds = Date.now();
+    const startedMilliseconds = performance.now();
     const { message, properties, code, signal } = await this.#runOnce();
     const isLast = this.#children.size === 0;
     if (this.#stopSignal !== undefined) {
@@ -129,7 +129,8 @@ export class Cores {
       if (isLast) this.#over.resolve(this.#hasFailed ? 1 : 0);
       return;
     }
-    const isSteady = Date.now() - startedMilliseconds >= STEADY_MILLISECONDS;
+    const isSteady =
+      performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
     const isHopeless = !isSteady &&
       pauseMilliseconds >= this.#longestPauseMilliseconds;
     if (isLast && (isHopeless || !this.#hasListened)) {

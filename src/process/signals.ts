@@ -51,7 +51,7 @@ export function stopOnSignal(ending: EndingProcess): void {
     : ["SIGINT", "SIGTERM", "SIGHUP"];
   let stoppingSinceMilliseconds: number | undefined;
   const onSignal = async (signal: Deno.Signal) => {
-    const time = Date.now();
+    const time = performance.now();
     if (stoppingSinceMilliseconds !== undefined) {
       if (signal === "SIGHUP") return;
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;

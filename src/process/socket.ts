@@ -42,7 +42,7 @@ export class Socket {
   #isClosing = false;
   #listenedMilliseconds = 0;
   /** The time at which it was last steady. */
-  #steadyMilliseconds = Date.now();
+  #steadyMilliseconds = performance.now();
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
 
   /**
@@ -93,7 +93,7 @@ export class Socket {
       this.#handler,
     );
     this.#servers.add(server);
-    this.#listenedMilliseconds = Date.now();
+    this.#listenedMilliseconds = performance.now();
     server.finished.then(
       () => this.#servers.delete(server),
       (error) => this.#listenAgain(error),
@@ -102,14 +102,16 @@ export class Socket {
   }
 
   async #listenAgain(error: unknown): Promise<void> {
-    const time = Date.now();
+    const time = performance.now();
     if (time - this.#listenedMilliseconds >= STEADY_MILLISECONDS) {
       this.#steadyMilliseconds = time;
       this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
     }
     this.#log.error("No connections are accepted, listening again", { error });
     for (let lost = error; !this.#isClosing;) {
-      if (Date.now() - this.#steadyMilliseconds > PATIENCE_MILLISECONDS) {
+      if (
+        performance.now() - this.#steadyMilliseconds > PATIENCE_MILLISECONDS
+      ) {
         return this.#onLost(lost);
       }
       await pause(this.#pauseMilliseconds);

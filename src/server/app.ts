@@ -101,11 +101,11 @@ export async function createApp(parts: AppParts): Promise<App> {
 /** Adds what every request passes: CORS, names, the log, the check of `Host`. */
 function addMiddleware(
   app: Hono<AppEnv>,
-  { plan, baseUrl, database }: AppParts,
+  { plan, baseUrl }: AppParts,
 ): void {
   const { config } = plan;
   const log = plan.log.logger("http");
-  const checkHost = hostCheck(config, { log, clock: database.clock });
+  const checkHost = hostCheck(config, log);
   app.use(cors({
     origin: "*",
     allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],

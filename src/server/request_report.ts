@@ -21,7 +21,7 @@ const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 /** Logs requests. A path is told as its route: the rest may hold secrets. */
 export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const startedMilliseconds = Date.now();
+    const startedMilliseconds = performance.now();
     await next();
     const level = levelFor(c);
     if (!log.isEnabledFor(level)) return;
@@ -34,7 +34,9 @@ export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
       address: address && printAddress(address),
       method: `${methodName(c.req.method)} ${routePath(c, -1)}`,
       status: c.res.status,
-      durationMilliseconds: Date.now() - startedMilliseconds,
+      durationMilliseconds: Math.round(
+        performance.now() - startedMilliseconds,
+      ),
       outcome,
       refusal,
     });

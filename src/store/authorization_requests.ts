@@ -19,6 +19,7 @@ import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { authorizationRequestKey } from "./keys.ts";
+import { isLeased } from "./leases.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
 const answerKey = (handle: string) => deriveKey(handle, "code");
@@ -160,10 +161,11 @@ export function authorizationRequestStore(database: Database) {
       const { value } = found;
       const time = database.now();
       if (value.phase !== "upstream") return undefined;
-      const isLeased = (value.leaseUntil ?? 0) > time;
+      const seconds = SIGN_IN_LEASE_SECONDS;
+      const isTaken = isLeased(value, { now: time, seconds });
       // A lease that was given up before its holder began is void.
-      if (isLeased && !await database.mayRepeat(found)) return undefined;
-      return await change(found, { leaseUntil: time + SIGN_IN_LEASE_SECONDS });
+      if (isTaken && !await database.mayRepeat(found)) return undefined;
+      return await change(found, { leaseUntil: time + seconds });
     },
 
     /** Gives the code that ended a request, if its browser was told 503. */

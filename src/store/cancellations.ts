@@ -28,7 +28,7 @@ interface Cancellation extends Expiring {
 export interface Cancellable {
   sessionId: string;
   requestId: RequestId;
-  /** Epoch milliseconds at which work on it began. */
+  /** The time at which work on it began, by `performance.now()`. */
   startedMilliseconds: number;
 }
 
@@ -60,27 +60,28 @@ export function cancellationStore(database: Database) {
     async find<T extends Cancellable>(
       requests: () => readonly T[],
     ): Promise<T[]> {
-      const sinceMilliseconds = database.clock() - lookedMilliseconds;
+      const sinceMilliseconds = performance.now() - lookedMilliseconds;
       if (
-        database.isRemote && Math.abs(sinceMilliseconds) <
-          REMOTE_PAUSE_MILLISECONDS
+        database.isRemote && sinceMilliseconds < REMOTE_PAUSE_MILLISECONDS
       ) return [];
-      lookedMilliseconds = database.clock();
+      lookedMilliseconds = performance.now();
       // The head is read first: a cancellation of a request that begins after
       // this will change the head again.
       const { versionstamp } = await database.get(cancellationHeadKey());
       if (versionstamp !== seen) {
-        lookUntil = database.clock() + TOLERANCE_MILLISECONDS;
-      } else if (database.clock() >= lookUntil) return [];
+        lookUntil = performance.now() + TOLERANCE_MILLISECONDS;
+      } else if (performance.now() >= lookUntil) return [];
       const running = requests();
       const cancellations = await database.getMany<Cancellation[]>(
         running.map(({ sessionId, requestId }) =>
           cancellationKey(sessionId, requestId)
         ),
       );
+      // By the clock of today, which may have been set since a request began.
+      const startMilliseconds = database.clock() - performance.now();
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
         (cancellations[i].value?.atMilliseconds ?? 0) >=
-          startedMilliseconds - TOLERANCE_MILLISECONDS;
+          startMilliseconds + startedMilliseconds - TOLERANCE_MILLISECONDS;
       // Not a newer one under the same key.
       const used = cancellations.filter((_, i) => isHit(running[i], i));
       await Promise.all(

@@ -61,8 +61,11 @@ export function documentStore(
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
-  /** The oldest first. */
-  const failures = new Map<string, { error: unknown; until: number }>();
+  /** The oldest first; each until a time by `performance.now()`. */
+  const failures = new Map<
+    string,
+    { error: unknown; endMilliseconds: number }
+  >();
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
     return database.commit((transaction) =>
@@ -99,7 +102,7 @@ export function documentStore(
     const older = kept?.value ?? unused.get(url);
     if (older && isGood(older)) return older;
     const failure = failures.get(url);
-    if (failure && failure.until > database.now()) {
+    if (failure && failure.endMilliseconds > performance.now()) {
       return { error: failure.error, older };
     }
     failures.delete(url);
@@ -110,7 +113,8 @@ export function documentStore(
       if (failures.size >= MOST_FAILURES) {
         failures.delete(failures.keys().next().value!);
       }
-      failures.set(url, { error, until: database.now() + FAILURE_SECONDS });
+      const endMilliseconds = performance.now() + FAILURE_SECONDS * 1000;
+      failures.set(url, { error, endMilliseconds });
       return { error, older };
     }
     if (kept) await save(url, record);
@@ -148,8 +152,11 @@ export function documentStore(
       url: string,
       { stale = false }: { stale?: boolean } = {},
     ): Promise<unknown> {
-      const isFresh = ({ freshUntil }: DocumentRecord) =>
-        freshUntil > database.now();
+      const isFresh = ({ freshUntil }: DocumentRecord) => {
+        const left = freshUntil - database.now();
+        // More than there ever is: the clock was set back.
+        return left > 0 && left <= 2 * DOCUMENT_FRESH_SECONDS.max;
+      };
       return share("find", url, isFresh, stale);
     },
 
@@ -159,7 +166,7 @@ export function documentStore(
      */
     renew(url: string): Promise<unknown> {
       const isNew = ({ fetchedAt = 0 }: DocumentRecord) =>
-        fetchedAt + DOCUMENT_COOLDOWN_SECONDS > database.now();
+        Math.abs(database.now() - fetchedAt) < DOCUMENT_COOLDOWN_SECONDS;
       return share("renew", url, isNew, true);
     },
 

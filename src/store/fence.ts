@@ -42,7 +42,7 @@ export class Fence {
   /** Marks of what was answered with 503, and may have happened. */
   #owed: string[] = [];
   #settling?: Promise<void>;
-  #tellClockAt = -Infinity;
+  #tellClockMilliseconds = -Infinity;
   /** Is called when there are marks to write down, and no one does so. */
   onOwed = () => {};
   /** Ends the pause in which no one writes them down. */
@@ -95,10 +95,10 @@ export class Fence {
     const [, second] = mark.split(".");
     // The marks of version 0.2 have no second.
     if (second === undefined || this.isOwn(mark)) return;
-    const time = now(this.clock);
-    const seconds = parseInt(second, 36) - time;
-    if (seconds < CLOCK_SECONDS || time < this.#tellClockAt) return;
-    this.#tellClockAt = time + TELL_CLOCK_SECONDS;
+    const seconds = parseInt(second, 36) - now(this.clock);
+    const time = performance.now();
+    if (seconds < CLOCK_SECONDS || time < this.#tellClockMilliseconds) return;
+    this.#tellClockMilliseconds = time + TELL_CLOCK_SECONDS * 1000;
     this.onClockAhead(seconds);
   }
 

@@ -1,8 +1,8 @@
 /**
- * Leases of tasks: the right of one process to work on one, until a time. An
+ * Leases: the right of one process to do something, until a time. Of a task an
  * expired lease alone proves nothing: the database may have been away, so that
- * its holder could not renew it, and the clocks of two machines differ. A lease
- * has lapsed once it was not renewed for two heartbeats in which the database
+ * its holder could not renew it, and the clocks of two machines differ. It has
+ * lapsed once it was not renewed for two heartbeats in which the database
  * answered, by the clock of the process that looks.
  *
  * @module
@@ -19,6 +19,17 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most leases that are watched, each for a few seconds. */
 const MOST_WATCHED = 10_000;
+
+/**
+ * True while a process has the lease of some seconds. One that would last far
+ * longer is of a clock that was set back since, and has lapsed.
+ */
+export function isLeased(
+  { leaseUntil = 0 }: { leaseUntil?: number },
+  { now, seconds }: { now: number; seconds: number },
+): boolean {
+  return leaseUntil > now && leaseUntil <= now + 2 * seconds;
+}
 
 export function setLease(
   transaction: Transaction,

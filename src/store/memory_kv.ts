@@ -52,7 +52,7 @@ class MemoryKv {
   #rows = new Map<string, Row>();
   #commits = 0;
   #isClosed = false;
-  #sweptMilliseconds = Date.now();
+  #sweptMilliseconds = performance.now();
   #watchers = new Set<Watcher>();
 
   // deno-lint-ignore require-await -- a refusal must be a rejection
@@ -193,9 +193,10 @@ class MemoryKv {
 
   /** Drops expired rows, without a timer that would outlive its owner. */
   #sweep(): void {
+    const passed = performance.now() - this.#sweptMilliseconds;
+    if (passed < SWEEP_MILLISECONDS) return;
+    this.#sweptMilliseconds += passed;
     const now = Date.now();
-    if (now - this.#sweptMilliseconds < SWEEP_MILLISECONDS) return;
-    this.#sweptMilliseconds = now;
     for (const [name, { expiresMilliseconds }] of this.#rows) {
       if (expiresMilliseconds <= now) this.#rows.delete(name);
     }

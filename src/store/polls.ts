@@ -98,13 +98,14 @@ export class Polls {
     const milliseconds = due - performance.now();
     // A read for several waits belongs to no single request's trace.
     detached(() => {
-      if (milliseconds <= 0) this.#look();
-      else this.#timer = setTimeout(() => this.#look(), milliseconds);
+      if (milliseconds <= 0) this.#look(due);
+      else this.#timer = setTimeout(() => this.#look(due), milliseconds);
     });
   }
 
-  #look(): void {
-    const now = performance.now();
+  /** Reads what is due by a time that has come: a timer may be early. */
+  #look(time: number): void {
+    const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>
       polled.dueMilliseconds - polled.pauseMilliseconds * EARLY <= now
     );

@@ -5,52 +5,44 @@
  *
  * @module
  */
-import { type Clock, systemClock } from "../clock.ts";
-
 const FRESH_MILLISECONDS = 1000;
 const CAPACITY = 10_000;
 
-/** A read, under way or over, and the time at which it began. */
+/** A read, under way or over. */
 interface Reading<T> {
   promise: Promise<T | undefined>;
   value?: T;
-  milliseconds: number;
-  /** The time by a clock that goes on if the other one is set back. */
-  steadyMilliseconds: number;
+  /** The time at which it began, by `performance.now()`. */
+  startedMilliseconds: number;
 }
 
 /**
  * Caches the results of `read`. Simultaneous misses of one name share one read.
  * A name that was not found is not cached: it may exist the next moment.
  */
-export function recent<T>(
-  read: (name: string) => Promise<T | undefined>,
-  clock: Clock = systemClock,
-) {
+export function recent<T>(read: (name: string) => Promise<T | undefined>) {
   /** The oldest first: a name that is read anew comes last. */
   const readings = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
     // Freshness counts from before the read, or it would last longer than a
     // second.
-    const milliseconds = clock();
-    const steadyMilliseconds = performance.now();
+    const startedMilliseconds = performance.now();
     const promise = read(name).then((value) => reading.value = value)
       .finally(() => {
         const isMissing = reading.value === undefined;
         if (isMissing && readings.get(name) === reading) readings.delete(name);
         dropOldest();
       });
-    const reading: Reading<T> = { promise, milliseconds, steadyMilliseconds };
+    const reading: Reading<T> = { promise, startedMilliseconds };
     readings.delete(name);
     readings.set(name, reading);
     return promise;
   }
 
   function isFresh(reading: Reading<T>): boolean {
-    const age = clock() - reading.milliseconds;
-    return age >= 0 && age < FRESH_MILLISECONDS &&
-      performance.now() - reading.steadyMilliseconds < FRESH_MILLISECONDS;
+    const age = performance.now() - reading.startedMilliseconds;
+    return age < FRESH_MILLISECONDS;
   }
 
   function dropOldest(): void {

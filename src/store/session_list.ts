@@ -91,7 +91,7 @@ export function tellEnd(
   outcome: "ok" | "stopped",
   time: number,
 ): void {
-  const milliseconds = time - startedMilliseconds;
+  const milliseconds = Math.max(0, time - startedMilliseconds);
   telemetry?.tellSession({ revision, outcome, milliseconds });
 }
 

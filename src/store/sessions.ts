@@ -48,7 +48,7 @@ export function sessionStore(
     uncounted = UNCOUNTED_SESSIONS,
   } = {},
 ) {
-  const sessions = recent(read, database.clock);
+  const sessions = recent(read);
   const { endOldest, ...lists } = sessionLists(database);
   let opened = 0;
 

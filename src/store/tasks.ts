@@ -140,12 +140,12 @@ export function taskStore(
     ): Promise<Task | undefined> {
       for (;;) {
         // An expired lease changes no record until the task is read.
-        const lookMilliseconds = database.clock() + HEARTBEAT_SECONDS * 1000;
+        const lookMilliseconds = performance.now() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),
           (record) =>
             record?.updatedMilliseconds !== seen ||
-            database.clock() >= lookMilliseconds,
+            performance.now() >= lookMilliseconds,
           signal,
         );
         const task = await find(taskId, binding);

@@ -14,6 +14,7 @@ import {
   isFound,
 } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
+import { isLeased } from "./leases.ts";
 import type { CommitWith } from "./transaction.ts";
 
 export interface UpstreamRecord extends Expiring {
@@ -29,6 +30,11 @@ export interface FoundTokens extends Found<UpstreamRecord> {
   dataKey: Uint8Array;
   /** The unsealed text. */
   tokens: string;
+}
+
+/** True while a process has the lease to refresh them. */
+function isRefreshing(record: UpstreamRecord, now: number): boolean {
+  return isLeased(record, { now, seconds: REFRESH_LEASE_SECONDS });
 }
 
 export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
@@ -56,9 +62,9 @@ export function upstreamTokenStore(database: Database) {
     /** Takes the lease to refresh; undefined if another process has it. */
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
-      const isLeased = (found.value.leaseUntil ?? 0) > time;
+      const isTaken = isRefreshing(found.value, time);
       // A lease that was given up before its holder began is void.
-      if (isLeased && !await database.isGivenUp(found)) return undefined;
+      if (isTaken && !await database.isGivenUp(found)) return undefined;
       const leaseUntil = time + REFRESH_LEASE_SECONDS;
       return await database.replace(found, { ...found.value, leaseUntil });
     },
@@ -93,7 +99,7 @@ export function upstreamTokenStore(database: Database) {
     async waitForRefresh(grantId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<UpstreamRecord>(
         upstreamKey(grantId),
-        (record) => (record?.leaseUntil ?? 0) <= database.now(),
+        (record) => !record || !isRefreshing(record, database.now()),
         signal,
       );
     },

@@ -223,10 +223,10 @@ export function waitStore(database: Database) {
       milliseconds = Infinity,
     ): Promise<boolean> {
       if (state !== "open") return true;
-      const last = database.clock() + milliseconds;
+      const last = performance.now() + milliseconds;
       const record = await database.waitFor<WaitRecord>(
         key,
-        (record) => record?.state !== "open" || database.clock() >= last,
+        (record) => record?.state !== "open" || performance.now() >= last,
         signal,
         { slowestMilliseconds: SLOWEST_MILLISECONDS },
       );

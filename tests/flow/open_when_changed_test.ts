@@ -124,6 +124,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
     happen: blockAlone(() => "github:42"),
     cells: all("1 s", MACHINE_GOES_ON),
   },
+  "… as the clock is set back by an hour": {
+    async happen(things) {
+      await onCommandLine(() => "people block github:42")(things);
+      things.time.set(-HOUR);
+    },
+    cells: all("1 s", MACHINE_GOES_ON),
+  },
   "`deno task people end`": {
     happen: onCommandLine(() => "people end github:42"),
     cells: all("1 s", MACHINE_GOES_ON),
@@ -207,6 +214,14 @@ const CHANGES: Readonly<Record<string, Change>> = {
     baseUrl: "https://renamed.example.com",
     to: {},
     cells: all("restart"),
+  },
+  "a clock that is set back by an hour": {
+    happen: ({ time }) => time.set(-HOUR),
+    cells: all("goes on"),
+  },
+  "a clock that is set ahead by ten minutes": {
+    happen: ({ time }) => time.set(10 * 60),
+    cells: all("goes on"),
   },
   "fewer `OAUTH_ACCESS_TOKEN_MINUTES`": {
     to: { OAUTH_ACCESS_TOKEN_MINUTES: "5" },

@@ -1,57 +1,75 @@
 /**
- * Clocks that tests move forward. Only they are replaced: timers run.
+ * Clocks that tests move. Only they are replaced: timers run.
  *
  * @module
  */
 
 /** A clock that stands still until it is disposed of, whatever the machine does. */
-abstract class StandingClock implements Disposable {
-  readonly #now: () => number;
+class StandingClock implements Disposable {
+  protected readonly go: () => number;
+  #milliseconds: number;
 
-  constructor(
-    private readonly clock: { now(): number },
-    private milliseconds: number,
-  ) {
-    this.#now = clock.now;
-    clock.now = () => this.milliseconds;
+  constructor(protected readonly clock: { now(): number }) {
+    this.go = clock.now.bind(clock);
+    this.#milliseconds = Math.round(clock.now());
+    clock.now = () => this.#milliseconds;
   }
 
   /** Moves the clock forward. */
   tick(seconds: number): void {
-    this.milliseconds += seconds * 1000;
+    this.#milliseconds += seconds * 1000;
   }
 
   [Symbol.dispose](): void {
-    this.clock.now = this.#now;
+    this.clock.now = this.go;
   }
 }
 
-/** The time of day, `Date.now()`. */
-export class FakeTime extends StandingClock {
-  constructor() {
-    super(Date, Date.now());
-  }
-}
-
-/** The time since the start, `performance.now()`. */
+/** The time since the start, `performance.now()`, which no one can set. */
 export class SteadyTime extends StandingClock {
   constructor() {
-    super(performance, 1000);
+    super(performance);
+  }
+
+  /** Goes on from the time that it is: this clock never goes back. */
+  override [Symbol.dispose](): void {
+    const { go } = this;
+    const ahead = Math.max(0, this.clock.now() - go());
+    this.clock.now = () => go() + ahead;
+  }
+}
+
+/** Both the time of day and the time since the start, which stand still. */
+export class FakeTime implements Disposable {
+  readonly #steady = new SteadyTime();
+  readonly #day = new StandingClock(Date);
+
+  /** Lets time pass. */
+  tick(seconds: number): void {
+    this.#steady.tick(seconds);
+    this.#day.tick(seconds);
+  }
+
+  /** Sets the time of day forward, or back, while no time passes. */
+  set(seconds: number): void {
+    this.#day.tick(seconds);
+  }
+
+  [Symbol.dispose](): void {
+    this.#day[Symbol.dispose]();
+    this.#steady[Symbol.dispose]();
   }
 }
 
 /** Both clocks, which go on as ever, and can be moved forward. */
 export class MovedTime implements Disposable {
-  readonly #real = [
-    { clock: Date, now: Date.now },
-    { clock: performance, now: performance.now.bind(performance) },
-  ];
+  readonly #day = Date.now;
+  readonly #steady = performance.now.bind(performance);
   #milliseconds = 0;
 
   constructor() {
-    for (const { clock, now } of this.#real) {
-      clock.now = () => now() + this.#milliseconds;
-    }
+    Date.now = () => this.#day() + this.#milliseconds;
+    performance.now = () => this.#steady() + this.#milliseconds;
   }
 
   /** Moves the clocks forward. */
@@ -59,9 +77,8 @@ export class MovedTime implements Disposable {
     this.#milliseconds += seconds * 1000;
   }
 
+  /** Leaves the time since the start where it is: it never goes back. */
   [Symbol.dispose](): void {
-    Date.now = this.#real[0].now;
-    // Its own method is the one of its class.
-    delete (performance as { now?: unknown }).now;
+    Date.now = this.#day;
   }
 }

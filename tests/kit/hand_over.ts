@@ -8,7 +8,7 @@ import type { Context } from "../../src/authoring/context.ts";
 import { result } from "../../src/authoring/result.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { resultOf } from "./answer.ts";
-import type { FakeTime } from "./fake_time.ts";
+import type { SteadyTime } from "./fake_time.ts";
 import type { Json } from "./message.ts";
 import type { TestServer, TestSession } from "./server.ts";
 
@@ -84,7 +84,7 @@ export function taskIdOf({ content: [{ text }] }: Json): string {
 export async function handOver<T>(
   caller: Caller,
   led: { started: PromiseWithResolvers<T> },
-  time: FakeTime,
+  time: Pick<SteadyTime, "tick">,
 ) {
   const answer = caller.call("led");
   const context = await led.started.promise;

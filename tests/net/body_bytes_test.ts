@@ -172,16 +172,20 @@ Deno.test("a form that stalls is answered 408 after a minute", async () => {
 /** Makes bodies whose seconds pass when a test says so. */
 function openBodies() {
   const timers = new Timers();
-  let milliseconds = 0;
-  const bodies = new ArrivingBodies(() => milliseconds);
+  const time = new FakeTime();
   return {
-    bodies,
+    bodies: new ArrivingBodies(),
     timers,
+    /** Lets time pass, by a clock that is set back meanwhile. */
     async pass(seconds: number) {
-      milliseconds += seconds * 1000;
+      time.tick(seconds);
+      time.set(-3600);
       await timers.beat();
     },
-    [Symbol.dispose]: () => timers[Symbol.dispose](),
+    [Symbol.dispose]() {
+      time[Symbol.dispose]();
+      timers[Symbol.dispose]();
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { overtaken } from "../kit/overtaken_kv.ts";
 
 /** Makes a request that has just begun. */
 function request(requestId: string | number, sessionId = "s") {
-  return { sessionId, requestId, startedMilliseconds: Date.now() };
+  return { sessionId, requestId, startedMilliseconds: performance.now() };
 }
 
 /** Opens the cancellations of a process that looks whenever it is asked to. */
@@ -117,7 +117,7 @@ Deno.test("find() looks at a remote database once a second", async () => {
   const request = {
     sessionId: "s",
     requestId: 1,
-    startedMilliseconds: Date.now(),
+    startedMilliseconds: performance.now(),
   };
   const found = async () => (await cancellations.find(() => [request])).length;
   assert.equal(await found(), 0);
@@ -142,18 +142,26 @@ test.onDatabases("find() leaves a wish that is newer than the one it fulfils", a
 });
 
 Deno.test("find() takes a wish from ten seconds before its request, and none from before that", async () => {
+  using time = new FakeTime();
   using kv = await Deno.openKv(":memory:");
-  const database = new Database(kv, {
-    clock: () => 1_800_000_000_000,
-    isRemote: false,
-  });
-  const found = async (milliseconds: number) => {
-    const store = cancellationStore(database);
-    await store.save("s", 1);
-    const startedMilliseconds = 1_800_000_000_000 + milliseconds;
-    const all = [{ sessionId: "s", requestId: 1, startedMilliseconds }];
-    return (await store.find(() => all)).length;
+  const found = async (seconds: number) => {
+    const cancellations = cancellationsOn(kv);
+    await cancellations.save("s", 1);
+    time.tick(seconds);
+    const running = [request(1)];
+    return (await cancellations.find(() => running)).length;
   };
-  assert.equal(await found(10_000), 1);
-  assert.equal(await found(10_001), 0);
+  assert.equal(await found(10), 1);
+  assert.equal(await found(10.001), 0);
+});
+
+Deno.test("find() finds the wish for a request during which the clock was set back", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  const cancellations = cancellationsOn(kv);
+  const running = [request(1)];
+  time.tick(60);
+  time.set(-3600);
+  await cancellations.save("s", 1);
+  assert.deepEqual(await cancellations.find(() => running), running);
 });

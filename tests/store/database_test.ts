@@ -13,6 +13,7 @@ import type { Transaction } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { losing } from "../kit/overtaken_kv.ts";
 import { HastyTimers } from "../kit/timers.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { until } from "../kit/wait.ts";
 import { atomicWith, kvWith } from "../kit/kv.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
@@ -450,16 +451,15 @@ test.onDatabases("isGivenUp() is true everywhere although the database fails aga
 });
 
 test.onDatabases("a record that was written in our future is told of, once in ten minutes", async ({ kv, other }) => {
-  let milliseconds = Date.now();
+  using time = new FakeTime();
   const told: number[] = [];
   const database = new Database(other, {
-    clock: () => milliseconds,
     onClockAhead: (seconds) => told.push(seconds),
   });
   for (const ahead of [9, 90, 91, 92]) {
-    await write(new Database(kv, { clock: () => milliseconds + ahead * 1000 }));
+    await write(new Database(kv, { clock: () => Date.now() + ahead * 1000 }));
     await database.get(KEY);
-    if (ahead === 91) milliseconds += 600_000;
+    if (ahead === 91) time.tick(600);
   }
   await write(database);
   await database.get(KEY);

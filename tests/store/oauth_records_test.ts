@@ -258,6 +258,8 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
   assert(second);
   await requests.release(second);
   assert(await requests.lease(await found()));
+  time.set(-3600);
+  assert(await requests.lease(await found()), "a clock that was set back");
 });
 
 test.inMemory("listOfSubject() shows active grants, newest first", async ({ kv }) => {
@@ -326,7 +328,7 @@ test.inMemory("upstreamTokenStore lets one refresh at a time", async ({ kv }) =>
 
 test.inMemory("lease() gives tokens that were read after someone took them to no one else", async ({ kv }) => {
   using time = new FakeTime();
-  const { upstream, find } = await upstreamOf(kv);
+  const { upstream, find, grantId } = await upstreamOf(kv);
   const leased = await upstream.lease((await find())!);
   assert(leased);
   time.tick(REFRESH_LEASE_SECONDS - 1);
@@ -337,6 +339,9 @@ test.inMemory("lease() gives tokens that were read after someone took them to no
   assert.equal(await upstream.replace(leased, "late"), false);
   await upstream.release(second);
   assert(await upstream.lease((await find())!));
+  time.set(-3600);
+  await upstream.waitForRefresh(grantId, AbortSignal.timeout(60_000));
+  assert(await upstream.lease((await find())!), "a clock that was set back");
 });
 
 test.inMemory("waitForRefresh() waits while someone refreshes", async ({ kv }) => {

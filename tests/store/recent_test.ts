@@ -121,24 +121,15 @@ Deno.test("recent() keeps no name longer than it is fresh and others come", asyn
 });
 
 Deno.test("recent() keeps nothing longer because the clock is set back", async () => {
-  const steadyNow = performance.now;
-  let time = Date.now();
-  let steady = 0;
-  performance.now = () => steady;
-  try {
-    let count = 0;
-    const { find } = recent(() => Promise.resolve(++count), () => time);
-    assert.equal(await find("a"), 1);
-    time -= 60_000;
-    assert.equal(await find("a"), 2);
-    // The clock is set back by the time that has passed.
-    steady += 999;
-    assert.equal(find("a"), 2);
-    steady += 1;
-    assert.equal(await find("a"), 3);
-  } finally {
-    performance.now = steadyNow;
-  }
+  using time = new FakeTime();
+  let count = 0;
+  const { find } = recent(() => Promise.resolve(++count));
+  assert.equal(await find("a"), 1);
+  time.tick(0.999);
+  time.set(-60);
+  assert.equal(find("a"), 1);
+  time.tick(0.001);
+  assert.equal(await find("a"), 2);
 });
 
 Deno.test("recent() drops what is old, though a name before it was read again", async () => {

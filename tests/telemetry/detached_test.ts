@@ -77,7 +77,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
       save: () => Promise.resolve(),
       find: () => Promise.resolve([]),
     };
-    const running = new RunningCalls(cancellations, () => 0, log);
+    const running = new RunningCalls(cancellations, log);
     const call = {
       beat: see,
       cancel() {},
@@ -89,18 +89,20 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   },
 
   "the look at bodies that arrive": (see) => {
-    let hasBegun = false;
-    const clock = () => {
-      if (hasBegun) see();
-      return 0;
-    };
-    const bodies = new ArrivingBodies(clock);
+    const bodies = new ArrivingBodies();
+    const { now } = performance;
     return {
       begin() {
         bodies.wait(new Promise(() => {}));
-        hasBegun = true;
+        performance.now = () => {
+          see();
+          return 0;
+        };
       },
-      end: () => bodies.stop(),
+      end() {
+        performance.now = now;
+        bodies.stop();
+      },
     };
   },
 

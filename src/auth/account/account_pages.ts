@@ -117,7 +117,7 @@ export function accountPages(
     part: AccountPart,
     { id, session }: SignedIn,
   ): Promise<Response> {
-    refuseFor(pages.take(fingerprint(session.subject), clock()));
+    refuseFor(pages.take(fingerprint(session.subject)));
     const isOperator = signedIn.isOperator(session);
     if (part.isForOperators && !isOperator) {
       throw new HttpError(404, "There is nothing at this address");

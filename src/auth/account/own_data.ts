@@ -49,7 +49,7 @@ export function ownDataEndpoints(
     /** Sends everything that is kept about the person, as it is read. */
     async download(c: Context): Promise<Response> {
       const { session: { subject } } = await signedIn.findForm(c);
-      refuseFor(downloads.take(fingerprint(subject), clock()));
+      refuseFor(downloads.take(fingerprint(subject)));
       log.audit("Person exported on the account page", {
         reference: c.get("reference"),
         subject,

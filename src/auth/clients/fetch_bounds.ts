@@ -6,7 +6,6 @@
  * @module
  */
 import { Buckets } from "../../http/buckets.ts";
-import type { Clock } from "../../clock.ts";
 import type { FetchDocument, FetchForClient } from "../../store/documents.ts";
 import {
   type Address,
@@ -29,10 +28,7 @@ const ALL = "all";
  * Bounds the fetches of documents that no one has signed in with. Kept ones are
  * not counted, so that no stranger can block them.
  */
-export function boundedFetch(
-  fetchDocument: FetchDocument,
-  { clock }: { clock: Clock },
-): FetchForClient {
+export function boundedFetch(fetchDocument: FetchDocument): FetchForClient {
   const perMinute = (count: number) =>
     new Buckets({ burst: count, perSecond: count / 60 });
   const everyone = perMinute(A_MINUTE.all);
@@ -41,11 +37,10 @@ export function boundedFetch(
   let count = 0;
 
   function take(host: string): void {
-    const time = clock();
     const isBusy = count >= AT_ONCE.all ||
       (open.get(host) ?? 0) >= AT_ONCE.host ||
       // A host that is asked too often takes nothing from the others.
-      hosts.take(host, time) > 0 || everyone.take(ALL, time) > 0;
+      hosts.take(host) > 0 || everyone.take(ALL) > 0;
     if (isBusy) {
       throw new DocumentError({ cause: new Error("Too many are fetched") });
     }

@@ -52,7 +52,7 @@ export function jwtDoor(
     createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
   ]));
   const takenIds = [...otherIds, ...issuers.map(issuerId)];
-  const verified = recent(verify, clock);
+  const verified = recent(verify);
 
   async function verify(token: string): Promise<Verified> {
     try {

@@ -52,8 +52,8 @@ export function oauthDoor(
   },
 ): Gate {
   const { baseUrl, heldOf, accessTokens, grants, lifetimes, clock } = parts;
-  const verified = recent(read, clock);
-  const live = recent(accessTokens.findGrant, clock);
+  const verified = recent(read);
+  const live = recent(accessTokens.findGrant);
 
   async function find(
     grantId: string,

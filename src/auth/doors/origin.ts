@@ -7,7 +7,6 @@
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
  */
-import { type Clock, systemClock } from "../../clock.ts";
 import type { Config } from "../../settings/config.ts";
 import { HttpError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
@@ -22,24 +21,18 @@ const QUIET_MILLISECONDS = 60_000;
 /** The most different refusals that are logged in that time. */
 const MOST_SEEN = 20;
 
-/** The log that is told of refusals. */
-interface RefusalLog {
-  log?: Logger;
-  clock?: Clock;
-}
-
 /** Makes the refusals of an `Origin` or a `Host`. */
 function refusals(
   baseUrl: string | undefined,
-  { log, clock = systemClock }: RefusalLog,
+  log?: Logger,
 ): (what: "Origin" | "Host", value: string) => never {
   const loggedAt = new Map<string, number>();
 
   /** Decides if a refusal is logged: strangers can make up any number. */
   function isNews(what: string): boolean {
-    const time = clock();
+    const time = performance.now();
     for (const [one, at] of loggedAt) {
-      if (Math.abs(time - at) >= QUIET_MILLISECONDS) loggedAt.delete(one);
+      if (time - at >= QUIET_MILLISECONDS) loggedAt.delete(one);
     }
     if (loggedAt.has(what) || loggedAt.size >= MOST_SEEN) return false;
     loggedAt.set(what, time);
@@ -73,11 +66,11 @@ function refusals(
  */
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
-  refusalLog: RefusalLog = {},
+  log?: Logger,
 ): CheckOrigin {
   if (!isLoopback({ hostname: host })) return () => {};
   const ownHost = baseUrl && new URL(baseUrl).host;
-  const refuse = refusals(baseUrl, refusalLog);
+  const refuse = refusals(baseUrl, log);
 
   function isOwnHost(name: string): boolean {
     if (name === ownHost) return true;
@@ -109,13 +102,13 @@ export function hostCheck(
  */
 export function originCheck(
   config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,
-  refusalLog: RefusalLog = {},
+  log?: Logger,
 ): CheckOrigin {
   const { baseUrl, allowedOrigins } = config;
   const origins = new Set(allowedOrigins);
   if (baseUrl) origins.add(new URL(baseUrl).origin);
-  const refuse = refusals(baseUrl, refusalLog);
-  const checkHost = hostCheck(config, refusalLog);
+  const refuse = refusals(baseUrl, log);
+  const checkHost = hostCheck(config, log);
 
   function isAllowedOrigin(origin: string): boolean {
     if (origins.has("*") || origins.has(origin)) return true;

@@ -48,18 +48,18 @@ export function discovery(
 ): () => Promise<Metadata> {
   let kept: { metadata: Metadata; endsAt: number } | undefined;
   let fetching: Promise<Metadata> | undefined;
-  let nextAt = 0;
+  let nextAt = -Infinity;
 
   async function fetchAgain(): Promise<Metadata> {
-    const began = Date.now();
+    const began = performance.now();
     try {
       const metadata = await fetchMetadata(fetchUpstream, issuer, isIssuer);
       kept = { metadata, endsAt: began + METADATA_TTL_SECONDS * 1000 };
       nextAt = began + METADATA_FRESH_SECONDS * 1000;
       return metadata;
     } catch (error) {
-      if (!kept || Date.now() >= kept.endsAt) throw error;
-      nextAt = Date.now() + METADATA_PAUSE_SECONDS * 1000;
+      if (!kept || performance.now() >= kept.endsAt) throw error;
+      nextAt = performance.now() + METADATA_PAUSE_SECONDS * 1000;
       return kept.metadata;
     } finally {
       fetching = undefined;
@@ -67,7 +67,7 @@ export function discovery(
   }
 
   return async function discover() {
-    const time = Date.now();
+    const time = performance.now();
     if (kept && time < nextAt && time < kept.endsAt) return kept.metadata;
     return await (fetching ??= fetchAgain());
   };

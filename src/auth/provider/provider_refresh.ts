@@ -157,7 +157,7 @@ export function providerRefresh({
     commit?: CommitWith,
   ): Promise<boolean> {
     const { grantId, dataKey } = leased;
-    const endsAt = now(clock) + REFRESH_STORE_SECONDS;
+    const endMilliseconds = performance.now() + REFRESH_STORE_SECONDS * 1000;
     for (let current = leased;; commit = undefined) {
       try {
         if (await upstreamTokens.replace(current, tokens, commit)) return true;
@@ -166,7 +166,7 @@ export function providerRefresh({
         if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
         current = again;
       } catch (error) {
-        if (now(clock) >= endsAt) throw error;
+        if (performance.now() >= endMilliseconds) throw error;
         await pause(STORE_PAUSE_MILLISECONDS);
       }
     }

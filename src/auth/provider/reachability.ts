@@ -40,8 +40,8 @@ export function watchProvider(
   let hasTold = false;
 
   async function look(): Promise<void> {
-    const time = Date.now();
-    if (Math.abs(time - lookedMilliseconds) < LOOK_MILLISECONDS) return;
+    const time = performance.now();
+    if (time - lookedMilliseconds < LOOK_MILLISECONDS) return;
     lookedMilliseconds = time;
     try {
       await observed("check_answers", key, () => watched.checkAnswers!());

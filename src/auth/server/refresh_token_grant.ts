@@ -144,7 +144,7 @@ export function refreshTokenGrant(
       // The operator's rules of today.
       const held = heldOf(confirmed, requested);
       if (!held) throw ended();
-      refuseFor(refreshes.take(grant.id, clock()));
+      refuseFor(refreshes.take(grant.id));
 
       // The provider's tokens before ours: if it does not answer, the client
       // still holds a refresh token that works.

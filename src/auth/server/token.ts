@@ -84,12 +84,12 @@ export function tokenEndpoint(
       case "refresh_token":
         return await refresh(parameters, client, ahead.refreshToken);
       case MACHINE_GRANT_TYPE:
-        refuseFor(withoutPage.take(client.clientId, clock()));
+        refuseFor(withoutPage.take(client.clientId));
         return await issueToMachine(parameters, client);
       case JWT_BEARER_GRANT_TYPE: {
         if (!redeemAssertion) break;
         // Anyone may name a client that proves nothing.
-        if (isProven) refuseFor(withoutPage.take(client.clientId, clock()));
+        if (isProven) refuseFor(withoutPage.take(client.clientId));
         const { tokens, grant } = await redeemAssertion(
           parameters,
           client,

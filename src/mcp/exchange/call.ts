@@ -41,7 +41,7 @@ export abstract class Call implements Work, Running {
   abstract readonly introduction: Introduction;
   abstract readonly logLevel?: Work["logLevel"];
   declare readonly sessionId?: string;
-  readonly startedMilliseconds: number;
+  readonly startedMilliseconds = performance.now();
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
@@ -67,7 +67,6 @@ export abstract class Call implements Work, Running {
     response?: PendingResponse,
   ) {
     this.#response = response;
-    this.startedMilliseconds = engine.clock();
   }
 
   get authenticated(): Authenticated {
@@ -136,7 +135,7 @@ export abstract class Call implements Work, Running {
   }
 
   protected pendingResponse(): PendingResponse {
-    return new PendingResponse(this.engine.clock);
+    return new PendingResponse();
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {

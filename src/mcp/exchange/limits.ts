@@ -144,7 +144,7 @@ export class Limits {
     { name }: CountedAs,
     what: string,
   ): Promise<void> | undefined {
-    const wait = buckets.take(name, this.parts.database.clock());
+    const wait = buckets.take(name);
     if (wait instanceof Promise) {
       return wait.then((wait) => checkWait(wait, what));
     }

@@ -5,7 +5,6 @@
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
-import { type Clock, systemClock } from "../../clock.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
 import { encode, type JsonAnswer } from "./answer.ts";
 
@@ -35,8 +34,8 @@ export class PendingResponse {
   readonly response: Promise<Response>;
   /** Called when the client closes the stream before its end. */
   onGone: () => void = () => {};
-  /** Epoch milliseconds of the last byte on the stream. */
-  lastSentMilliseconds = 0;
+  /** The time of the last byte on the stream, by `performance.now()`. */
+  lastSentMilliseconds = -Infinity;
   /** True if the client left too much unread for too long. */
   isStalled = false;
   /** True if nothing more can be sent. */
@@ -53,10 +52,7 @@ export class PendingResponse {
   #room?: PromiseWithResolvers<void>;
 
   /** @param isShared true for the requests of a batch */
-  constructor(
-    private readonly clock: Clock = systemClock,
-    private readonly isShared = false,
-  ) {
+  constructor(private readonly isShared = false) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -116,7 +112,7 @@ export class PendingResponse {
   }
 
   #write(chunk: Uint8Array): void {
-    this.lastSentMilliseconds = this.clock();
+    this.lastSentMilliseconds = performance.now();
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
     this.#flow();

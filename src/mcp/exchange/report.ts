@@ -29,6 +29,7 @@ export interface Reported {
   readonly sessionId?: string;
   /** Its name in the log. */
   readonly requestId: string;
+  /** The time at which it began, by `performance.now()`. */
   readonly startedMilliseconds: number;
 }
 
@@ -79,7 +80,7 @@ export function reportRun(
     ...propertiesOf(caller),
     method: "tools/call",
     tool,
-    durationMilliseconds: clock() - createdMilliseconds,
+    durationMilliseconds: Math.max(0, clock() - createdMilliseconds),
     outcome,
   });
 }
@@ -110,14 +111,14 @@ export function knownTool(
 
 /** Notes a tool call under a grant in the ledger of its person. */
 function note(call: Reported, outcome: Outcome): void {
-  const { engine: { ledger }, message, admitted } = call;
+  const { engine: { ledger, clock }, message, admitted } = call;
   const { grantId } = admitted.authenticated.caller;
   if (!ledger || grantId === undefined || message.method !== "tools/call") {
     return;
   }
   const { tool } = aboutOf(call);
   if (tool === undefined) return;
-  const at = Math.floor(call.startedMilliseconds / 1000);
+  const at = Math.floor((clock() - millisecondsSince(call)) / 1000);
   ledger.note(grantId, { at, tool, outcome });
 }
 
@@ -127,7 +128,7 @@ function log(
   { task, outcome, refusal }: Properties,
   reference = call.requestId,
 ): void {
-  const { log, clock } = call.engine;
+  const { log } = call.engine;
   if (!log.isEnabledFor("info")) return;
   const { admitted: { authenticated }, message, sessionId } = call;
   log.info(line, {
@@ -137,10 +138,17 @@ function log(
     session: sessionId && shortHash(sessionId),
     ...aboutOf(call),
     task,
-    durationMilliseconds: clock() - call.startedMilliseconds,
+    durationMilliseconds: millisecondsSince(call),
     outcome,
     refusal,
   });
+}
+
+/** Measures the time since a call began. */
+function millisecondsSince(
+  { startedMilliseconds }: Pick<Reported, "startedMilliseconds">,
+): number {
+  return Math.round(performance.now() - startedMilliseconds);
 }
 
 function propertiesOf(

@@ -9,7 +9,6 @@ import type {
   Cancellable,
   CancellationStore,
 } from "../../store/cancellations.ts";
-import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
@@ -32,7 +31,7 @@ export interface Running {
   readonly countedAs?: CountedAs;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
-  /** Called from time to time. */
+  /** Called from time to time, with `performance.now()`. */
   beat(nowMilliseconds: number): void;
   /** Called when the client no longer wants an answer. */
   cancel(reason: string): void;
@@ -47,7 +46,7 @@ export interface Running {
 export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
-  #checkedMilliseconds = 0;
+  #checkedMilliseconds = -Infinity;
   #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
 
@@ -68,7 +67,6 @@ export class RunningCalls {
 
   constructor(
     private readonly cancellations: CancellationStore,
-    private readonly clock: Clock,
     private readonly log: Logger,
   ) {}
 
@@ -129,7 +127,7 @@ export class RunningCalls {
       this.#timer = undefined;
       return;
     }
-    const now = this.clock();
+    const now = performance.now();
     let isCancellable = false;
     for (const call of this.#running) {
       call.beat(now);

@@ -42,7 +42,7 @@ export async function serveBatch(
 ): Promise<Response> {
   const found = await findSessionOf(engine, values, admitted);
   if (!values.some(wantsResponse)) return await take(engine, values, found);
-  const response = new PendingResponse(engine.clock, true);
+  const response = new PendingResponse(true);
   const done: string[] = [];
 
   async function serveOne(value: unknown): Promise<void> {

@@ -41,7 +41,7 @@ export function handOverInTime(
     if (nowMilliseconds < notBefore || !isFree(call)) return;
     notBefore = Infinity;
     handOver(call, tool, result).then(
-      () => notBefore = 0,
+      () => notBefore = -Infinity,
       // It goes on in its request.
       (error) => {
         if (error instanceof StorageError) {

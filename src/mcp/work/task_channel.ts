@@ -8,7 +8,6 @@
 import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller, Upstream } from "../../caller.ts";
-import type { Clock } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { canonicalJson, type JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
@@ -35,7 +34,6 @@ interface Surroundings {
   tasks: TaskStore;
   /** The bound on questions of a plain task; durable work keeps its own. */
   questions: CallerBound;
-  clock: Clock;
   log: Logger;
   signal: AbortSignal;
   parking: Parking;
@@ -76,7 +74,7 @@ export class TaskChannel implements Work {
     origin: TaskOrigin,
     surroundings: Surroundings,
   ) {
-    const { tasks, clock, signal, log, call } = surroundings;
+    const { tasks, signal, log, call } = surroundings;
     const run = this.durable = surroundings.durable?.run;
     if (run) {
       this.keepAnswer = ({ key = "page", message, url }, ask) =>
@@ -109,7 +107,6 @@ export class TaskChannel implements Work {
     this.status = new StatusMessage(
       // A status that cannot be written does not stop the work.
       (told) => tidy(() => tasks.setMessages(requestId, told)),
-      clock,
     );
   }
 

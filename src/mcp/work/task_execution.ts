@@ -102,7 +102,6 @@ export class TaskExecution {
     this.channel = new TaskChannel(taskId, origin, {
       tasks,
       questions,
-      clock: database.clock,
       log,
       signal,
       parking,

@@ -13,7 +13,6 @@ import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import type { TaskMessages } from "../../store/task_record.ts";
 import { isInstance } from "../../thrown.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
-import type { Clock } from "../../clock.ts";
 import { Parked } from "./parking.ts";
 import { Expelled } from "./run_memory.ts";
 import { DivergenceError } from "./step_order.ts";
@@ -89,14 +88,13 @@ export class StatusMessage {
 
   constructor(
     private readonly store: (told: TaskMessages) => Promise<void>,
-    private readonly clock: Clock,
   ) {}
 
   /** Tells a new message; resolves once it is written, or waits for its turn. */
   async tell(told: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
     this.#waiting = { ...this.#waiting, ...told };
-    const passed = this.clock() - this.#writtenMilliseconds;
+    const passed = performance.now() - this.#writtenMilliseconds;
     if (passed >= MESSAGE_MILLISECONDS) return await this.#flush();
     this.#timer ??= setTimeout(
       () => this.#flush().catch(() => {}),
@@ -122,7 +120,7 @@ export class StatusMessage {
     this.#timer = undefined;
     const told = this.#waiting!;
     this.#waiting = undefined;
-    this.#writtenMilliseconds = this.clock();
+    this.#writtenMilliseconds = performance.now();
     return this.#writing = this.#writing.catch(() => {})
       .then(() => this.store(told));
   }

@@ -17,8 +17,11 @@ import type { InputRequest } from "../../protocol/inquiry.ts";
  * generation. An answer goes to the task, wherever that is worked on.
  */
 export class TaskRelay {
-  /** The time until which the call waits for what an answer leads to. */
-  untilMilliseconds = 0;
+  /**
+   * The time until which the call waits for what an answer leads to, by
+   * `performance.now()`.
+   */
+  untilMilliseconds = -Infinity;
   /** Questions that were put, by key; aborted once no one wants an answer. */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
@@ -56,7 +59,7 @@ export class TaskRelay {
 
   #put(taskId: string, key: string, question: InputRequest): void {
     const { call } = this;
-    const { engine: { tasks, clock, log } } = call;
+    const { engine: { tasks, log } } = call;
     const asked = new AbortController();
     this.#asked.set(key, asked);
     const { method, params } = forGeneration(question, call);
@@ -64,7 +67,8 @@ export class TaskRelay {
       .then((answer) => tasks.answer(taskId, { [key]: answer }))
       .then(
         () => {
-          this.untilMilliseconds = clock() + this.patienceMilliseconds;
+          this.untilMilliseconds = performance.now() +
+            this.patienceMilliseconds;
         },
         (error) => {
           this.#unanswered.add(key);
@@ -107,7 +111,10 @@ export async function waitForTask(
   const { engine: { tasks, waitPages }, caller: { binding }, signal } = call;
   const over = new AbortController();
   call.onBeat = (nowMilliseconds) => {
-    const until = Math.max(untilMilliseconds, relay?.untilMilliseconds ?? 0);
+    const until = Math.max(
+      untilMilliseconds,
+      relay?.untilMilliseconds ?? -Infinity,
+    );
     if (nowMilliseconds >= until && !call.isAsking) over.abort();
   };
   const waiting = AbortSignal.any([signal, over.signal]);

@@ -4,21 +4,17 @@ import {
   DocumentError,
   isPublicAddress,
 } from "../../../src/auth/clients/fetch_bounds.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { startTarget } from "../../kit/target.ts";
 
-/** Fetches that end when they are told to, at a time that is told. */
+/** Fetches that end when they are told to. */
 function fetches() {
   const open: (() => void)[] = [];
-  const place = { time: 0 };
-  const fetch = boundedFetch(
-    async () => {
-      await new Promise<void>((resolve) => open.push(resolve));
-      return { document: {}, expiresAt: 0 };
-    },
-    { clock: () => place.time },
-  );
+  const fetch = boundedFetch(async () => {
+    await new Promise<void>((resolve) => open.push(resolve));
+    return { document: {}, expiresAt: 0 };
+  });
   return {
-    place,
     open,
     begin: (url: string, isKept = false) => {
       const fetching = fetch(url, { isKept });
@@ -57,7 +53,8 @@ Deno.test("boundedFetch() fetches from 16 strangers at once, and four times from
 });
 
 Deno.test("boundedFetch() fetches 120 documents a minute, and 30 from one host", async () => {
-  const { place, begin, endAll } = fetches();
+  using time = new FakeTime();
+  const { begin, endAll } = fetches();
   const next = async (url: string) => {
     const count = await refused([begin(url)]);
     await endAll();
@@ -69,7 +66,7 @@ Deno.test("boundedFetch() fetches 120 documents a minute, and 30 from one host",
   let fromAll = 0;
   for (let n = 0; n < 100; n++) fromAll += await next(`https://h${n}.example/`);
   assert.equal(fromAll, 10);
-  place.time += 60_000;
+  time.tick(60);
   assert.equal(await next("https://one.example/"), 0);
 });
 

@@ -4,6 +4,7 @@ import { HttpError } from "../../../src/errors.ts";
 import { originCheck } from "../../../src/auth/doors/origin.ts";
 import type { Logger } from "../../../src/log/log.ts";
 import type { Properties } from "../../../src/log/log_line.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const LOCAL = { host: "127.0.0.1", allowedOrigins: [] };
 const PUBLIC = {
@@ -193,15 +194,15 @@ Deno.test("originCheck() says what it saw, printable and short, and what is want
 });
 
 Deno.test("originCheck() warns of each value once a minute, and of twenty at most", () => {
-  let milliseconds = 1_800_000_000_000;
+  using time = new FakeTime();
   const warnings: [string, Properties?][] = [];
-  const check = originCheck(PUBLIC, {
-    clock: () => milliseconds,
-    log: {
+  const check = originCheck(
+    PUBLIC,
+    {
       warning: (...warning: [string, Properties?]) =>
         void warnings.push(warning),
     } as unknown as Logger,
-  });
+  );
   const refuse = (n: number) =>
     assert.throws(() =>
       check({
@@ -221,7 +222,7 @@ Deno.test("originCheck() warns of each value once a minute, and of twenty at mos
   assert.deepEqual(properties, { seen: "https://0.example" });
   for (let n = 0; n < 1000; n++) refuse(n);
   assert.equal(warnings.length, 20);
-  milliseconds += 60_000;
+  time.tick(60);
   refuse(0);
   assert.equal(warnings.length, 21);
 });

@@ -172,6 +172,12 @@ for (const place of ["at jwks_uri", "in the document"]) {
       assert.equal(strange.body.error, "invalid_client");
     }
     assert.equal(state.fetched.length, fetched + 1);
+
+    publish(third);
+    time.set(-3600);
+    const { refresh_token } = renewed.body;
+    const later = await client.refresh(refresh_token, await third.assert());
+    assert.equal(later.status, 200, "after the clock was set back");
   });
 }
 

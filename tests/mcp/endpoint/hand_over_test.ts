@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { test } from "../../kit/databases.ts";
-import { FakeTime } from "../../kit/fake_time.ts";
+import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { messagesOf, refusal, resultOf, textOf } from "../../kit/answer.ts";
 import {
   callerOf,
@@ -68,7 +68,8 @@ for (const generation of GENERATIONS) {
   });
 
   test.inMemory(`progress after the hand-over of a call of ${generation} reaches the status, to the last`, async ({ kv }) => {
-    using time = new FakeTime();
+    // The lease of the task lasts, by the time of day.
+    using time = new SteadyTime();
     const led = new Led();
     await using server = await startServer({ tools: [led.tool], kv });
     const caller = await callerOf(server, generation);

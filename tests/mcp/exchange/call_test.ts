@@ -251,7 +251,7 @@ Deno.test("run() tells the log why something that we depend on failed, and of no
 Deno.test("run() puts a refusal in words where HTTP has its status already", async () => {
   const away = new HttpError(429, "It is away");
   const { call, told } = callOf({
-    response: new PendingResponse(undefined, true),
+    response: new PendingResponse(true),
     isObserved: true,
   });
   const { body } = await run(call, failWith(away));
@@ -259,7 +259,7 @@ Deno.test("run() puts a refusal in words where HTTP has its status already", asy
   assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
   const other = callOf({
     method: "prompts/get",
-    response: new PendingResponse(undefined, true),
+    response: new PendingResponse(true),
     isObserved: true,
   });
   const ending = await run(other.call, failWith(away));

@@ -7,6 +7,7 @@ import {
 } from "../../../src/mcp/exchange/running.ts";
 import type { CancellationStore } from "../../../src/store/cancellations.ts";
 import { HttpError } from "../../../src/errors.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { settled } from "../../kit/wait.ts";
 import { Timers } from "../../kit/timers.ts";
@@ -29,10 +30,9 @@ function callOf(countedAs?: CountedAs): Running & { stopped?: string } {
 
 function runningCalls(
   find: CancellationStore["find"] = () => Promise.resolve([]),
-  clock = () => 0,
 ): RunningCalls {
   const cancellations = { save: () => Promise.resolve(), find };
-  return new RunningCalls(cancellations, clock, silentLogger);
+  return new RunningCalls(cancellations, silentLogger);
 }
 
 Deno.test("check() refuses a caller with too many calls under way, and no one else", () => {
@@ -71,7 +71,8 @@ Deno.test("add() tells a call that came while the server was stopping", () => {
 
 Deno.test("calls under way beat, and no timer runs without one", async () => {
   using timers = new Timers();
-  const running = runningCalls(undefined, () => 7);
+  using _time = new FakeTime();
+  const running = runningCalls();
   const beats: number[] = [];
   const calls = [callOf(), callOf()].map((call) => ({
     ...call,
@@ -79,7 +80,7 @@ Deno.test("calls under way beat, and no timer runs without one", async () => {
   }));
   for (const call of calls) running.add(call);
   await timers.beat();
-  assert.deepEqual(beats, [7, 7]);
+  assert.deepEqual(beats, [performance.now(), performance.now()]);
   for (const call of calls) running.delete(call);
   await timers.beat();
   assert.equal(timers.running.size, 0);
@@ -90,10 +91,10 @@ Deno.test("calls under way beat, and no timer runs without one", async () => {
   assert.equal(timers.running.size, 0);
 });
 
-Deno.test("each call is asked once a second whether it may go on, and not before it has said so", async () => {
+Deno.test("each call is asked once a second whether it may go on, and not before it has said so, wherever the clock is set", async () => {
   using timers = new Timers();
-  let now = 1000;
-  const running = runningCalls(undefined, () => now);
+  using time = new FakeTime();
+  const running = runningCalls();
   const asked: PromiseWithResolvers<boolean>[] = [];
   let expelled = 0;
   running.add({
@@ -104,17 +105,19 @@ Deno.test("each call is asked once a second whether it may go on, and not before
     },
     expel: () => void expelled++,
   });
-  const beatAt = async (milliseconds: number) => {
-    now = milliseconds;
+  const beatAfter = async (seconds: number) => {
+    time.tick(seconds);
     await timers.beat();
     return asked.length;
   };
-  assert.equal(await beatAt(1000), 1);
-  assert.equal(await beatAt(2000), 1);
+  assert.equal(await beatAfter(0), 1);
+  assert.equal(await beatAfter(1), 1);
   asked[0].resolve(true);
   await settled();
-  assert.equal(await beatAt(2999), 1);
-  assert.equal(await beatAt(3000), 2);
+  time.set(7200);
+  assert.equal(await beatAfter(0.999), 1);
+  time.set(-3600);
+  assert.equal(await beatAfter(0.001), 2);
   assert.equal(expelled, 0);
   asked[1].resolve(false);
   await settled();

@@ -6,6 +6,7 @@ import {
 import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
 import type { TaskWork } from "../../../src/mcp/work/task_work.ts";
 import { StorageError } from "../../../src/errors.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
@@ -29,7 +30,6 @@ class Runner {
   readonly messages: TaskMessages["statusMessage"][] = [];
   readonly keys: string[] = [];
   answer = Promise.withResolvers<Record<string, never>>();
-  now = 10_000;
   hasMany = false;
   createFails = false;
   /** Until then a task is being created. */
@@ -92,7 +92,7 @@ class Runner {
       },
     } as unknown as TaskStore;
     this.runner = new TaskRegistry({
-      database: new Database(memoryKv(), { clock: () => this.now }),
+      database: new Database(memoryKv()),
       tasks,
       log: silentLogger,
       questions: new CallerBound(1, "questions at a time"),
@@ -219,12 +219,13 @@ Deno.test("a task whose tool says that it failed has ended so", async () => {
 
 Deno.test("a task's message changes once a second at most", async () => {
   using _timers = new Timers();
+  using time = new FakeTime();
   await using runner = new Runner();
   await runner.start(async ({ progress }) => {
     await progress(1, 9, "first");
-    runner.now += 999;
+    time.tick(0.999);
     await progress(2, 9, "too soon");
-    runner.now += 1;
+    time.tick(0.001);
     await progress(3, 9, "second");
     await progress(9, 9);
     return NOTHING;

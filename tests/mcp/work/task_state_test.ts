@@ -3,25 +3,28 @@ import {
   printProgress,
   StatusMessage,
 } from "../../../src/mcp/work/task_state.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled } from "../../kit/wait.ts";
 
-/** A message, what is written of it, and its time. */
+/** A message, and what is written of it. */
 function oneMessage() {
   const written: (string | undefined)[] = [];
-  const clock = { now: 5000 };
   const status = new StatusMessage(({ statusMessage }) => {
     written.push(statusMessage);
     return Promise.resolve();
-  }, () => clock.now);
-  return { status, written, clock };
+  });
+  return { status, written };
 }
 
 Deno.test("a message is written at once, the last of those that follow when a second has passed", async () => {
   using _timers = new HastyTimers([400]);
-  const { status, written, clock } = oneMessage();
+  using time = new FakeTime();
+  const { status, written } = oneMessage();
   await status.tell({ statusMessage: "one" });
-  clock.now += 600;
+  time.tick(0.6);
+  // A clock that is set changes no pause.
+  time.set(-3600);
   await status.tell({ statusMessage: "two" });
   await status.tell({ statusMessage: "three" });
   assert.deepEqual(written, ["one"]);
@@ -32,11 +35,12 @@ Deno.test("a message is written at once, the last of those that follow when a se
 });
 
 Deno.test("end() gives the message that waits, and leaves no timer behind", async () => {
-  const { status, written, clock } = oneMessage();
+  using time = new FakeTime();
+  const { status, written } = oneMessage();
   await status.tell({ statusMessage: "one" });
   await status.tell({ statusMessage: "two" });
   assert.equal(await status.end(), "two");
-  clock.now += 5000;
+  time.tick(5);
   await status.tell({ statusMessage: "late" });
   assert.deepEqual(written, ["one"]);
 });
