@@ -16,6 +16,11 @@ export interface Identity {
   emailVerified?: boolean;
   /** Further addresses that the provider has checked, where it tells them. */
   otherEmails?: readonly string[];
+  /**
+   * Further addresses that no one has checked, or that another provider alone can
+   * vouch for; absent unless `OAUTH_BLOCKED` names addresses.
+   */
+  unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */
   login?: string;
   /** The URL of a picture. */

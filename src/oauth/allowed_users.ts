@@ -28,7 +28,13 @@ export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
   blocked: readonly ListEntry[],
 ): boolean {
-  const person = { subject, identity: { ...identity, emailVerified: true } };
+  const { otherEmails = [], unverifiedEmails = [] } = identity;
+  const claimed = {
+    ...identity,
+    emailVerified: true,
+    otherEmails: [...otherEmails, ...unverifiedEmails],
+  };
+  const person = { subject, identity: claimed };
   return blocked.some((entry) =>
     isAbout(entry, person) || isAboutClient(entry, clientId)
   );

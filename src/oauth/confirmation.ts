@@ -10,7 +10,13 @@ import { isAddressEntry } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
-import { withoutMemberships } from "./person.ts";
+import {
+  completed,
+  type ToldIdentity,
+  unknownParts,
+  withoutMemberships,
+  withoutUntold,
+} from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
 /** The rule by which a provider is asked again who a person is. */
@@ -41,6 +47,7 @@ export function confirmation(
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
     if (!keepsAddresses) delete reduced.otherEmails;
+    if (!blocked.some(isAddressEntry)) delete reduced.unverifiedEmails;
     return reduced;
   }
 
@@ -53,11 +60,19 @@ export function confirmation(
     /**
      * Gives the grant with the identity of now. Without one (the provider did not
      * tell) it stays as it is for a day since the provider last told, and then
-     * loses its memberships and the verification of its address.
+     * loses its memberships and the verification of its address. So does each
+     * part that an answer says nothing of.
      */
-    confirm(grant: Grant, identity: Identity | undefined, now: number): Grant {
-      if (identity) {
-        return { ...grant, identity: reduce(identity), confirmedAt: now };
+    confirm(grant: Grant, told: ToldIdentity | undefined, now: number): Grant {
+      if (told && unknownParts(told, grant.identity).length === 0) {
+        const identity = reduce(withoutUntold(told));
+        return { ...grant, identity, confirmedAt: now };
+      }
+      if (told) {
+        const identity = isStale(grant, now)
+          ? withoutUntold(told)
+          : completed(told, grant.identity);
+        return { ...grant, identity: reduce(identity) };
       }
       if (!isStale(grant, now)) return grant;
       const known = withoutMemberships(grant.identity);

@@ -14,6 +14,45 @@ export interface Person {
   identity: Identity;
 }
 
+/** An identity as a provider tells it, perhaps not all of it. */
+export interface ToldIdentity extends Identity {
+  /**
+   * The parts of which its answer says nothing: they are unknown, not gone.
+   * `email` stands for all addresses.
+   */
+  untold?: readonly (Membership | "email")[];
+}
+
+/** Drops the mark of parts that were not told: a new person has none of them. */
+export function withoutUntold(
+  { untold: _, ...identity }: ToldIdentity,
+): Identity {
+  return identity;
+}
+
+/** Lists the parts of a known identity that an answer says nothing of. */
+export function unknownParts(
+  { untold = [] }: ToldIdentity,
+  known: Identity,
+): readonly (Membership | "email")[] {
+  return untold.filter((part) =>
+    part === "email" ? known.emailVerified : known[part]
+  );
+}
+
+/** Completes an answer with what was known of the parts that it does not tell. */
+export function completed(told: ToldIdentity, known: Identity): Identity {
+  const identity = withoutUntold(told);
+  for (const part of unknownParts(told, known)) {
+    if (part === "email") {
+      const { email, emailVerified, otherEmails } = known;
+      Object.assign(identity, { email, emailVerified });
+      if (otherEmails) identity.otherEmails = otherEmails;
+    } else identity[part] = known[part];
+  }
+  return identity;
+}
+
 /** The most characters of a text that are compared. */
 const TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;

@@ -11,6 +11,7 @@ import { redirect } from "../../http/browser.ts";
 import { TokenSection } from "../../pages/token_section.tsx";
 import { isAllowed } from "../../oauth/allowed_users.ts";
 import { openPersonalGrant } from "../../oauth/new_grant.ts";
+import { completed } from "../../oauth/person.ts";
 import type { Lifetimes } from "../../oauth/lifetimes.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import type { AccountPart } from "./account_pages.ts";
@@ -102,7 +103,7 @@ async function confirmPerson(
   const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
   const asked = isLive &&
     await identifyAgain(provider, tokens, identity, signInAgain);
-  if (asked) return confirmation.reduce(asked);
+  if (asked) return confirmation.reduce(completed(asked, identity));
   // The provider cannot be asked.
   if (isRecent(session, now(clock))) return identity;
   throw signInAgain();

@@ -209,13 +209,13 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
 async function microsoftGroups(
   claims: Readonly<Record<string, unknown>>,
   ask: Ask,
-): Promise<string[] | undefined> {
+): Promise<{ groups: string[]; isCut: boolean } | undefined> {
   const { _claim_names: elsewhere, hasgroups } = claims;
   const isTooMany = hasgroups === true || hasgroups === "true" ||
     isObject(elsewhere) && elsewhere.groups !== undefined;
   if (!isTooMany) return undefined;
   const first = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
-  const groups = await readPages(ask, first, {
+  const { items, isCut } = await readPages(ask, first, {
     what: "groups",
     within: GRAPH,
     async parse(response) {
@@ -223,5 +223,5 @@ async function microsoftGroups(
       return { items: answer.value, next: answer["@odata.nextLink"] };
     },
   });
-  return namesIn(groups.map(({ id }) => id));
+  return { groups: namesIn(items.map(({ id }) => id)), isCut };
 }

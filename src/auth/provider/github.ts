@@ -9,27 +9,22 @@
  * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  * @module
  */
-import type { Identity, Membership } from "../../caller.ts";
+import type { Membership } from "../../caller.ts";
+import { type ToldIdentity, withoutUntold } from "../../oauth/person.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import {
-  afterCode,
-  misbehaved,
-  type Provider,
-  UpstreamError,
-} from "./provider.ts";
+import { afterCode, misbehaved, type Provider } from "./provider.ts";
 import {
   type Ask,
   asking,
   checkAnswers,
   isTokenAlive,
   readPages,
-  requestUserinfo,
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
 import type { WantedMemberships } from "../../oauth/permissions.ts";
-import { claimText, parseIdentity } from "./identity.ts";
+import { gitHubUser } from "./github_user.ts";
 import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
@@ -76,15 +71,20 @@ export function gitHubProvider(
 
   const askAs = asking(fetchUpstream);
 
-  async function identify(accessToken: string): Promise<Identity> {
+  async function identify(accessToken: string): Promise<ToldIdentity> {
     const ask = askAs(accessToken);
-    const [identity, memberships] = await Promise.all([
-      readUser(ask, apiUrl),
+    const [user, { untold = [], ...memberships }] = await Promise.all([
+      gitHubUser(ask, apiUrl),
       scopes.some(seesOrganizations)
         ? gitHubMemberships(ask, apiUrl, wanted.memberships)
-        : {},
+        : NO_MEMBERSHIPS,
     ]);
-    return { ...identity, ...memberships };
+    const unknown = [...user.untold ?? [], ...untold];
+    return {
+      ...user,
+      ...memberships,
+      ...unknown.length > 0 && { untold: unknown },
+    };
   }
 
   // The `iss` of Enterprise instances is wrong.
@@ -110,8 +110,8 @@ export function gitHubProvider(
         ...response,
         issuer: checkable(response.issuer),
       });
-      const identity = await afterCode(() => identify(tokens.accessToken));
-      return { tokens, identity };
+      const told = await afterCode(() => identify(tokens.accessToken));
+      return { tokens, identity: withoutUntold(told) };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
@@ -149,50 +149,7 @@ export function gitHubApiUrl(origin: string): string {
     : `${origin}/api/v3`;
 }
 
-async function readUser(ask: Ask, apiUrl: string): Promise<Identity> {
-  const user = await requestUserinfo(ask, `${apiUrl}/user`);
-  const [email, ...otherEmails] = await verifiedEmails(ask, apiUrl);
-  // The login of an account may pass to another person, its number never does.
-  const identity = parseIdentity({
-    ...user,
-    sub: user.id,
-    email: email ?? user.email,
-    email_verified: email !== undefined,
-  });
-  return otherEmails.length > 0 ? { ...identity, otherEmails } : identity;
-}
-
-/**
- * Returns true if a 403 tells of a rate limit.
- *
- * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
- */
-function isRateLimited({ status, headers }: Response): boolean {
-  return status === 403 &&
-    (headers.has("retry-after") ||
-      headers.get("x-ratelimit-remaining") === "0");
-}
-
-/** The most addresses of a person that are looked at. */
-const MOST_ADDRESSES = 30;
-
-/** Lists the verified addresses that we may read, the primary one first. */
-async function verifiedEmails(ask: Ask, apiUrl: string): Promise<string[]> {
-  const response = await ask(`${apiUrl}/user/emails`);
-  if (isRateLimited(response)) {
-    const { host } = new URL(apiUrl);
-    throw new UpstreamError("unavailable", `${host} limits our rate for now`);
-  }
-  // 403 and 404: user:email was not granted.
-  if (!response.ok) return [];
-  const addresses: unknown = await response.json().catch(() => undefined);
-  if (!Array.isArray(addresses)) return [];
-  return addresses.filter(isObject)
-    .filter(({ verified }) => verified === true)
-    .sort((a, b) => Number(b.primary === true) - Number(a.primary === true))
-    .flatMap(({ email }) => claimText(email) ?? [])
-    .slice(0, MOST_ADDRESSES);
-}
+const NO_MEMBERSHIPS: Pick<ToldIdentity, "untold"> = {};
 
 /** The scopes that open organizations and teams, the least access first. */
 const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
@@ -200,25 +157,37 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`: names may pass to others, numbers never do. No login has a colon.
- * An organization that has not approved our application, or wants its own
- * single sign-on first, is silently absent.
+ * An organization that has not approved our application is silently absent; of
+ * one that wants its own single sign-on first, a header tells.
  */
 async function gitHubMemberships(
   ask: Ask,
   apiUrl: string,
   wanted: ReadonlySet<Membership>,
-): Promise<Pick<Record<Membership, string[]>, "organizations" | "teams">> {
-  const list = (path: string) =>
-    readPages(ask, `${apiUrl}${path}?per_page=100`, {
+): Promise<Pick<ToldIdentity, "organizations" | "teams" | "untold">> {
+  const untold: Membership[] = [];
+  async function list(path: string, kind: Membership) {
+    if (!wanted.has(kind)) return [];
+    let isPartial = false;
+    const first = `${apiUrl}${path}?per_page=100`;
+    const { items, isCut } = await readPages(ask, first, {
       what: "organizations",
       within: `${new URL(apiUrl).origin}/`,
-      parse: parsePage,
+      parse(response) {
+        const sso = response.headers.get("x-github-sso");
+        isPartial ||= sso?.startsWith("partial-results") === true;
+        return parsePage(response);
+      },
     });
+    if (isPartial || isCut) untold.push(kind);
+    return items;
+  }
   const [organizations, teams] = await Promise.all([
-    wanted.has("organizations") ? list("/user/orgs") : [],
-    wanted.has("teams") ? list("/user/teams") : [],
+    list("/user/orgs", "organizations"),
+    list("/user/teams", "teams"),
   ]);
   return {
+    untold,
     organizations: organizations.flatMap(({ id, login }) => [
       ...typeof login === "string" ? [login.toLowerCase()] : [],
       ...numbered(id),

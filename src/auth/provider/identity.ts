@@ -184,13 +184,13 @@ export function membershipsIn(
   return found;
 }
 
-/** True if the claims lack a wanted kind for which there is a path. */
-export function lacksMemberships(
+/** Lists the wanted kinds for which there is a path, and no claim. */
+export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
-  paths: MembershipClaims,
+  paths: MembershipClaims = {},
   wanted: ReadonlySet<Membership>,
-): boolean {
-  return MEMBERSHIPS.some((kind) =>
+): Membership[] {
+  return MEMBERSHIPS.filter((kind) =>
     wanted.has(kind) && paths[kind] !== undefined &&
     firstClaim(claims, paths[kind]) === undefined
   );

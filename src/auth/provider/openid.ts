@@ -5,7 +5,8 @@
  * @module
  */
 import type { JWTPayload } from "jose";
-import type { Identity, Membership } from "../../caller.ts";
+import type { Membership } from "../../caller.ts";
+import { type ToldIdentity, withoutUntold } from "../../oauth/person.ts";
 import {
   type AuthorizationRequestOptions,
   buildAuthorizationUrl,
@@ -21,7 +22,7 @@ import {
 } from "./upstream_fetch.ts";
 import {
   type ClaimNames,
-  lacksMemberships,
+  missingMemberships,
   parseIdentity,
 } from "./identity.ts";
 import { oauthClient } from "./oauth_client.ts";
@@ -52,7 +53,7 @@ export interface OpenIdOptions {
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
     ask: Ask,
-  ): Promise<readonly string[] | undefined>;
+  ): Promise<{ groups: readonly string[]; isCut: boolean } | undefined>;
   /** False if `userinfo` tells nothing beyond the `id_token`. */
   userinfo?: boolean;
 }
@@ -86,7 +87,7 @@ export function openIdProvider(
     const { memberships: paths = {} } = options.claims ?? {};
     const isComplete = claims.email !== undefined &&
       claims.name !== undefined &&
-      !lacksMemberships(claims, paths, memberships);
+      missingMemberships(claims, paths, memberships).length === 0;
     const endpoint = userinfoOf(metadata);
     if (isComplete || !endpoint) return claims;
     const info = await requestUserinfo(ask, endpoint);
@@ -100,11 +101,13 @@ export function openIdProvider(
   async function identityIn(
     claims: Record<string, unknown>,
     ask: Ask,
-  ): Promise<Identity> {
+  ): Promise<ToldIdentity> {
     const identity = parseIdentity(claims, options.claims);
     if (!memberships.has("groups")) return identity;
-    const groups = await options.readGroups?.(claims, ask);
-    return groups ? { ...identity, groups } : identity;
+    const read = await options.readGroups?.(claims, ask);
+    if (!read) return identity;
+    const { groups, isCut } = read;
+    return { ...identity, groups, ...isCut && { untold: ["groups"] } };
   }
 
   async function identify(
@@ -112,7 +115,7 @@ export function openIdProvider(
     idToken: string | undefined,
     ask: Ask,
     nonce?: string,
-  ): Promise<Identity> {
+  ): Promise<ToldIdentity> {
     const claims = await client.verify(metadata, idToken, {
       nonce,
       isIssuer: (issuer, tenant) =>
@@ -152,10 +155,10 @@ export function openIdProvider(
         ...response,
         issuer: metadataIssuer(metadata, response.issuer),
       });
-      const identity = await afterCode(() =>
+      const told = await afterCode(() =>
         identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
       );
-      return { tokens, identity };
+      return { tokens, identity: withoutUntold(told) };
     },
     async refresh(refreshToken) {
       const { tokens, idToken } = await client.refresh(
@@ -171,7 +174,11 @@ export function openIdProvider(
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
-      return await identityIn(await requestUserinfo(ask, endpoint), ask);
+      const claims = await requestUserinfo(ask, endpoint);
+      // The id_token of the sign-in may have told more than userinfo does.
+      const untold = untoldIn(claims, options);
+      const identity = await identityIn(claims, ask);
+      return untold.length > 0 ? { ...identity, untold } : identity;
     },
     async isAlive(accessToken) {
       const endpoint = userinfoOf(await discover());
@@ -210,6 +217,15 @@ function scopesToRequest(
   }
   // OpenID Connect §11: offline_access is ignored without prompt=consent.
   return { scopes: [...usual, "offline_access"], prompt: "consent" };
+}
+
+/** Lists the parts of an identity of which some claims say nothing. */
+function untoldIn(
+  claims: Readonly<Record<string, unknown>>,
+  { memberships = NOTHING, claims: names = {} }: OpenIdOptions,
+): NonNullable<ToldIdentity["untold"]> {
+  const kinds = missingMemberships(claims, names.memberships, memberships);
+  return claims.email === undefined ? [...kinds, "email"] : kinds;
 }
 
 /** Merges claims; `email_verified` stays with the address it came with. */

@@ -30,7 +30,7 @@ export function watchProvider(
     /** Its name, if it is one of several. */
     key?: string;
     /** Takes from an identity what the provider cannot vouch for. */
-    vouched?(identity: Identity): Identity;
+    vouched?<T extends Identity>(identity: T): T;
     /** Called with the reason when looks begin to fail. */
     onFault?(error: unknown): void;
   } = {},

@@ -50,15 +50,18 @@ export function signInProviders(
    *
    * @param id the prefix of the issuer that names the address
    */
-  function vouched(id: string, identity: Identity): Identity {
+  function vouched<T extends Identity>(id: string, identity: T): T {
     const isAnothers = (address: string) =>
       (ownerOf.get(domainOf(address)) ?? id) !== id;
-    const { email = "", otherEmails } = identity;
+    const { email = "", otherEmails = [], unverifiedEmails = [] } = identity;
+    const anothers = otherEmails.filter(isAnothers);
     return {
       ...identity,
       ...isAnothers(email) && { emailVerified: false },
-      ...otherEmails?.some(isAnothers) &&
-        { otherEmails: otherEmails.filter((it) => !isAnothers(it)) },
+      ...anothers.length > 0 && {
+        otherEmails: otherEmails.filter((it) => !isAnothers(it)),
+        unverifiedEmails: [...unverifiedEmails, ...anothers],
+      },
     };
   }
 

@@ -171,7 +171,8 @@ export async function isTokenAlive(
 const MAX_PAGES = 10;
 
 /**
- * Reads the objects of a list that comes in pages.
+ * Reads the objects of a list that comes in pages. `isCut`: it goes on, beyond
+ * the pages that are read or at an address that may not have our token.
  *
  * @param what the list, for the error
  * @param within the beginning of every address: our token goes nowhere else
@@ -186,18 +187,19 @@ export async function readPages(
     within: string;
     parse(response: Response): Promise<{ items: unknown; next: unknown }>;
   },
-): Promise<Record<string, unknown>[]> {
-  const found: Record<string, unknown>[] = [];
+): Promise<{ items: Record<string, unknown>[]; isCut: boolean }> {
+  const items: Record<string, unknown>[] = [];
   let next: unknown = first;
   for (let page = 0; page < MAX_PAGES; page++) {
-    if (typeof next !== "string" || !next.startsWith(within)) break;
+    if (typeof next !== "string") return { items, isCut: false };
+    if (!next.startsWith(within)) break;
     const response = await ask(next);
     const answer = await parse(response);
     if (!response.ok || !Array.isArray(answer.items)) {
       throw unanswered(response, next, `for ${what}`);
     }
-    found.push(...answer.items.filter(isObject));
+    items.push(...answer.items.filter(isObject));
     next = answer.next;
   }
-  return found;
+  return { items, isCut: typeof next === "string" };
 }

@@ -4,7 +4,9 @@ import { known } from "../../kit/known.ts";
 import { gitHubApiUrl } from "../../../src/auth/provider/github.ts";
 import type { Provider } from "../../../src/auth/provider/provider.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
-import { isAllowed } from "../../../src/oauth/allowed_users.ts";
+import { signInProviders } from "../../../src/auth/provider/sign_in_providers.ts";
+import { silentLogger } from "../../kit/log.ts";
+import { isAllowed, isBlocked } from "../../../src/oauth/allowed_users.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
@@ -109,7 +111,7 @@ Deno.test("github names people by number, with their verified address", async ()
   }
 });
 
-Deno.test("github's addresses all count that are verified, and no other", async () => {
+Deno.test("github's addresses all count that are verified, for a block all of them, whoever else's domain it is", async () => {
   await using fake = serveGitHub({
     [EMAILS]: () =>
       Response.json([
@@ -131,6 +133,30 @@ Deno.test("github's addresses all count that are verified, and no other", async 
   for (const entry of ["claimed@example.org", "@example.org"]) {
     assert(!allows(entry), entry);
   }
+  const { vouched } = signInProviders({
+    listed: [
+      { id: "github", config: { provider: "dev" }, domains: [] },
+      { id: "dev", config: { provider: "dev" }, domains: ["example.net"] },
+    ],
+    baseUrl: "https://tools.example.com",
+    make: () => gitHub(fake),
+    log: silentLogger,
+  });
+  const here = vouched("github", identity);
+  const entryOf = (text: string) => parseListEntry(text, known("github"));
+  const person = { subject: "github:583231", identity: here, clientId: "" };
+  assert(!isAllowed(person, [entryOf("home@example.net")]));
+  for (
+    const entry of [
+      "work@example.com",
+      "home@example.net",
+      "@example.net",
+      "claimed@example.org",
+    ]
+  ) {
+    assert(isBlocked(person, [entryOf(entry)]), entry);
+  }
+  assert(!isBlocked(person, [entryOf("jo@example.com")]));
 });
 
 Deno.test("github answers with a form where JSON is not heard", async () => {

@@ -6,8 +6,8 @@ import {
 } from "../../../src/auth/provider/create_provider.ts";
 import {
   claimAt,
-  lacksMemberships,
   membershipsIn,
+  missingMemberships,
   namesIn,
 } from "../../../src/auth/provider/identity.ts";
 import type { Provider } from "../../../src/auth/provider/provider.ts";
@@ -81,12 +81,13 @@ Deno.test("membershipsIn() reads the first path that is there", () => {
   const claims = { realm_access: { roles: ["r"] }, teams: ["t"] };
   assert.deepEqual(membershipsIn(claims, paths), { roles: ["r"] });
   const wants = (kind: Membership) =>
-    lacksMemberships(claims, paths, new Set([kind]));
-  assert.equal(wants("roles"), false);
-  assert.equal(wants("groups"), true);
+    missingMemberships(claims, paths, new Set([kind]));
+  assert.deepEqual(wants("roles"), []);
+  assert.deepEqual(wants("groups"), ["groups"]);
   // No claim holds these, so there is nothing to ask for.
-  assert.equal(wants("teams"), false);
-  assert(!lacksMemberships({ groups: [] }, paths, new Set(["groups"])));
+  assert.deepEqual(wants("teams"), []);
+  const none = missingMemberships({ groups: [] }, paths, new Set(["groups"]));
+  assert.deepEqual(none, []);
 });
 
 const API = "GET https://api.github.com";
@@ -185,9 +186,32 @@ Deno.test("github's token goes to no other host for the next page", async () => 
       }),
   });
   const github = provider({ provider: "github" }, fake, "organizations");
-  const { identity } = await github.redeem(SIGN_IN);
+  const { identity, tokens } = await github.redeem(SIGN_IN);
   assert.deepEqual(identity.organizations, ["a", "id:1"]);
+  const { untold } = (await github.identify!(tokens))!;
+  assert.deepEqual(untold, ["organizations"]);
   assert(fake.asked.every(({ url }) => url.host !== "evil.example"));
+});
+
+Deno.test("github says which part of its answer is unknown, at a sign-in it is none", async () => {
+  await using fake = serveGitHub({
+    [`${API}/user/emails`]: () => Response.json({}, { status: 403 }),
+    [`${API}/user/teams`]: () =>
+      Response.json([], {
+        headers: { "x-github-sso": "partial-results; organizations=9919" },
+      }),
+  });
+  const github = provider(
+    { provider: "github" },
+    fake,
+    "organizations",
+    "teams",
+  );
+  const { identity, tokens } = await github.redeem(SIGN_IN);
+  assert.deepEqual(
+    await github.identify!(tokens),
+    { ...identity, untold: ["email", "teams"] },
+  );
 });
 
 const GOOGLE = "https://accounts.google.com";
@@ -352,7 +376,12 @@ Deno.test("oidc is asked by userinfo where a refresh brought no id_token", async
     "groups",
   );
   const identity = await oidc.identify!(await oidc.refresh("upstream-refresh"));
-  assert.deepEqual(identity, { subject: "user-1", groups: ["staff"] });
+  // The id_token of the sign-in may have told the address.
+  assert.deepEqual(identity, {
+    subject: "user-1",
+    groups: ["staff"],
+    untold: ["email"],
+  });
 });
 
 Deno.test("custom's user object is read again, by the configured path", async () => {
