@@ -3,8 +3,10 @@
  *
  * @module
  */
+import { isAbout } from "../../src/oauth/allowed_users.ts";
 import { shortClientId } from "../../src/oauth/client_id.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
+import { lowerAscii } from "../../src/oauth/list_entry.ts";
 import { folded, personName } from "../../src/oauth/person.ts";
 import { machineSubject } from "../../src/oauth/subject.ts";
 import { visible, visibleLines } from "../../src/log/log_line.ts";
@@ -190,10 +192,17 @@ class PeopleCommand extends Command {
   }
 }
 
-/** Returns true if a text is a whole name or address of a person. */
-function isCalled({ identity }: Grant, text: string): boolean {
-  const { login = "", name = "", email = "" } = identity;
-  return [login, name, email].some((it) => folded(it) === folded(text));
+/**
+ * Returns true if a text is a whole name of a person. With an @ it is an address
+ * that the provider has verified: anyone may call themselves like another's.
+ */
+function isCalled({ subject, identity }: Grant, text: string): boolean {
+  if (text.includes("@")) {
+    const address = lowerAscii(text);
+    return isAbout({ kind: "address", address }, { subject, identity });
+  }
+  const { login = "", name = "" } = identity;
+  return [login, name].some((it) => folded(it) === folded(text));
 }
 
 /** The verbs that are about one client. */

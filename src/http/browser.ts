@@ -24,34 +24,38 @@ export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
 ): string | undefined {
-  const value = getCookie(c, nameAt(baseUrl, name), prefixFor(baseUrl));
+  const value = getCookie(
+    c,
+    cookieName({ name, baseUrl }),
+    prefixFor(baseUrl),
+  );
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
 /** Sets a cookie; `maxAge` is in seconds. */
 export function keepCookie(
   c: Context,
-  { name, baseUrl }: Cookie,
+  cookie: Cookie,
   value: string,
   maxAge: number,
 ): void {
-  setCookie(c, nameAt(baseUrl, name), value, {
-    ...attributes(baseUrl),
+  setCookie(c, cookieName(cookie), value, {
+    ...attributes(cookie.baseUrl),
     maxAge,
   });
 }
 
-export function dropCookie(c: Context, { name, baseUrl }: Cookie): void {
-  deleteCookie(c, nameAt(baseUrl, name), attributes(baseUrl));
+export function dropCookie(c: Context, cookie: Cookie): void {
+  deleteCookie(c, cookieName(cookie), attributes(cookie.baseUrl));
 }
 
 /**
- * Gives a cookie's name at a server. `__Host-` cookies are for a whole origin,
- * so servers on one origin, under paths, have the path in the name.
+ * Gives a cookie's name at a server, without a prefix. Cookies are for a whole host, so servers on
+ * one host have their port and their path in the name.
  */
-function nameAt(baseUrl: string, name: string): string {
-  const path = basePathOf(baseUrl);
-  return path === "" ? name : `${name}-${fingerprint(path).slice(0, 8)}`;
+export function cookieName({ name, baseUrl }: Cookie): string {
+  const place = new URL(baseUrl).port + basePathOf(baseUrl);
+  return place === "" ? name : `${name}-${fingerprint(place).slice(0, 8)}`;
 }
 
 function attributes(baseUrl: string) {

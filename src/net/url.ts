@@ -53,6 +53,19 @@ export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }
 
+/**
+ * Gives the domain that whoever owns a host has probably registered: two labels,
+ * or three below what looks like a country's registry, as `co.uk`. An address
+ * is its own.
+ */
+export function registeredDomain(hostname: string): string {
+  const labels = hostname.split(".");
+  const [second = "", top = ""] = labels.slice(-2);
+  if (/^\d*$|[^\w-]/.test(top)) return hostname;
+  const isRegistry = top.length === 2 && second.length <= 3;
+  return labels.slice(isRegistry ? -3 : -2).join(".");
+}
+
 /** A name or an address, and a port: nothing that would begin a path. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 

@@ -11,7 +11,7 @@ import {
   knownBlocks,
   unlessBlocked,
 } from "./blocks.ts";
-import type { Database, Expiring, Write } from "./database.ts";
+import type { Database, Expiring, Transaction, Write } from "./database.ts";
 import {
   accountSessionKey,
   accountSessionsOfKey,
@@ -73,12 +73,14 @@ export function accountSessionStore(database: Database) {
         );
       }
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
-      const isSaved = await database.commit((transaction) =>
+      const write = (transaction: Transaction) =>
         unlessBlocked(transaction, session)
           .create(accountSessionKey(id), { ...session, expiresAt })
-          .set(accountSessionsOfKey(session.subject, id), { expiresAt })
-      );
-      if (!isSaved) await checkBlocks(database, session);
+          .set(accountSessionsOfKey(session.subject, id), { expiresAt });
+      // Again after a block that was lifted between the commit and this look.
+      while (!await database.commit(write)) {
+        await checkBlocks(database, session);
+      }
       return id;
     },
 

@@ -18,6 +18,7 @@ import {
   type TokenRecord,
 } from "./issuance.ts";
 import {
+  accessTokenKey,
   blockHeadKey,
   grantKey,
   refreshTokenKey,
@@ -83,13 +84,20 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
     /**
      * Gives the tokens that a used token was exchanged for, until one of them
      * is used; undefined for one that was not used, or whose answer is gone.
+     * `isRevoked`: the client has ended the access token since.
      */
     async answerAgain(
       { refreshToken, grant, successor: { value } }: ReadRefreshToken,
-    ): Promise<IssuedTokens | undefined> {
+    ): Promise<{ tokens: IssuedTokens; isRevoked: boolean } | undefined> {
       if (!value || !grant.value) return undefined;
       const key = answerKey(refreshToken);
-      return JSON.parse(await unseal(key, value.sealed, grant.value.id));
+      const tokens: IssuedTokens = JSON.parse(
+        await unseal(key, value.sealed, grant.value.id),
+      );
+      const isRevoked = !await database.find(
+        accessTokenKey(tokens.accessToken),
+      );
+      return { tokens, isRevoked };
     },
 
     /**

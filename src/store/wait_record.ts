@@ -88,6 +88,18 @@ export function listingOf(
   return { kind, clientId, grantId, taskId, expiresAt };
 }
 
+/**
+ * True if two waits are of one client: by its ID, or by the access token that
+ * its person made. All that have neither count as one.
+ */
+export function isSameClient(
+  one: Pick<Waiting, "clientId" | "grantId">,
+  other: typeof one,
+): boolean {
+  return one.clientId === other.clientId &&
+    (one.clientId !== undefined || one.grantId === other.grantId);
+}
+
 /** Names the list that counts a wait. */
 export function listOfWait(
   { list, subject }: Pick<Waiting, "list" | "subject">,

@@ -15,6 +15,7 @@ import {
   basisOf,
   dropWait,
   isLive,
+  isSameClient,
   type ListedWait,
   listOfWait,
   type Pointer,
@@ -137,9 +138,8 @@ export function waitStore(database: Database) {
         if (wait) return wait;
         // Work that waits for days leaves room for questions, and the other way.
         const same = held.filter(({ value }) => value.kind === own.kind);
-        const { clientId, kind } = own;
-        const ofClient = kind === "page" && clientId !== undefined
-          ? same.filter(({ value }) => value.clientId === clientId).length
+        const ofClient = own.kind === "page"
+          ? same.filter(({ value }) => isSameClient(value, own)).length
           : 0;
         if (same.length >= most || ofClient >= WAITS_PER_CLIENT) {
           throw new LimitError(

@@ -266,7 +266,10 @@ attacks("an account page obeys its own person only", {
     for (const cookie of ["", cookiesOf(victim)]) {
       const answer = await target.ask(back, { headers: { cookie } });
       assert.equal(answer.status, 400);
-      assert.doesNotMatch(answer.headers.getSetCookie().join(), /account=\w/);
+      assert.doesNotMatch(
+        answer.headers.getSetCookie().join(),
+        /account(-.{8})?=\w/,
+      );
     }
   },
   "and is kept by no one on the way": async (target) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { signedInPeople } from "../../src/auth/signed_in.ts";
-import { keepCookie, mintCsrf } from "../../src/http/browser.ts";
+import { cookieName, keepCookie, mintCsrf } from "../../src/http/browser.ts";
 import { BASE_URL } from "../kit/server.ts";
 
 Deno.test("signedInPeople() reads nothing for who sends no session's cookie", async () => {
@@ -21,7 +21,8 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
   const app = new Hono();
   app.get("/", async (c) => c.json(await people.find(c) ?? null));
   const id = "s".repeat(43);
-  for (const cookie of ["", "account=short", `account=${id}`]) {
+  const name = cookieName({ name: "account", baseUrl: BASE_URL });
+  for (const cookie of ["", `${name}=short`, `${name}=${id}`]) {
     const response = await app.request("/", { headers: { cookie } });
     assert.equal(await response.json(), null);
   }

@@ -6,6 +6,7 @@ import {
   isTwin,
   loopbackOriginOf,
   parseTypedUrl,
+  registeredDomain,
 } from "../../src/net/url.ts";
 
 for (
@@ -105,5 +106,21 @@ for (
 ) {
   Deno.test(`parseTypedUrl() refuses ${text}`, () => {
     assert.throws(() => parseTypedUrl(text), /Not an http or https address/);
+  });
+}
+
+for (
+  const [hostname, domain] of [
+    ["example.com", "example.com"],
+    ["a.b.example.com", "example.com"],
+    ["a.b.example.co.uk", "example.co.uk"],
+    ["a.example.uk", "example.uk"],
+    ["localhost", "localhost"],
+    ["10.1.2.3", "10.1.2.3"],
+    ["[2001:db8::1]", "[2001:db8::1]"],
+  ] as const
+) {
+  Deno.test(`registeredDomain() is ${domain} for ${hostname}`, () => {
+    assert.equal(registeredDomain(hostname), domain);
   });
 }

@@ -6,6 +6,10 @@ import {
   openPersonalGrant,
 } from "../../src/oauth/new_grant.ts";
 import { now } from "../../src/clock.ts";
+import { clientCredentialsGrant } from "../../src/auth/server/client_credentials_grant.ts";
+import type { AuthServices } from "../../src/auth/services.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { Parameters as Form } from "../../src/oauth/parameters.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import {
@@ -16,7 +20,7 @@ import {
 import { blockHeadKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { CountingKv } from "../kit/counting_kv.ts";
-import { kvWith } from "../kit/kv.ts";
+import { atomicWith, kvWith } from "../kit/kv.ts";
 import { StalledKv } from "../kit/stalled_kv.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
@@ -107,6 +111,50 @@ test.onDatabases("no commit makes a grant live while its person is blocked, and 
   );
   await blocks.lift("dev:42");
   assert(await refresh(database, held.refreshToken!, clientId));
+});
+
+test.inMemory("a block that is lifted once it has made a commit fail leaves nothing that was given and not stored", async ({ kv }) => {
+  const blocks = blockStore(new Database(kv));
+  const block = async (name: string) => await blocks.block(name, OPS);
+  const lifting = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      const result = await commit();
+      if (!result.ok) {
+        for (const { name } of await blocks.list()) await blocks.lift(name);
+      }
+      return result;
+    }),
+  });
+  const database = new Database(lifting);
+  await block("dev:42");
+  const sessions = accountSessionStore(database);
+  const id = await sessions.save({
+    subject: "dev:42",
+    identity: { subject: "42" },
+  });
+  assert.equal((await sessions.find(id))?.subject, "dev:42");
+
+  const accessTokens = accessTokenStore(database);
+  const issue = clientCredentialsGrant(
+    {
+      baseUrl: ISSUER,
+      accessTokens,
+      lifetimes: DEFAULT_LIFETIMES,
+      heldOf: (grant: Grant) => grant,
+      clock: Date.now,
+    } as unknown as AuthServices,
+  );
+  const client = newClient();
+  const metadata = {
+    ...client.metadata,
+    grant_types: ["client_credentials"],
+  };
+  await block("client:ci");
+  const { accessToken } = await issue(
+    new Form([]),
+    { ...client, clientId: "ci", metadata, isConfigured: true },
+  );
+  assert.equal((await accessTokens.find(accessToken))?.grant.clientId, "ci");
 });
 
 test.onDatabases("no commit makes a grant live while its client is blocked", async ({ kv, other }) => {

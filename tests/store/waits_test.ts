@@ -179,12 +179,19 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
 });
 
 test.inMemory("open() refuses a client that uses up the room of a person, and leaves it to others", async ({ kv }) => {
-  const waits = waitStore(new Database(kv));
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const grant = grantOf(database, "g1");
+  await database.commit((transaction) => setGrant(transaction, grant));
   const greedy = { ...ASKED, clientId: "greedy" };
-  for (let index = 0; index < WAITS_PER_CLIENT; index++) {
-    await waits.open({ ...greedy, asker: `${index}` }, PAYLOAD);
+  const token = { ...ASKED, clientId: undefined, grantId: grant.id };
+  for (const waiting of [greedy, token]) {
+    for (let index = 0; index < WAITS_PER_CLIENT; index++) {
+      const asker = JSON.stringify([waiting.clientId, index]);
+      await waits.open({ ...waiting, asker }, PAYLOAD);
+    }
+    await assert.rejects(waits.open(waiting, PAYLOAD), LimitError);
   }
-  await assert.rejects(waits.open(greedy, PAYLOAD), LimitError);
   await waits.open({ ...ASKED, clientId: "another" }, PAYLOAD);
 });
 

@@ -126,6 +126,25 @@ test.inMemory("people show takes no one for the only one of a name who may have 
   assert.match(await it.run("people show github:1"), /^github:1:/);
 });
 
+test.inMemory("people block takes an address for its verified owner alone, whoever calls themselves so", async ({ kv }) => {
+  await using server = await startOAuthServer({ kv });
+  server.provider.personName = "jo@example.com";
+  await connect(server, "66", "mallory@example.org");
+  // Letters that look alike to a search are another's address.
+  await connect(server, "67", "j\u00f6@example.com");
+  await using it = operator(kv);
+  await assert.rejects(
+    it.run("people block jo@example.com"),
+    is(UnknownNameError, /^No one is called jo@example\.com/),
+  );
+  server.provider.personName = "Jo";
+  await connect(server, "42", "jo@example.com");
+  assert.match(
+    await it.run("people block Jo@example.com"),
+    /^github:42 is blocked/,
+  );
+});
+
 test.onDatabases("people export has what is kept without secrets, and erase leaves nothing of it", async ({ kv, other }) => {
   const { server, jo } = await startWithTwo(kv);
   await using _server = server;

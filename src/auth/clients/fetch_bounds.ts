@@ -15,12 +15,16 @@ import {
   type Network,
   parseNetwork,
 } from "../../net/address.ts";
+import { registeredDomain } from "../../net/url.ts";
 
-/** The most fetches at once, from all hosts and from one. */
-const AT_ONCE = { all: 16, host: 4 };
+/** The most fetches at once, from all domains and from one. */
+const AT_ONCE = { all: 16, domain: 4 };
 
-/** The most fetches a minute, from all hosts and from one. */
-const A_MINUTE = { all: 120, host: 30 };
+/**
+ * The most fetches a minute, from all domains and from one: who has a domain has
+ * as many hosts in it as they like.
+ */
+const A_MINUTE = { all: 120, domain: 30 };
 
 const ALL = "all";
 
@@ -32,37 +36,37 @@ export function boundedFetch(fetchDocument: FetchDocument): FetchForClient {
   const perMinute = (count: number) =>
     new Buckets({ burst: count, perSecond: count / 60 });
   const everyone = perMinute(A_MINUTE.all);
-  const hosts = perMinute(A_MINUTE.host);
+  const domains = perMinute(A_MINUTE.domain);
   const open = new Map<string, number>();
   let count = 0;
 
-  function take(host: string): void {
+  function take(domain: string): void {
     const isBusy = count >= AT_ONCE.all ||
-      (open.get(host) ?? 0) >= AT_ONCE.host ||
-      // A host that is asked too often takes nothing from the others.
-      hosts.take(host) > 0 || everyone.take(ALL) > 0;
+      (open.get(domain) ?? 0) >= AT_ONCE.domain ||
+      // A domain that is asked too often takes nothing from the others.
+      domains.take(domain) > 0 || everyone.take(ALL) > 0;
     if (isBusy) {
       throw new DocumentError({ cause: new Error("Too many are fetched") });
     }
     count++;
-    open.set(host, (open.get(host) ?? 0) + 1);
+    open.set(domain, (open.get(domain) ?? 0) + 1);
   }
 
-  function giveBack(host: string): void {
+  function giveBack(domain: string): void {
     count--;
-    const rest = open.get(host)! - 1;
-    if (rest > 0) open.set(host, rest);
-    else open.delete(host);
+    const rest = open.get(domain)! - 1;
+    if (rest > 0) open.set(domain, rest);
+    else open.delete(domain);
   }
 
   return async (url, { isKept }) => {
     if (isKept) return await fetchDocument(url);
-    const { host } = new URL(url);
-    take(host);
+    const domain = registeredDomain(new URL(url).hostname);
+    take(domain);
     try {
       return await fetchDocument(url);
     } finally {
-      giveBack(host);
+      giveBack(domain);
     }
   };
 }

@@ -80,10 +80,11 @@ export function refreshTokenGrant(
       // Exchanged before: the same pair again, while its access token is good
       // and holds what this request may get.
       const known = presented?.grant.value;
-      const answer = isOf(client, known) &&
-        await refreshTokens.answerAgain(presented!);
+      const { tokens: answer, isRevoked } = isOf(client, known)
+        ? await refreshTokens.answerAgain(presented!) ?? {}
+        : {};
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
-      if (answer && answer.expiresAt > leastExpiresAt) {
+      if (answer && !isRevoked && answer.expiresAt > leastExpiresAt) {
         const wanted = heldOf(known!, requestedScopes(scopes, known!));
         const isOver = now(clock) >= endOfToken(known!, answer, lifetimes);
         const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);

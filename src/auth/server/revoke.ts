@@ -51,7 +51,7 @@ export function revokeEndpoint(
     read: ReadRefreshToken,
   ): Promise<void> {
     // One that was exchanged does not open the grant; its successor does.
-    const answer = await refreshTokens.answerAgain(read);
+    const answer = (await refreshTokens.answerAgain(read))?.tokens;
     const next = answer && await refreshTokens.read(answer.refreshToken!);
     if (next) return await revokeRefreshToken(c, next);
     const { refreshToken, token: { value: record } } = read;

@@ -17,6 +17,7 @@ import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import { initialize } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
+import { cookieName } from "../../../src/http/browser.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -241,7 +242,8 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   const erased = await visitor.press("/account/erase", { erase: "on" });
   assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
   assert.match(visitor.words, /Erased\. You are signed out/);
-  assert.equal(visitor.browser.cookies.get("127.0.0.1:3000 account"), "");
+  const cookie = cookieName({ name: "account", baseUrl: BASE_URL });
+  assert.equal(visitor.browser.cookies.get(`127.0.0.1:3000 ${cookie}`), "");
   assert.match(await elsewhere.look(), /Sign in with/);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
   assert.equal(await call(new Client(server, ""), token), 401);

@@ -6,6 +6,7 @@ import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { BASE_URL } from "../../kit/server.ts";
+import { cookieName } from "../../../src/http/browser.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const mail = tool({
@@ -53,7 +54,7 @@ Deno.test("GET /authorize shows who asks, where the answer goes and what it may 
   );
   assert.equal(page.headers.get("cache-control"), "no-store");
   const cookie = page.headers.get("set-cookie")!;
-  assert.match(cookie, /^browser=[\w-]{43};/);
+  assert.match(cookie, /^browser-[\w-]{8}=[\w-]{43};/);
   assert.match(cookie, /HttpOnly/);
   assert.match(cookie, /SameSite=Lax/);
   assert.match(cookie, /Path=\//);
@@ -204,8 +205,9 @@ Deno.test("GET /authorize looks for approvals while it looks for a client that i
   } as never);
   const redirect_uri = "https://app.example/callback";
   const query = new URLSearchParams({ client_id: "app", redirect_uri });
+  const browser = cookieName({ name: "browser", baseUrl: BASE_URL });
   const response = await answerOf(endpoint, `/?${query}`, {
-    headers: { cookie: `browser=${"b".repeat(43)}` },
+    headers: { cookie: `${browser}=${"b".repeat(43)}` },
   });
   assert.equal(await response.text(), "Who are you?");
   assert.deepEqual(asked, [`approvals of ${redirect_uri}`, "client"]);

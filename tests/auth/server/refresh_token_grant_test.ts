@@ -115,6 +115,18 @@ test.onDatabases("refresh() gives a used refresh token's successors for weeks, w
   await rejectsUsed(kv, refreshToken, clientId);
 });
 
+test.onDatabases("refresh() gives an access token that its client has ended no second time", async ({ kv, other }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const first = await refresh(new Database(kv), refreshToken, clientId);
+  await accessTokenStore(new Database(other)).revoke(first.accessToken);
+  const second = await refresh(new Database(kv), refreshToken, clientId);
+  assert.notEqual(second.accessToken, first.accessToken);
+  assert.equal(second.refreshToken, first.refreshToken);
+  const tokens = accessTokenStore(new Database(other));
+  assert.equal((await tokens.find(second.accessToken))?.grant.id, grantId);
+  assert.equal(await tokens.find(first.accessToken), undefined);
+});
+
 test.onDatabases("refresh() answers a used token for 30 s after the first call with its successor", async ({ kv, other }) => {
   using time = new FakeTime();
   const { refreshToken, clientId, grantId } = await begin(kv);
