@@ -60,13 +60,23 @@ interface Driver {
       allowExitOnIdle: boolean;
     },
   ) => {
-    query(
-      statement: string | { name?: string; text: string; values: unknown[] },
-    ): Promise<{ rows: Row[] }>;
+    connect(): Promise<PoolClient>;
+    query(text: string): Promise<unknown>;
     on(event: "error", listener: () => void): void;
     end(): Promise<void>;
   };
   Client: new (options: Connecting) => Client;
+}
+
+/** A connection of a pool, until it is released. */
+interface PoolClient {
+  query(
+    statement: { name?: string; text: string; values: unknown[] },
+  ): Promise<{ command: string | null; rows: Row[] }>;
+  on(event: "error", listener: () => void): void;
+  off(event: "error", listener: () => void): void;
+  /** Gives it back; it is closed if there was an error. */
+  release(error?: unknown): void;
 }
 
 /** A single connection. */
@@ -83,6 +93,7 @@ interface Client {
 }
 
 const pg: Driver = driver;
+const ignore = () => {};
 
 /** Gives the options of all connections to a database. */
 export async function connecting(
@@ -147,17 +158,38 @@ export class Connections {
       allowExitOnIdle: true,
     });
     // A connection that is lost while no one uses it is replaced.
-    this.#pool.on("error", () => {});
+    this.#pool.on("error", ignore);
   }
 
-  /** Carries out a statement: one round trip on a connection that is free. */
+  /**
+   * Carries out a `select`: one round trip on a connection that is free.
+   *
+   * @throws {PostgresError} when the answer is another statement's
+   */
   async query({ name, text, values }: Statement): Promise<Row[]> {
-    const { rows } = await this.#pool.query({
-      ...this.isPrepared() && { name },
-      text,
-      values,
-    });
-    return rows;
+    const client = await this.#pool.connect();
+    // The statement fails with it too.
+    client.on("error", ignore);
+    let failure: unknown;
+    try {
+      const { command, rows } = await client.query({
+        ...this.isPrepared() && { name },
+        text,
+        values,
+      });
+      if (command === "SELECT") return rows;
+      // No rows: as if there were no record.
+      throw new PostgresError(
+        `a pooler between gave the answer of another statement (${command})`,
+        { isPassing: true },
+      );
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      client.off("error", ignore);
+      client.release(failure);
+    }
   }
 
   /** Carries out several statements as one transaction. */
@@ -203,7 +235,7 @@ export class Ear {
       client.unref();
     } catch (error) {
       isOver = true;
-      client.on("error", () => {});
+      client.on("error", ignore);
       await client.end().catch(() => {});
       throw error;
     }

@@ -44,6 +44,8 @@ interface RequestRecord extends Expiring {
    * requests from before 0.3.
    */
   provider?: string;
+  /** The phase in which it ended with a refusal. */
+  refusedIn?: "consent" | "upstream";
   /** True if it ended with a code, not with a refusal. */
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
@@ -120,7 +122,13 @@ export function authorizationRequestStore(database: Database) {
         fingerprint(browser),
         found.value.browserFingerprint,
       );
-      return isOwn ? { ...found, handle } : undefined;
+      if (!isOwn) return undefined;
+      const { refusedIn, ...value } = found.value;
+      // A refusal that was answered with 503 has not ended it.
+      if (refusedIn !== undefined && await database.mayRepeat(found)) {
+        value.phase = refusedIn;
+      }
+      return { ...found, handle, value };
     },
 
     /**
@@ -148,9 +156,12 @@ export function authorizationRequestStore(database: Database) {
       return approved !== undefined;
     },
 
-    /** Marks a request as answered. False: another request was faster. */
+    /** Ends a request with a refusal. False: another request was faster. */
     async finish(found: FoundRequest): Promise<boolean> {
-      return await change(found, { phase: "done" }) !== undefined;
+      const { phase } = found.value;
+      if (phase === "done") return false;
+      return await change(found, { phase: "done", refusedIn: phase }) !==
+        undefined;
     },
 
     /**

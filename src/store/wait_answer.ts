@@ -1,22 +1,21 @@
 /**
  * The answer of a wait: accepted once, from a person or from anyone who has the
- * id of a moment, and taken once.
+ * id of a moment, and taken once. And the end of a wait.
  *
  * @module
  */
-import { HttpError } from "../errors.ts";
+import { HttpError, StorageError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import { type Database, type Entry, isFound } from "./database.ts";
-import { listingWaitKey, waitKey } from "./keys.ts";
+import { type Database, type Entry, type Found, isFound } from "./database.ts";
+import { waitKey } from "./keys.ts";
 import { DURABLE_SECONDS } from "./run_record.ts";
 import type { Transaction, Write } from "./transaction.ts";
 import {
   dropWait,
   isLive,
-  listingOf,
-  listOfWait,
   type Pointer,
   putWait,
+  type ReadWait,
   type Wait,
   WAIT_CHARACTERS,
   type WaitRecord,
@@ -41,16 +40,17 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. Gives the wait as it is then; undefined if there is
-   * none, or if `also` could not be committed.
+   * Accepts an answer, once: one that was answered with 503 may be given again,
+   * until it is taken. Gives the wait as it is then; undefined if there is none,
+   * or if `also` could not be committed.
    */
   async function accept(
     id: string,
     isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
     also: Write = () => {},
-  ): Promise<Wait | undefined> {
-    const accepted = await database.change(
+  ): Promise<{ isAccepted: boolean; record: ReadWait } | undefined> {
+    return await database.change(
       waitKey(id),
       async (transaction, entry: Entry<WaitRecord>, before) => {
         const { key, value, versionstamp } = entry;
@@ -59,7 +59,9 @@ export function waitAnswers(
         if (!isWanted(value) || !await isLive(database, value)) {
           return undefined;
         }
-        if (value.state !== "open") return { key, value };
+        const isAnswered = value.state === "used" ||
+          value.state === "answered" && !await database.mayRepeat(entry);
+        if (isAnswered) return { isAccepted: false, record: { key, value } };
         const isMoment = value.kind === "moment";
         const record: WaitRecord = {
           ...value,
@@ -71,10 +73,9 @@ export function waitAnswers(
         putWait(transaction, key, record);
         wakeTwice(transaction, record, database.now());
         also(transaction);
-        return { key, value: record };
+        return { isAccepted: true, record: { key, value: record } };
       },
     );
-    return accepted && await readWait(accepted);
   }
 
   return {
@@ -84,7 +85,7 @@ export function waitAnswers(
      *
      * @param also what the commit rests on: the session of the browser
      */
-    answer(
+    async answer(
       id: string,
       subject: string,
       answer: JsonObject,
@@ -92,7 +93,8 @@ export function waitAnswers(
     ): Promise<Wait | undefined> {
       const isTheirs = (wait: WaitRecord) =>
         wait.kind === "page" && wait.subject === subject;
-      return accept(id, isTheirs, answer, also);
+      const accepted = await accept(id, isTheirs, answer, also);
+      return accepted && await readWait(accepted.record);
     },
 
     /**
@@ -112,39 +114,46 @@ export function waitAnswers(
             `and has ${text.length}`,
         );
       }
-      const isOpen = ({ kind, state }: WaitRecord) =>
-        kind === "moment" && state === "open";
-      return await accept(id, isOpen, { data }) !== undefined;
+      const isMoment = ({ kind }: WaitRecord) => kind === "moment";
+      return (await accept(id, isMoment, { data }))?.isAccepted ?? false;
     },
 
-    /** Takes the answer of a wait, once; undefined if there is none to take. */
+    /**
+     * Takes the answer of a wait, once; undefined if there is none to take. A
+     * request that is answered with 503 has not taken it: the next one may.
+     */
     async take({ key }: Wait): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
       const answer = found && await openPart(found, "answer");
-      if (!answer) return undefined;
+      if (!answer || !await isToBeTaken(database, found)) return undefined;
       const { value } = found;
-      const { at } = value;
-      const { sealed: _, sealedAnswer: __, ...rest } = value;
       const used: WaitRecord = {
-        ...rest,
+        ...value,
         state: "used",
         expiresAt: database.now() + USED_SECONDS,
       };
-      const versionstamp = await database.commit((transaction) =>
-        transaction.check(found).set(key, used).end(at)
-          .set(listingWaitKey(listOfWait(value), key), listingOf(used))
+      const taken = await database.replace(
+        found,
+        used,
+        (transaction) => putWait(transaction, key, used),
       );
-      if (!versionstamp) return undefined;
+      if (!taken) return undefined;
       return {
         answer,
         async release() {
-          const pointer = await database.get<Pointer>(at);
-          if (pointer.value) return false;
-          return await database.commit((transaction) => {
-            // Not if it was erased, or has ended with its grant, meanwhile.
-            transaction.check({ key, versionstamp }, pointer);
-            putWait(transaction, key, value);
-          }) !== undefined;
+          try {
+            const pointer = await database.get<Pointer>(value.at);
+            // Its asker has another.
+            if (pointer.versionstamp !== taken.versionstamp) return false;
+            return await database.commit((transaction) => {
+              // Not if it was erased, or has ended with its grant, meanwhile.
+              transaction.check(taken, pointer);
+              putWait(transaction, key, { ...value, state: "answered" });
+            }) !== undefined;
+          } catch (error) {
+            if (error instanceof StorageError) database.giveUp(taken);
+            throw error;
+          }
         },
       };
     },
@@ -166,6 +175,39 @@ export function waitAnswers(
       );
     },
   };
+}
+
+/**
+ * True if the answer of a wait may be taken: it was not, or by a request that
+ * was answered with 503.
+ */
+export async function isToBeTaken(
+  database: Database,
+  wait: Found<WaitRecord>,
+): Promise<boolean> {
+  return wait.value.state !== "used" || await database.mayRepeat(wait);
+}
+
+/** Ends a wait, if it is there. */
+export function endWait(
+  database: Database,
+  key: Deno.KvKey,
+  read?: Found<WaitRecord>,
+): Promise<void> {
+  const ending = async (
+    transaction: Transaction,
+    entry: Entry<WaitRecord>,
+  ) => {
+    if (!isFound(entry)) return;
+    dropWait(transaction, entry);
+    const { value: { at, state }, versionstamp } = entry;
+    if (state !== "used") return;
+    const pointer = await database.get<Pointer>(at);
+    // Its asker may have another wait by now.
+    const isOwn = pointer.versionstamp === versionstamp;
+    if (isOwn) transaction.check(pointer).end(at);
+  };
+  return database.change(key, ending, read);
 }
 
 /**

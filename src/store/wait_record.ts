@@ -52,7 +52,7 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   clientName?: string;
   createdAt: number;
   state: "open" | "answered" | "used";
-  /** Its id and payload, sealed to this record; absent once it is used. */
+  /** Its id and payload, sealed to this record. */
   sealed?: string;
   /** The answer, sealed alike. */
   sealedAnswer?: string;
@@ -65,9 +65,9 @@ export interface Wait extends
     "at" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
-  /** Opens its page, or answers its moment; absent once it is used. */
+  /** Opens its page, or answers its moment. */
   id?: string;
-  /** The question; absent once it is used. */
+  /** The question. */
   payload?: JsonObject;
   answer?: JsonObject;
 }
@@ -107,7 +107,7 @@ export function listOfWait(
   return list ?? subject;
 }
 
-/** Writes a wait that is not used, with its places in the lists. */
+/** Writes a wait, with its places in the lists. */
 export function putWait(
   transaction: Transaction,
   key: Deno.KvKey,
@@ -131,7 +131,7 @@ export function dropWait(
   return state === "used" ? transaction : transaction.end(at);
 }
 
-type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
+export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
 
 type Member = "payload" | "answer";
 

@@ -7,10 +7,15 @@
 import { randomId } from "../crypto/crypto.ts";
 import { LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import { type Database, type Entry, type Found, isFound } from "./database.ts";
+import { type Database, type Found, isFound } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
-import { type TakenWait, waitAnswers } from "./wait_answer.ts";
+import {
+  endWait,
+  isToBeTaken,
+  type TakenWait,
+  waitAnswers,
+} from "./wait_answer.ts";
 import {
   basisOf,
   dropWait,
@@ -37,9 +42,6 @@ export const WAITS_PER_PERSON = 100;
 
 /** The most of them that one client opens: others have room beside it. */
 export const WAITS_PER_CLIENT = 25;
-
-/** The life of the record that changes with every new wait of a person. */
-const HEAD_SECONDS = 60 * 60;
 
 /** The `Retry-After` of one wait too many: pages end within an hour. */
 const RETRY_SECONDS = 600;
@@ -86,12 +88,6 @@ export function waitStore(database: Database) {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
-  function drop(key: Deno.KvKey, read?: Found<WaitRecord>): Promise<void> {
-    return database.change(key, (transaction, entry: Entry<WaitRecord>) => {
-      if (isFound(entry)) dropWait(transaction, entry);
-    }, read);
-  }
-
   return {
     ...waitAnswers(database, seals),
 
@@ -133,7 +129,8 @@ export function waitStore(database: Database) {
           await database.find<WaitRecord>(pointer.value.wait);
         const isSame = known?.value.subject === own.subject &&
           known.value.question === own.question &&
-          known.value.state !== "used" && await isLive(database, known.value);
+          await isToBeTaken(database, known) &&
+          await isLive(database, known.value);
         const wait = isSame ? await readWait(known) : undefined;
         if (wait) return wait;
         // Work that waits for days leaves room for questions, and the other way.
@@ -150,7 +147,7 @@ export function waitStore(database: Database) {
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
         transaction.check(pointer).set(head, {
-          expiresAt: createdAt + HEAD_SECONDS,
+          expiresAt: createdAt + WAIT_SECONDS,
         });
         const record: WaitRecord = {
           ...own,
@@ -165,7 +162,8 @@ export function waitStore(database: Database) {
           }),
         };
         // First, so that what ends does not end the new one.
-        if (known) dropWait(transaction, known);
+        // The page of a used one says so for a while.
+        if (known && known.value.state !== "used") dropWait(transaction, known);
         putWait(transaction.check(absent(key)), key, record);
         if (grant) transaction.check(grant);
         if (run) transaction.check(run);
@@ -209,7 +207,7 @@ export function waitStore(database: Database) {
     },
 
     /** Ends a wait that no one needs any more. */
-    withdraw: ({ key }: Wait): Promise<void> => drop(key),
+    withdraw: ({ key }: Wait): Promise<void> => endWait(database, key),
 
     /**
      * Waits until a wait is answered or gone; false if it is still open after
@@ -236,12 +234,14 @@ export function waitStore(database: Database) {
     /** Ends what durable work waits for, once it has ended itself. */
     async forgetTask(list: string, taskId: string): Promise<void> {
       const own = await listed(list, (wait) => wait.taskId === taskId);
-      for (const wait of own) await drop(wait.key, wait);
+      for (const wait of own) await endWait(database, wait.key, wait);
     },
 
     /** Deletes everything that is kept of a person's waits. */
     async forgetAllOf(subject: string): Promise<void> {
-      for (const wait of await listed(subject)) await drop(wait.key, wait);
+      for (const wait of await listed(subject)) {
+        await endWait(database, wait.key, wait);
+      }
       await database.commit((transaction) =>
         transaction.delete(waitsOfKey(subject))
       );

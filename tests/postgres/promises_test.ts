@@ -5,9 +5,11 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { openPostgres } from "../../packages/postgres/mod.ts";
 import { kvPromises } from "../../packages/testing/kv/mod.ts";
 import { AWAITED } from "../../src/store/awaited.ts";
 import { KvUsageError } from "../../src/store/kv_error.ts";
+import { Relay } from "./relay.ts";
 import { postgresTest } from "./schema.ts";
 
 for (const { name, check } of kvPromises) {
@@ -52,6 +54,24 @@ postgresTest(
     } finally {
       await sql("alter role tools reset default_transaction_isolation");
     }
+  },
+);
+
+postgresTest(
+  "the answer of another statement is refused, and is not read as no record",
+  async ({ url }) => {
+    const address = new URL(url);
+    await using relay = new Relay(Number(address.port));
+    address.port = String(relay.port);
+    await using kv = await openPostgres(address.href, { connections: 1 });
+    await kv.atomic().set(["a"], 1).commit();
+    // As a pooler that sets a variable: it is done, and ready for the next.
+    relay.before = new Uint8Array([
+      ...[0x43, 0, 0, 0, 8, ...new TextEncoder().encode("SET\0")],
+      ...[0x5a, 0, 0, 0, 5, 0x49],
+    ]);
+    await assert.rejects(kv.get(["a"]), /answer of another statement \(SET\)/);
+    assert.equal((await kv.get(["a"])).value, 1);
   },
 );
 

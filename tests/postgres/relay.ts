@@ -11,6 +11,8 @@ export class Relay implements AsyncDisposable {
   readonly #open = new Set<Deno.Conn>();
   readonly #relays = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
+  /** Is sent to the client before the server's next answer. */
+  before?: Uint8Array;
 
   /** @param target the port that connections go to */
   constructor(public target: number) {
@@ -43,9 +45,19 @@ export class Relay implements AsyncDisposable {
     for (const connection of both) this.#open.add(connection);
     await Promise.allSettled([
       client.readable.pipeTo(server.writable),
-      server.readable.pipeTo(client.writable),
+      server.readable.pipeThrough(this.#adding()).pipeTo(client.writable),
     ]);
     for (const connection of both) this.#open.delete(connection);
+  }
+
+  #adding(): TransformStream<Uint8Array, Uint8Array> {
+    return new TransformStream({
+      transform: (answer, controller) => {
+        if (this.before) controller.enqueue(this.before);
+        this.before = undefined;
+        controller.enqueue(answer);
+      },
+    });
   }
 
   /** Cuts every connection. */

@@ -13,6 +13,7 @@ import { openGrant } from "../../src/oauth/new_grant.ts";
 import { assertionStore, stateStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { Database } from "../../src/store/database.ts";
+import { waitStore } from "../../src/store/waits.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { test } from "../kit/databases.ts";
 import {
@@ -29,6 +30,15 @@ import { SteadyTime } from "../kit/fake_time.ts";
 
 /** Uses what was made beforehand; falsy, or an OAuth error: it was used. */
 type Use = (database: Database) => Promise<unknown>;
+
+/** A question on a page. */
+const PAGE = {
+  subject: "dev:42",
+  kind: "page",
+  asker: "a call",
+  question: "a question",
+  tool: "pay",
+} as const;
 
 async function leasedRequest(kv: Deno.Kv) {
   const requests = authorizationRequestStore(new Database(kv));
@@ -79,6 +89,36 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
       return found.value.phase === "done"
         ? await requests.answerAgain(found)
         : await requests.complete(found, { grant, upstreamTokens: "{}" });
+    };
+  },
+  "the refusal of a sign-in": async (kv) => {
+    const { find } = await leasedRequest(kv);
+    return async (database) =>
+      await authorizationRequestStore(database).finish(await find(database));
+  },
+  "the answer of a person": async (kv) => {
+    const { id } = await waitStore(new Database(kv)).open(PAGE, {});
+    return async (database) => {
+      const word = randomId();
+      const answer = { action: "accept", word };
+      const wait = await waitStore(database)
+        .answer(id!, PAGE.subject, answer, () => {});
+      return wait?.answer?.word === word;
+    };
+  },
+  "the answer of a moment": async (kv) => {
+    const moment = { ...PAGE, kind: "moment" } as const;
+    const { id } = await waitStore(new Database(kv)).open(moment, {});
+    return (database) => waitStore(database).tell(id!, "paid");
+  },
+  "an answer that a call takes": async (kv) => {
+    const { id } = await waitStore(new Database(kv)).open(PAGE, {});
+    const yes = { action: "accept" };
+    await waitStore(new Database(kv)).answer(id!, PAGE.subject, yes, () => {});
+    return async (database) => {
+      const waits = waitStore(database);
+      const wait = await waits.open(PAGE, {});
+      return (await waits.take(wait))?.answer;
     };
   },
   "the lease of a refresh at the provider": async (kv) => {

@@ -90,8 +90,7 @@ test.onDatabases("take() gives an answer to one of fifty", async ({ kv, other })
     (waits) => waits.take(wait),
   );
   assert.deepEqual(taken.filter((it) => it).map((it) => it!.answer), [YES]);
-  const used = await waits.find(wait.id!, ADA);
-  assert.deepEqual([used?.state, used?.payload], ["used", undefined]);
+  assert.equal((await waits.find(wait.id!, ADA))?.state, "used");
   assert.notEqual((await waits.open(ASKED, PAYLOAD)).id, wait.id);
 });
 

@@ -8,20 +8,31 @@ import type { Kv, KvKey } from "../../../src/store/kv.ts";
 import { KvClosedError, KvUsageError } from "../../../src/store/kv_error.ts";
 import { commit, type KvPromise, refused, write } from "./promise.ts";
 
+/** The longest time that a change may take to be told, in milliseconds. */
+const TOLD_MILLISECONDS = 30_000;
+
 /** Watches keys, and reads what is told until it is as wanted. */
 function watching(kv: Kv, keys: readonly KvKey[]) {
   const reader = kv.watch(keys).getReader();
-  return {
-    async until(...wanted: unknown[]) {
+  async function until(...wanted: unknown[]) {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    // It keeps the process alive too: a connection that waits may not.
+    const timer = setTimeout(
+      () => reject(new Error(`${JSON.stringify(wanted)} was not told`)),
+      TOLD_MILLISECONDS,
+    );
+    try {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await Promise.race([reader.read(), late]);
         assert(!done, "the watch has ended");
         const values = value.map(({ value }) => value);
         if (JSON.stringify(values) === JSON.stringify(wanted)) return;
       }
-    },
-    reader,
-  };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  return { until, reader };
 }
 
 /** The promises of `watch` and `close`. */

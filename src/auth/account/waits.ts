@@ -92,9 +92,12 @@ export function waitEndpoints(services: AuthServices) {
       const client = askingClient(wait, services);
       const { state, tool, payload, answer } = wait;
       if (state !== "open") {
-        const said = answer &&
+        const said = state === "answered" && answer &&
           (answer.action === "accept" ? "done" : "not-now");
-        return page(c, WaitAnsweredPage({ ...frame, client, answer: said }));
+        return page(
+          c,
+          WaitAnsweredPage({ ...frame, client, answer: said || undefined }),
+        );
       }
       const { message, url } = payload as { message: string; url: string };
       return page(
