@@ -7,7 +7,7 @@ WORKDIR /app
 COPY . .
 # --build-arg POSTGRES=yes for a KV_PATH that is a postgres:// address.
 ARG POSTGRES=
-RUN deno bundle --quiet --code-splitting --outdir dist main.ts && mkdir data cache
+RUN deno task --quiet bundle && mkdir data cache
 RUN [ -z "${POSTGRES}" ] || deno task --quiet bundle:postgres
 # What Deno works out at a first start is kept, so that a container starts in
 # half the time. It can be read in a read-only container after a second start.

@@ -4,8 +4,10 @@
  *
  * @module
  */
+import type { Source } from "./source.ts";
 
-export function agentsFile(name: string): string {
+/** Writes the page of a project that has a copy of the package. */
+export function agentsFile(name: string, { module }: Source): string {
   const file = (path: string, text: string) =>
     `\`\`\`${path.split(".").at(-1)}\n${commentOf(path)}\n${text}\`\`\`\n`;
   return `# Working in ${name}
@@ -23,8 +25,9 @@ before anything is committed.
 | \`deno task skills\`            | after a change in skills/NAME/SKILL.md            |
 | \`deno task ci\`                | formatting, lint, types, tests, settings, skills  |
 
-\`deno doc jsr:@tool-server/tool-server tool\` explains a name. One file a thing,
-its test next to it. A **service** starts once and is shared; it holds data:
+\`deno doc --filter tool ${module}\` explains a name.
+One file a thing, its test next to it. A **service** starts once and is shared;
+it holds data:
 
 ${file("notes.ts", NOTES)}
 A **tool** is a function that models call:

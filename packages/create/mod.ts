@@ -2,15 +2,15 @@
  * Makes a project, and adds to it:
  *
  * ```sh
- * deno create jsr:@tool-server/tool-server NAME   # a new project
- * deno task tool NAME                             # in a project: one more tool
- * deno task settings                              # after a change of settings
- * deno task skills                                # after a change in skills/
+ * deno run -A packages/create/mod.ts ../NAME         # in a clone: a new project
+ * deno create jsr:@tool-server/tool-server -- NAME   # with the published package
+ * deno task tool NAME                                # in a project: one more tool
+ * deno task settings                                 # after a change of settings
+ * deno task skills                                   # after a change in skills/
  * ```
  *
  * @module
  */
-import { fileURLToPath } from "node:url";
 import {
   CreateError,
   exists,
@@ -21,6 +21,7 @@ import {
 import { parseProjectName, projectFiles } from "./project.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
+import { findSource } from "./source.ts";
 import { listTool, parseToolName, toolFiles } from "./tool_files.ts";
 
 const USAGE = `Usage:
@@ -61,15 +62,20 @@ async function createProject(directory: string): Promise<void> {
   }
   await Deno.mkdir(path, { recursive: true });
   const root = await Deno.realPath(path);
-  await writeFiles(root, projectFiles({ name, link: linkFrom(root) }));
+  const source = await findSource(root);
+  await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
   await initializeGit(root);
+  // As they were called themselves, where there is only Node.
+  const task = Deno.env.get("npm_command") === "exec"
+    ? "npx -y deno task"
+    : "deno task";
   console.log(`Made ${path}. Next:\n
   cd ${path}
-  deno task dev                    # serves http://127.0.0.1:3000/mcp
-  deno task call greet name=Ada    # in another terminal
-  deno task tool NAME              # adds a tool and its test
-  deno task ci                     # checks everything`);
+  ${task} dev                    # serves http://127.0.0.1:3000/mcp
+  ${task} call greet name=Ada    # in another terminal
+  ${task} tool NAME              # adds a tool and its test
+  ${task} ci                     # checks everything`);
 }
 
 /** True if the directory holds anything besides an empty repository. */
@@ -81,24 +87,6 @@ async function hasContent(directory: string): Promise<boolean> {
     if (name !== ".git") return true;
   }
   return false;
-}
-
-/**
- * Finds the path to the copy on disk that this runs from, if it does: a project
- * made by a clone goes on with the clone.
- */
-function linkFrom(root: string): string | undefined {
-  const url = new URL("../..", import.meta.url);
-  if (url.protocol !== "file:") return undefined;
-  // On Windows too: C:\a begins with the name of its drive, without a slash.
-  const own = fileURLToPath(url).replace(/[/\\]$/, "").split(/[/\\]/);
-  const theirs = root.split(/[/\\]/);
-  let shared = 0;
-  while (shared < own.length && own[shared] === theirs[shared]) shared++;
-  return [
-    ...theirs.slice(shared).map(() => ".."),
-    ...own.slice(shared),
-  ].join("/");
 }
 
 async function addTool(name: string): Promise<void> {

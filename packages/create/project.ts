@@ -4,23 +4,20 @@
  * @module
  */
 import * as z from "zod";
-import { VERSION } from "../../src/version.ts";
 import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
 import { agentsFile } from "./agents_words.ts";
 import { CreateError } from "./files.ts";
 import { readmeFile } from "./project_words.ts";
 import { envExample, grantedVariables } from "./settings.ts";
+import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
 import { titleOf } from "./tool_files.ts";
-
-/** The name under which projects import this package. */
-export const PACKAGE = "@tool-server/tool-server";
 
 /** The choices for a new project. */
 interface ProjectOptions {
   /** The name for programs: `my-tools`. */
   name: string;
-  /** A copy of the package to use in place of the published one. */
-  link?: string;
+  /** The copy of the package that it uses; by default the published one. */
+  source?: Source;
 }
 
 /** Parses a project's name: that of its directory. @throws {CreateError} */
@@ -37,9 +34,9 @@ export function parseProjectName(directory: string): string {
 
 /** Makes the files of a new project, by their path in it. */
 export function projectFiles(options: ProjectOptions): Record<string, string> {
-  const { name } = options;
+  const { name, source = PUBLISHED } = options;
   return {
-    "deno.json": printJson(configuration(options)),
+    "deno.json": printJson(configuration(source)),
     "main.ts": MAIN,
     "server.ts": serverFile(name),
     "tools/mod.ts": TOOLS,
@@ -49,8 +46,8 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n",
     // The folder is there before the first file in it, in every copy.
     "data/.gitignore": "*\n!.gitignore\n",
-    "README.md": readmeFile(name),
-    "AGENTS.md": agentsFile(name),
+    "README.md": readmeFile(name, source),
+    "AGENTS.md": agentsFile(name, source),
     ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
     ".vscode/mcp.json": printJson({ servers: { [name]: CONNECTION } }),
     ".vscode/settings.json": printJson({ "deno.enable": true }),
@@ -93,10 +90,9 @@ const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 
-function configuration({ link }: ProjectOptions) {
+function configuration({ configuration, host }: Source) {
   return {
-    imports: { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` },
-    ...(link && { links: [link] }),
+    ...configuration,
     unstable: ["kv", "no-legacy-abort"],
     exclude: ["data", "dist"],
     permissions: {
@@ -107,34 +103,52 @@ function configuration({ link }: ProjectOptions) {
         write: ["data"],
       },
     },
-    tasks: {
-      "dev": `${CHECK} & ${WATCH}`,
-      "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
-      "start": RUN,
-      "start:cores": CORES,
-      "start:bundle": RUN.replace("main.ts", "dist/main.js"),
-      "bundle": BUNDLE,
-      "bundle:postgres": BUNDLE_POSTGRES,
-      "deploy": "deno deploy --prod",
-      "backup": `deno run --allow-all ${PACKAGE}/backup`,
-      "restore": `deno run --allow-all ${PACKAGE}/restore`,
-      "move": "deno run --quiet --unstable-kv --allow-all --env-file=.env " +
-        `${PACKAGE}/move`,
-      "test": "deno test -P --no-prompt",
-      "check": "deno check",
-      "tool": `deno run -A ${PACKAGE}/create tool`,
-      "settings": `deno run -A ${PACKAGE}/create settings`,
-      "skills": `deno run -A ${PACKAGE}/create skills`,
-      "call": CALL,
-      "list": "deno task --quiet call --list",
-      "people": `${OPERATE} people`,
-      "clients": `${OPERATE} clients`,
-      "doctor": DOCTOR,
-      "ci": "deno fmt --check && deno lint && deno task check && " +
-        "deno task test && deno task settings --check && " +
-        "deno task skills --check",
-    },
+    tasks: host === undefined ? TASKS : importing(TASKS, host),
   };
+}
+
+const TASKS: Readonly<Record<string, string>> = {
+  "dev": `${CHECK} & ${WATCH}`,
+  "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
+  "start": RUN,
+  "start:cores": CORES,
+  "start:bundle": RUN.replace("main.ts", "dist/main.js"),
+  "bundle": BUNDLE,
+  "bundle:postgres": BUNDLE_POSTGRES,
+  "deploy": "deno deploy --prod",
+  "backup": `deno run --allow-all ${PACKAGE}/backup`,
+  "restore": `deno run --allow-all ${PACKAGE}/restore`,
+  "move": "deno run --quiet --unstable-kv --allow-all --env-file=.env " +
+    `${PACKAGE}/move`,
+  "test": "deno test -P --no-prompt",
+  "check": "deno check",
+  "tool": `deno run -A ${PACKAGE}/create tool`,
+  "settings": `deno run -A ${PACKAGE}/create settings`,
+  "skills": `deno run -A ${PACKAGE}/create skills`,
+  "call": CALL,
+  "list": "deno task --quiet call --list",
+  "people": `${OPERATE} people`,
+  "clients": `${OPERATE} clients`,
+  "doctor": DOCTOR,
+  "ci": "deno fmt --check && deno lint && deno task check && " +
+    "deno task test && deno task settings --check && " +
+    "deno task skills --check",
+};
+
+/** Lets every task import modules from a host, besides the registry. */
+function importing(
+  tasks: Readonly<Record<string, string>>,
+  host: string,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(tasks).map(([name, task]) => [
+      name,
+      task.replaceAll(
+        /\bdeno (?:run|check|test|bundle)\b(?![^&]* (?:-A|--allow-all) )/g,
+        `$& --allow-import=${host},jsr.io`,
+      ),
+    ]),
+  );
 }
 
 const MAIN = `import { serve } from "${PACKAGE}";

@@ -3,13 +3,19 @@
  *
  * @module
  */
+import type { Source } from "./source.ts";
 import { titleOf } from "./tool_files.ts";
 
-export function readmeFile(name: string): string {
+/** Writes the page of a project that has a copy of the package. */
+export function readmeFile(name: string, { place }: Source): string {
+  const origin = place === undefined ? UPDATE : `This project uses ${place}.
+Once the package is published, \`deno add jsr:@tool-server/tool-server\` changes
+to it; remove what else of \`deno.json\` is named here.
+`;
   return `# ${titleOf(name)}
 
 Tools that language-model clients call over MCP, served by
-[Tool Server](https://jsr.io/@tool-server/tool-server).
+Tool Server. With Node only, write \`npx -y deno\` in place of \`deno\`.
 
 \`\`\`sh
 deno task dev            # http://127.0.0.1:3000/mcp, restarts on every change
@@ -67,7 +73,10 @@ the server runs, and \`deno task restore COPY data/tools.db\` puts it back.
 
 ## Update
 
-Change the version in \`deno.json\` (\`deno outdated --update --latest\` does), read
+${origin}`;
+}
+
+const UPDATE =
+  `Change the version in \`deno.json\` (\`deno outdated --update --latest\` does), read
 the changes, and run \`deno task settings\` and \`deno task ci\`.
 `;
-}

@@ -5,7 +5,7 @@
  */
 import { parseFrontmatter } from "../../src/authoring/skill.ts";
 import { CreateError, formatted } from "./files.ts";
-import { PACKAGE } from "./project.ts";
+import { PACKAGE } from "./source.ts";
 
 interface SkillFolder {
   name: string;

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { PACKAGE } from "../../packages/create/project.ts";
+import { PACKAGE } from "../../packages/create/source.ts";
 import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
 const CREATE = `${PACKAGE_PATH}/packages/create/mod.ts`;
@@ -22,6 +22,40 @@ Deno.test("a new project passes its own ci, and so does one with another tool", 
   assert.match(await project.succeed("task", "ci"), /2 passed/);
   await project.succeed("task", "tool", "searchMail");
   assert.match(await project.succeed("task", "ci"), /3 passed/);
+});
+
+Deno.test("a project that was made from an address uses the sources there, and passes its own ci", async () => {
+  await using address = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => {
+      const { pathname } = new URL(request.url);
+      const text = await Deno.readTextFile(`${PACKAGE_PATH}${pathname}`)
+        .catch(() => undefined);
+      const headers = { "content-type": "text/plain" };
+      return new Response(text, { status: text ? 200 : 404, headers });
+    },
+  );
+  const root = `http://127.0.0.1:${address.addr.port}`;
+  await using project = new Project();
+  await project.succeed(
+    ...["run", "-A", `--import-map=${root}/deno.json`],
+    ...[`${root}/packages/create/mod.ts`, "my-tools"],
+  );
+  project.path += "/my-tools";
+  await project.succeed("task", "tool", "searchMail");
+  assert.match(await project.succeed("task", "ci"), /3 passed/);
+  assert.match(await project.read("README.md"), new RegExp(`at <${root}/>`));
+  assert.match(
+    await project.read("AGENTS.md"),
+    new RegExp(`deno doc --filter tool ${root}/src/mod.ts`),
+  );
+  // Without a warning of the bundler about pages.
+  assert.doesNotMatch(await project.succeed("task", "bundle"), /warning/);
+  await using server = project.start(Deno.execPath(), ["task", "start"]);
+  const greeted = await callBoth(await server.url(), "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"));
+  server.kill("SIGTERM");
+  await server.end();
 });
 
 Deno.test("a new project is woken by no cron, and has the line for one", async () => {

@@ -4,7 +4,8 @@ import * as z from "zod";
 import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
 import { SETTINGS, VARIABLES } from "../../../src/settings/table.ts";
-import { PACKAGE, projectFiles } from "../project.ts";
+import { projectFiles } from "../project.ts";
+import { PACKAGE } from "../source.ts";
 import { DOCKERFILE } from "../container_files.ts";
 import {
   envExample,
