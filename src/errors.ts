@@ -15,8 +15,6 @@ abstract class Refusal implements Error {
   abstract readonly name: string;
   /** The exception behind it, for the log. */
   readonly cause?: unknown;
-  /** For a person who sees it on a page: the next step. */
-  readonly advice?: string;
   /** For a page: the situation of the person. */
   readonly situation?: Situation;
   /** Absent, because it does not matter where a refusal was thrown. */
@@ -24,10 +22,9 @@ abstract class Refusal implements Error {
 
   constructor(
     readonly message: string,
-    { cause, advice, situation }: RefusalOptions = {},
+    { cause, situation }: RefusalOptions = {},
   ) {
     this.cause = cause;
-    this.advice = advice;
     this.situation = situation;
   }
 }
@@ -53,7 +50,7 @@ const OAUTH_STATUS = {
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
 /** The further parts of a refusal besides its message. */
-type RefusalOptions = Partial<Pick<Refusal, "cause" | "advice" | "situation">>;
+type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**
  * The situation of a person, if code and status alone do not tell it. Only
@@ -75,6 +72,7 @@ export type Situation =
   | "provider failed"
   | "provider unavailable"
   | "client document"
+  | "other redirect"
   | "unknown scopes";
 
 /**

@@ -13,7 +13,7 @@ import {
 import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
-import { Exit, usageFailure } from "./failure.ts";
+import { Exit, usageFailure, withAddress } from "./failure.ts";
 import { mayGoOn, resultAfter } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
@@ -90,7 +90,11 @@ export class Command {
       },
       signal,
     });
-    return await new Command(line, access, url, surroundings).#run();
+    try {
+      return await new Command(line, access, url, surroundings).#run();
+    } catch (error) {
+      throw withAddress(error, url);
+    }
   }
 
   async #run(): Promise<number> {

@@ -39,6 +39,21 @@ export function usageFailure(message: string): Failure {
   return new Failure(message, Exit.usage);
 }
 
+/**
+ * Names the address below the given one, if that answers as one that is not of
+ * MCP: people give the one that a server has as BASE_URL.
+ */
+export function withAddress(error: unknown, url: string): unknown {
+  const { status, message } = error as { status?: number; message?: string };
+  const isElsewhere = status === 404 || status === 405;
+  if (!isElsewhere || url.endsWith("/mcp")) return error;
+  return new Failure(
+    `${message}. A server answers at its BASE_URL and /mcp: --url ${url}/mcp`,
+    Exit.server,
+    { cause: error },
+  );
+}
+
 /** Counts the characters to change, add or leave out between two words. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

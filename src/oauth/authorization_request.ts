@@ -118,7 +118,10 @@ export function parseRedirectUri(
     throw invalidRequest("Missing parameter: redirect_uri");
   }
   if (!isRegisteredRedirectUri(requested, registered)) {
-    throw invalidRequest("redirect_uri must be one that the client registered");
+    throw invalidRequest(
+      "redirect_uri must be one that the client registered",
+      "other redirect",
+    );
   }
   return requested;
 }

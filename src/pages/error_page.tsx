@@ -16,6 +16,7 @@ import { basePathOf } from "../net/url.ts";
 import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
 import {
+  ADD_AGAIN,
   type ErrorWords,
   type RefusedRequest,
   sentence,
@@ -71,17 +72,15 @@ export function errorPage(
   return page(c, ErrorPage({ ...props, ...words }), { status });
 }
 
-/** Writes the text about an error; an advice in the error comes first. */
+/** Writes the text about an error. */
 export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
-  const words = isRefusal && error.situation
+  return isRefusal && error.situation
     ? situationWords(
       error instanceof OAuthError ? error.description : error.message,
       refused,
     )[error.situation]
     : causeWords(error, refused);
-  const move = isRefusal ? error.advice : undefined;
-  return move === undefined ? words : { ...words, move };
 }
 
 function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
@@ -146,20 +145,26 @@ function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
 /** Titles for an app's mistakes, by the error code of the standards. */
 const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: "This server does not know the app",
-  invalid_redirect_uri: "The app asks for its answer at another address",
+  invalid_redirect_uri: "The app's address is not allowed here",
   invalid_scope: "The app asks for a permission that does not exist",
   invalid_target: "The app asks for another server",
   unsupported_response_type: "The app asks for an answer of another kind",
   access_denied: "Access was denied",
 };
 
+/** The next step after an app's mistakes that its update would not cure. */
+const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
+  invalid_client: ADD_AGAIN,
+  invalid_redirect_uri: "The people who run this server must list the host " +
+    "of that address in OAUTH_REDIRECT_HOSTS.",
+};
+
 function appWords({ code, description }: OAuthError): ErrorWords {
   return {
     title: APP_TITLES[code] ?? "The app's request is incomplete or wrong",
     happened: sentence(description),
-    move: code === "invalid_client"
-      ? "Remove this server in the app, add it again, and connect."
-      : "Update the app and connect again. If it fails again, only the app's " +
+    move: APP_MOVES[code] ??
+      "Update the app and connect again. If it fails again, only the app's " +
         "makers can fix it.",
   };
 }

@@ -35,6 +35,11 @@ const LEFT_TOO_LONG = `It was left for more than ${
   printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)
 }, or it began in another browser.`;
 
+/** The next step where the app's registration is not that of this server. */
+export const ADD_AGAIN =
+  "In the app, remove the connection to this server and add it again: it " +
+  "then registers anew.";
+
 /** Writes the words for each situation, in which the refusal says a message. */
 export function situationWords(
   message: string,
@@ -144,10 +149,17 @@ export function situationWords(
       title: "The app's own description cannot be read",
       happened: "The app publishes who it is at an address of its own, and " +
         "this server got no usable answer from there.",
-      move: "Try again. If it fails again, only the app's makers can fix it.",
+      move: "Wait a minute, then try again. If it stays so, this server may " +
+        "not reach the Internet: with CIMD_ENABLED=false apps register here " +
+        "instead.",
       button: request.method === "GET"
         ? { label: "Try again", href: "" }
         : undefined,
+    },
+    "other redirect": {
+      title: "The app asks for its answer at another address",
+      happened: sentence(message),
+      move: ADD_AGAIN,
     },
   };
 }

@@ -26,6 +26,7 @@ const SITUATIONS: Situation[] = [
   "signed out",
   "sign in again",
   "client document",
+  "other redirect",
 ];
 
 const CODES: OAuthErrorCode[] = [
@@ -74,7 +75,13 @@ Deno.test("wordsFor() asks people to wait only where waiting helps", () => {
   ).map(([error, status]) =>
     error instanceof HttpError ? error.situation ?? status : error.name
   );
-  assert.deepEqual(waiting, ["provider unavailable", 503, 429, 503]);
+  assert.deepEqual(waiting, [
+    "OAuthError",
+    "provider unavailable",
+    503,
+    429,
+    503,
+  ]);
 });
 
 Deno.test("wordsFor() offers to repeat only what a link can repeat", () => {

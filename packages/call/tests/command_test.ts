@@ -533,6 +533,20 @@ Deno.test("call exits with 3 when nothing answers", async () => {
   assert.match(err, /cannot be reached/);
 });
 
+Deno.test("call says that /mcp is missing where BASE_URL is given in its place", async () => {
+  for (const status of [404, 405]) {
+    await using server = listen(() =>
+      Response.json({ error: "none" }, { status })
+    );
+    const base = `${new URL(server.url).origin}/tools`;
+    const { code, err } = await call(["greet", "--url", base]);
+    assert.equal(code, 3);
+    assert.match(err, new RegExp(`--url ${base}/mcp$`, "m"));
+    const whole = await call(["greet", "--url", `${base}/mcp`]);
+    assert.doesNotMatch(whole.err, /--url/);
+  }
+});
+
 Deno.test("call speaks 2025 with a server that knows nothing later", async () => {
   await using server = answering((method) =>
     ({

@@ -62,13 +62,7 @@ export function clientDirectory(
         : new OAuthError(
           "temporarily_unavailable",
           "The client's metadata document could not be fetched",
-          {
-            cause,
-            situation: "client document",
-            advice: "Wait a minute, then load this page again. If it stays " +
-              "so, this server may not reach the Internet: with " +
-              "CIMD_ENABLED=false apps register here instead.",
-          },
+          { cause, situation: "client document" },
         );
     }
   }
@@ -96,10 +90,6 @@ export function clientDirectory(
     throw new OAuthError(
       "invalid_client",
       "client_id must be one that this server has registered",
-      {
-        advice: "In the app, remove the connection to this server and add it " +
-          "again: it then registers anew.",
-      },
     );
   }
 

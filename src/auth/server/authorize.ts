@@ -46,10 +46,10 @@ export function authorizeEndpoint(
       return await clients.find(clientId);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      const { code, description, cause, advice } = error;
+      const { code, description, cause } = error;
       if (code !== "invalid_client") throw error;
       // Not 401, because the client has not tried to authenticate here.
-      throw new OAuthError(code, description, { cause, advice, status: 400 });
+      throw new OAuthError(code, description, { cause, status: 400 });
     }
   }
 
