@@ -246,7 +246,7 @@ function faultOf(read: () => unknown): string[] {
 }
 
 Deno.test("every language of a block is one that is checked, or known not to be", () => {
-  const known = "ts sh env json yaml html md promql text".split(" ");
+  const known = "ts js sh env json yaml html md promql text".split(" ");
   const unknown = pages.filter(isForUsers).flatMap(({ blocks }) => blocks)
     .filter(({ language }) => !known.includes(language));
   assert.deepEqual(unknown.map(({ page, line }) => `${page}:${line}`), []);

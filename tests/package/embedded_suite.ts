@@ -7,8 +7,15 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
 import { Sender } from "../kit/server.ts";
+import { readPages } from "../docs/pages.ts";
 import { until } from "../kit/wait.ts";
-import { installPacked, NAME, PACKAGE_PATH, Project } from "./project.ts";
+import {
+  callBoth,
+  installPacked,
+  NAME,
+  PACKAGE_PATH,
+  Project,
+} from "./project.ts";
 
 /** An application with three servers, each asked for by a header. */
 const APPLICATION = `import { createServer, tool } from "${NAME}";
@@ -199,12 +206,31 @@ const PROMISES: Record<
   },
 };
 
+/** Runs the server that the page for authors has for Node, and calls it. */
+async function shown(project: Project): Promise<void> {
+  const page = (await readPages()).find(({ path }) =>
+    path === "docs/authoring.md"
+  );
+  const block = page!.blocks.find(({ language }) => language === "js")!;
+  await project.write("shown.js", block.text);
+  const [program, ...args] = PLATFORMS.Node.command;
+  await using process = project.start(program, [
+    ...args.slice(0, -1),
+    "shown.js",
+  ]);
+  const greeted = await callBoth(await process.url(), "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"));
+}
+
 for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
   Deno.test(`a server embedded by ${platform}`, async (t) => {
     await using project = new Project();
     await prepare(project);
     for (const [promise, check] of Object.entries(PROMISES)) {
       await t.step(promise, () => check(project, command));
+    }
+    if (platform === "Node") {
+      await t.step("as docs/authoring.md shows it", () => shown(project));
     }
   });
 }
