@@ -8,11 +8,11 @@ export default tool({
   description:
     "Reads the caller's profile from the API of the provider they signed in with.",
   input: z.object({
-    path: z.enum(["/user", "/me", "/oauth2/v3/userinfo", "/userinfo"])
-      .default("/user")
+    path: z.enum(["/userinfo", "/user", "/me", "/oauth2/v3/userinfo"])
+      .default("/userinfo")
       .describe(
         "Where the provider keeps it: /user at GitHub and GitLab, /me at " +
-          "Microsoft, /oauth2/v3/userinfo at Google.",
+          "Microsoft, /oauth2/v3/userinfo at Google, /userinfo at others.",
       ),
   }),
   annotations: {

@@ -11,10 +11,10 @@ Deno.test("provider_profile reads the caller's profile", async () => {
 
 Deno.test("provider_profile tells what to try where the provider keeps no profile", async () => {
   await using server = await testServer({ tools: [profile] });
-  const upstream = { "/user": new Response("", { status: 404 }) };
+  const upstream = { "/userinfo": new Response("", { status: 404 }) };
   const { isError, text } = await server.call(profile, {}, { upstream });
   assert.equal(isError, true);
-  assert.match(text, /answered 404 to \/user\. Try another/);
+  assert.match(text, /answered 404 to \/userinfo\. Try another/);
 });
 
 Deno.test("provider_profile needs a provider behind the caller", async () => {

@@ -1,17 +1,11 @@
 /**
- * The two commands of the README, as a stranger types them: a clean clone, an
- * empty home, no other step. Everything it needs comes from the package
- * registry.
+ * The tasks of a clean clone, with an empty home and no other step. Everything
+ * they need comes from the package registry.
  *
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
-import { Browser } from "../kit/browser.ts";
-import { RememberedSignIn } from "../kit/remembered_sign_in.ts";
+import { callSignedIn, signInByName } from "../kit/dev_server.ts";
 import { Clone } from "./clone.ts";
 import { callHealth, openSession } from "../kit/process.ts";
 
@@ -21,29 +15,29 @@ const WAYS: [string, string[]][] = [
   ["npx", ["npx", "-y", "deno"]],
 ];
 
-for (const [name, way] of WAYS) {
-  Deno.test(`${name} task dev serves a clean clone with an empty home`, async () => {
-    await using clone = await Clone.make();
-    await using server = clone.run([...way, "task", "dev"], { terminal: true });
-    const url = await server.url();
-    await server.prints(/claude mcp add/);
-    assert.equal(await callHealth(url, await openSession(url)), 200);
-    const restarted = server.prints(/listens on[\s\S]*listens on/);
-    await Deno.writeTextFile(`${clone.path}/src/tools/mod.ts`, "\n", {
-      append: true,
-    });
-    await restarted;
-    server.kill("SIGTERM");
-    await server.end();
-    // Deno's own warnings about a missing .env and permission sets: with
-    // --quiet the watcher would not report that it waits for a change either.
-    const output = server.output.replaceAll(
-      /^.*(experimental feature|`--env-file` flag).*$/gm,
-      "",
-    );
-    assert.doesNotMatch(output, /Deno requests|warning/i);
+Deno.test("deno task dev serves a clean clone with an empty home, and starts again on a change", async () => {
+  await using clone = await Clone.make();
+  await using server = clone.run(["deno", "task", "dev"], { terminal: true });
+  const url = await server.url();
+  await server.prints(/claude mcp add/);
+  assert.equal(await callHealth(url, await openSession(url)), 200);
+  const restarted = server.prints(/listens on[\s\S]*listens on/);
+  await Deno.writeTextFile(`${clone.path}/src/tools/mod.ts`, "\n", {
+    append: true,
   });
+  await restarted;
+  server.kill("SIGTERM");
+  await server.end();
+  // Deno's own warnings about a missing .env and permission sets: with
+  // --quiet the watcher would not report that it waits for a change either.
+  const output = server.output.replaceAll(
+    /^.*(experimental feature|`--env-file` flag).*$/gm,
+    "",
+  );
+  assert.doesNotMatch(output, /Deno requests|warning/i);
+});
 
+for (const [name, way] of WAYS) {
   Deno.test(`${name} task start keeps a session over kill -9, and stops on a signal`, async () => {
     await using clone = await Clone.make();
     let session;
@@ -91,13 +85,15 @@ Deno.test("deno task dev shows a type error, and goes on serving", async () => {
   assert.equal(await callHealth(url, await openSession(url)), 200);
 });
 
-Deno.test("deno task dev:oauth signs a person in through the SDK's client", async () => {
+Deno.test("deno task dev:oauth signs a person in, and its provider answers a tool", async () => {
   await using clone = await Clone.make();
   await using server = clone.run(["deno", "task", "dev:oauth"], {
     env: { KV_PATH: ":memory:" },
   });
-  const url = await server.url();
-  await callAs(await signIn(url), url);
+  const url = new URL(`${await server.url()}/mcp`);
+  const person = await signInByName(url, "Ada Lovelace");
+  const { content } = await callSignedIn(url, person, "provider_profile");
+  assert.match(JSON.stringify(content), /Ada Lovelace/);
 });
 
 Deno.test("a sign-in outlives a restart of deno task dev:oauth", async () => {
@@ -107,52 +103,18 @@ Deno.test("a sign-in outlives a restart of deno task dev:oauth", async () => {
   await using server = clone.run(["deno", "task", "dev:oauth"], {
     env: { PORT: String(port) },
   });
-  const url = await server.url();
-  const person = await signIn(url);
+  const url = new URL(`${await server.url()}/mcp`);
+  const person = await signInByName(url, "Ada Lovelace");
   const restarted = server.prints(/"Listening"[\s\S]*"Listening"/);
   await Deno.writeTextFile(`${clone.path}/src/tools/mod.ts`, "\n", {
     append: true,
   });
   await restarted;
-  await callAs(person, url);
+  const { content } = await callSignedIn(url, person, "health");
+  assert.match(JSON.stringify(content), /"ok/);
 });
 
 function freeAddress(): Deno.NetAddr {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr;
-}
-
-/** A person signs in with the development provider. */
-async function signIn(url: string): Promise<RememberedSignIn> {
-  const authProvider = new RememberedSignIn();
-  const refused = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
-    authProvider,
-  });
-  const newcomer = new Client({ name: "newcomer", version: "1" });
-  await assert.rejects(newcomer.connect(refused), /unauthorized/i);
-
-  const browser = new Browser(({ origin }) =>
-    origin === url ? fetch : undefined
-  );
-  const consent = await browser.open(authProvider.sentTo!);
-  const page = await browser.press(consent, "decision", "approve");
-  const { url: answer } = await browser.press(page, "name", "Ada Lovelace");
-  await refused.finishAuth(new URL(answer).searchParams);
-  return authProvider;
-}
-
-/**
- * Calls a tool with the tokens of a sign-in; it must not ask for another one.
- */
-async function callAs(
-  authProvider: RememberedSignIn,
-  url: string,
-): Promise<void> {
-  const client = new Client({ name: "newcomer", version: "1" });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider }),
-  );
-  const { structuredContent } = await client.callTool({ name: "health" });
-  assert.equal((structuredContent as { status: string }).status, "ok");
-  await client.close();
 }
