@@ -206,7 +206,9 @@ function troubleOf(
   { dueSeconds, deaths, missingSince }: WorkAhead,
   now: number,
 ): string | undefined {
-  if (missingSince !== undefined) return "No process knows its tool";
+  if (missingSince !== undefined) {
+    return "No process knows its tool, or this version of its steps";
+  }
   if (deaths > 0) {
     return deaths === 1
       ? "Its process has died"

@@ -35,6 +35,8 @@ export interface RunBeginning {
 /** Durable work that is begun. */
 export interface NewRun {
   tool: string;
+  /** The version of the tool's steps; absent in runs from before 0.3. */
+  version?: number;
   scopes: readonly string[];
   caller: Caller;
   /** The seconds for which the task stays after its end. */
@@ -63,7 +65,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   isParked: boolean;
   /** The processes that died in a row without having kept a step. */
   deaths: number;
-  /** The time since which no process that looked knows its tool. */
+  /** The time since which no process that looked knows its tool, or its steps. */
   missingSince?: number;
 }
 

@@ -13,9 +13,9 @@ import type { TaskParts } from "./task_parts.ts";
 import { EXPELLED } from "./task_state.ts";
 import type { DurableWork, Resume } from "./task_work.ts";
 
-/** The time until another look at work whose tool is not known here. */
+/** The time until another look at work whose tool or steps are not known here. */
 const MISSING_SECONDS = 30;
-/** The time for which the tool may still be known to another release. */
+/** The time for which another release may still know them. */
 const MISSED_SECONDS = 60 * 60;
 /**
  * The time for which a claim waits for the database: shorter than its lease. A
@@ -39,7 +39,7 @@ export async function takeOver(
   { parts, resume, isClosed, execute }: Successor,
 ): ReturnType<Poller["takeOver"]> {
   const { runs, database, stopping: signal } = parts;
-  const { taskId, run: { deaths } } = claim;
+  const { taskId, run: { deaths, version: begun = 1 } } = claim;
   const { steps, work, origin, isAllowed } = await persist(async () => {
     // Read now: the process before kept steps until it lost its claim.
     const steps = await parts.steps.list(taskId);
@@ -49,7 +49,12 @@ export async function takeOver(
   const { version } = work ?? { version: 1 };
   const durable = { claim, steps, version };
   const execution = new TaskExecution(parts, { taskId, origin, durable });
-  if (!work) return void await leaveOrFail(parts, claim, execution);
+  // Steps of a newer release are not those of this one, also by the same IDs.
+  const newest = Math.max(begun, ...steps.map(({ version }) => version));
+  if (!work || version < newest) {
+    const missing = work ? `Version ${newest} of the steps of` : "The tool";
+    return void await leaveOrFail(parts, claim, execution, missing);
+  }
   if (isClosed()) {
     return void await runs.park(claim, database.now(), [], { deaths });
   }
@@ -59,11 +64,15 @@ export async function takeOver(
   return { done: execute(execution, work).finally(leave) };
 }
 
-/** Leaves a run to processes that may know its tool, for an hour; then ends it. */
+/**
+ * Leaves a run to processes that may know its tool and its steps, for an hour;
+ * then ends it.
+ */
 async function leaveOrFail(
   { runs, database }: TaskParts,
   claim: Claim,
   execution: TaskExecution,
+  missing: string,
 ): Promise<void> {
   const now = database.now();
   const { run: { tool, deaths, missingSince = now } } = claim;
@@ -71,7 +80,7 @@ async function leaveOrFail(
     const more = { deaths, missingSince };
     return void await runs.park(claim, now + MISSING_SECONDS, [], more);
   }
-  const message = `The tool ${tool} is not there any more`;
+  const message = `${missing} ${tool} is not there any more`;
   const error = { code: RpcCode.internalError, message };
   await execution.end({ outcome: "refused", error });
 }

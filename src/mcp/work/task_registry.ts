@@ -121,7 +121,7 @@ export class TaskRegistry {
         return begin(await parts.tasks.create(taskId, caller, plain));
       }
       const { beginning, version, keep, address } = durable;
-      const kept = { tool, scopes, keep, caller, address, countedAs };
+      const kept = { tool, version, scopes, keep, caller, address, countedAs };
       const { task, claim } = await parts.tasks
         .createDurable(taskId, kept, beginning, list);
       return begin(task, { claim, version, steps: [] });
