@@ -9,6 +9,7 @@ import { APPROVAL_TTL_SECONDS } from "../src/oauth/lifetimes.ts";
 import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";
+import { checkedKv } from "../src/store/layout.ts";
 import { approvalKey, ledgerKey, upstreamKey } from "../src/store/keys.ts";
 import { sessionStore } from "../src/store/sessions.ts";
 import { copyRecords } from "./copies.ts";
@@ -26,7 +27,7 @@ export async function saveSessions(
   count: number,
 ): Promise<string[]> {
   using kv = await Deno.openKv(kvPath);
-  const { save } = sessionStore(new Database(kv));
+  const { save } = sessionStore(new Database(checkedKv(kv)));
   return await times(count, () => save({ ...client, binding: "anonymous" }));
 }
 
@@ -108,7 +109,7 @@ const FEW_CALLS = 8;
  */
 async function saveConnection(kvPath: string, calls: number): Promise<void> {
   using kv = await Deno.openKv(kvPath);
-  const database = new Database(kv);
+  const database = new Database(checkedKv(kv));
   const now = database.now();
   const { grant, dataKey, write } = await openSignIn({
     clientId: CLIENT_ID,

@@ -10,6 +10,7 @@ import { openGrant } from "../src/oauth/new_grant.ts";
 import type { IssuedTokens } from "../src/oauth/token_response.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";
+import { checkedKv } from "../src/store/layout.ts";
 import { now } from "../src/clock.ts";
 
 /** `AUTH_STRATEGY` of a column. */
@@ -73,7 +74,7 @@ export async function saveGrant(
     clientName: "bench",
     now: now(),
   });
-  await new Database(kv).commit(write);
+  await new Database(checkedKv(kv)).commit(write);
   return tokens;
 }
 

@@ -13,8 +13,8 @@ import { openPersonalGrant } from "../src/oauth/new_grant.ts";
 import { createServer } from "../src/server.ts";
 import { accountSessionStore } from "../src/store/account_sessions.ts";
 import { Database } from "../src/store/database.ts";
+import { checkedKv } from "../src/store/layout.ts";
 import { setGrant } from "../src/store/grants.ts";
-import { peopleGatheredKey } from "../src/store/keys.ts";
 import { median, print, table } from "./statistics.ts";
 
 const BASE_URL = "http://127.0.0.1:3000";
@@ -36,7 +36,7 @@ async function medianOf(act: () => Promise<unknown>): Promise<number> {
 async function measure(count: number): Promise<Record<string, number>> {
   const path = await Deno.makeTempFile({ suffix: ".db" });
   const kv = await Deno.openKv(path);
-  const database = new Database(kv);
+  const database = new Database(checkedKv(kv));
   const now = database.now();
   for (let start = 0; start < count; start += GRANTS_PER_COMMIT) {
     await database.commit((transaction) => {
@@ -60,8 +60,6 @@ async function measure(count: number): Promise<Record<string, number>> {
       }
     });
   }
-  // They were listed when they were written: there are none of version 0.2.
-  await kv.set(peopleGatheredKey(), { count: 0, isDone: true });
   const server = createServer({
     name: "people",
     version: "1.0.0",
@@ -76,6 +74,7 @@ async function measure(count: number): Promise<Record<string, number>> {
   });
   const id = await accountSessionStore(database).save({
     subject: "dev:root",
+    provider: "dev",
     identity: {
       subject: "root",
       email: "root@example.com",

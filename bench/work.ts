@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { pause } from "../src/clock.ts";
 import { ANONYMOUS } from "../src/caller.ts";
 import { Database } from "../src/store/database.ts";
+import { checkedKv } from "../src/store/layout.ts";
 import { taskRunStore } from "../src/store/task_runs.ts";
 import { taskStore } from "../src/store/tasks.ts";
 import { count } from "./arguments.ts";
@@ -50,7 +51,7 @@ const sleeping = {
 /** Stores tasks that sleep until a time. */
 async function fill(path: string, until: number): Promise<void> {
   using kv = await Deno.openKv(path);
-  const database = new Database(kv);
+  const database = new Database(checkedKv(kv));
   const [store, runs] = [taskStore(database), taskRunStore(database)];
   const beginning = {
     input: { until },

@@ -6,9 +6,34 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
+import { deserialize } from "node:v8";
 import { backUp } from "./backup.ts";
 
 const USAGE = "Usage: deno task restore backups/tools.db data/tools.db";
+
+/** The layout of the databases of this release, as the server checks it. */
+export const LAYOUT = 1;
+
+/** The key of the layout's number, as Deno KV stores it. */
+const LAYOUT_KEY = new TextEncoder().encode("\x02layout\0");
+
+/** Refuses a server's database of another layout; other files have none. */
+function checkLayout(path: string): void {
+  using database = new DatabaseSync(path, { readOnly: true });
+  const tables = database.prepare(
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'kv'",
+  );
+  if (!tables.get()) return;
+  const stored = database.prepare("SELECT v FROM kv WHERE k = ?")
+    .get(LAYOUT_KEY)?.v;
+  if (!(stored instanceof Uint8Array)) return;
+  const layout = deserialize(stored);
+  if (layout === LAYOUT) return;
+  throw new Error(
+    `The copy has layout ${layout}, and this release wants layout ${LAYOUT}: ` +
+      "restore it with the release that it is of. Nothing was changed.",
+  );
+}
 
 async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
@@ -36,8 +61,8 @@ function checkpoint(path: string): void {
  * old one or the complete new one. It has the same owner, or in an empty folder
  * the folder's.
  *
- * @throws {Error} when the copy is damaged, the database is open somewhere, or
- *   the file that an earlier restore replaced is still there
+ * @throws {Error} when the copy is damaged or of another layout, the database is
+ *   open somewhere, or the file that an earlier restore replaced is still there
  */
 export async function restore(copy: string, path: string): Promise<void> {
   const restored = `${path}.restored`;
@@ -46,6 +71,7 @@ export async function restore(copy: string, path: string): Promise<void> {
   // A leftover of a restore that was killed.
   await clean();
   await backUp(copy, restored);
+  checkLayout(restored);
   const isReplacing = await isThere(path);
   const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
   if (uid !== null) await Deno.chown(restored, uid, gid);

@@ -104,14 +104,13 @@ export function settingsPage(settings: DeclaredSettings): string {
 function cellsOf(
   { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
 ): string[] {
-  const { name, words, unset, secret, example, formerly } = setting;
+  const { name, words, unset, secret, example } = setting;
   const usual = defaultText(setting);
   const meaning = [
     words.replaceAll(/docs\/([\w-]+\.md)/g, "[docs/$1]($1)"),
     example && `For example \`${example}\`.`,
     secret && "Secret.",
     isRequired && "Required.",
-    formerly && `Formerly \`${formerly}\`.`,
   ];
   return [
     `\`${name}\``,

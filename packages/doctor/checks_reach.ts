@@ -46,8 +46,8 @@ export const REACH_CHECKS: readonly Check[] = [
         throw new Skipped("there is no /ready, which no standard asks for");
       }
       throw new Fault(
-        "GET /ready answers 503: the database does not answer, is full, or " +
-          "the server is about to end",
+        "GET /ready answers 503: the database does not answer, is full or of " +
+          "a release with another layout, or the server is about to end",
         "Look at the server's log, at KV_PATH, and at the disk.",
       );
     },

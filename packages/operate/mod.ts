@@ -14,6 +14,7 @@ import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
 import { isPostgres, isRemote } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
+import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
 import {
   RefusalError,
   UnknownNameError,
@@ -54,7 +55,8 @@ if (import.meta.main) {
     const kvPassword = Deno.env.get("PGPASSWORD");
     const kv = await openKv({ kvPath, kvPassword } as Config, logger);
     using _closing = { [Symbol.dispose]: () => kv.close() };
-    const database = new Database(kv);
+    const database = new Database(checkedKv(kv));
+    await checkLayoutOf(database);
     const register = openRegister(database, logger);
     try {
       const by = userInfo().username;

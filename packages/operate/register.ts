@@ -94,7 +94,6 @@ export function openRegister(database: Database, log: Logger) {
     },
 
     async close(): Promise<void> {
-      people.close();
       await database.idle();
     },
   };

@@ -8,7 +8,6 @@ import { newRefreshKey } from "./credential.ts";
 import type { Lifetimes } from "./lifetimes.ts";
 import { resourceOf } from "./resource.ts";
 import { cutScopes } from "./scope.ts";
-import { subjectOf } from "./subject.ts";
 
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
@@ -16,13 +15,12 @@ export interface Grant {
   /** Our base URL when it was made; it is valid at no other server. */
   issuer: string;
   resource: string;
-  /** See {@linkcode subjectOf}: `github:583231`. */
+  /** See {@linkcode import("./subject.ts").subjectOf}: `github:583231`. */
   subject: string;
   identity: Identity;
   /**
    * The `providerId` of the provider that the person signed in at, and that its
-   * provider tokens are of. Absent where there is none, and in grants from
-   * before 0.3, whose subject tells.
+   * provider tokens are of; absent where there is none.
    */
   provider?: string;
   clientId: string;
@@ -173,16 +171,6 @@ export function isGrantOf(
 
 /** A person as grants and account sessions keep them. */
 export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
-
-/** Returns true if a person signed in at the provider with this `providerId`. */
-export function isPersonOf(
-  { provider, subject, identity }: KnownPerson,
-  providerId: string,
-): boolean {
-  return provider === undefined
-    ? subject === subjectOf(providerId, identity)
-    : provider === providerId;
-}
 
 /**
  * Gives the name that a person's sessions, tasks and request states are bound

@@ -6,7 +6,7 @@
  */
 import type { Permissions } from "./permissions.ts";
 import { isAllowed, isBlocked } from "./allowed_users.ts";
-import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
+import { type Grant, isGrantOf } from "./grant.ts";
 import type { Client } from "./client.ts";
 import { isKnownClient } from "./client_id.ts";
 import { isMachine } from "./configured_client.ts";
@@ -56,7 +56,7 @@ export function heldScopes(
 
   /** Returns true if the person's provider is still listed. */
   function isListed(grant: Grant): boolean {
-    return rules.providers.some(({ id }) => isPersonOf(grant, id));
+    return rules.providers.some(({ id }) => id === grant.provider);
   }
 
   /** Returns true if the word that a person's grant rests on still counts. */

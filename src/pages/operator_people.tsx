@@ -51,8 +51,6 @@ export interface OperatorPeopleProps extends FormPage {
   isFirst: boolean;
   /** Names the place where the next page begins; undefined: there is none. */
   next?: string;
-  /** Old connections that were looked at, while not all have been. */
-  gathering?: number;
   now: number;
 }
 
@@ -63,7 +61,6 @@ export function OperatorPeople(
     search = "",
     isFirst,
     next,
-    gathering,
     now,
     ...form
   }: OperatorPeopleProps,
@@ -130,14 +127,6 @@ export function OperatorPeople(
           Finds people by how their subject, name, a word of their name, their
           e-mail address or its domain begins. Several words must all be found.
         </p>
-        {gathering !== undefined && (
-          <p class="note warn" role="status">
-            Connections from before this version are still being listed:{" "}
-            {gathering}{" "}
-            so far. Load the page again in a while; a whole subject is found
-            now.
-          </p>
-        )}
         {(!isFirst || next !== undefined) && (
           <p class="small">
             {isFirst ? "The first " : "The next "}

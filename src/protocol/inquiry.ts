@@ -11,7 +11,6 @@
  */
 import { fingerprint, fingerprintOfLong } from "../crypto/crypto.ts";
 import { canonicalJson, isObject, type JsonObject } from "../json.ts";
-import { formerBinding } from "../oauth/former_subject.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import type { RpcError } from "../errors.ts";
 import { invalidParams, shown } from "./messages.ts";
@@ -135,7 +134,7 @@ export interface StateBinding {
 interface Sealed extends RequestState {
   /**
    * Fingerprints of the caller and of the whole {@linkcode StateBinding}, with
-   * a dot between them; version 0.2 wrote the second only.
+   * a dot between them.
    */
   boundTo: string;
 }
@@ -170,14 +169,8 @@ export async function openRequestState(
   const state: Sealed | undefined = await unseal(key, text)
     .then(JSON.parse, () => undefined);
   if (!state) throw invalid(UNKNOWN);
-  const [caller, request] = state.boundTo.includes(".")
-    ? state.boundTo.split(".")
-    : [undefined, state.boundTo];
-  const former = caller === undefined && formerBinding(binding.caller);
-  if (
-    request === await bindingOf(binding) ||
-    former && request === await bindingOf({ ...binding, caller: former })
-  ) {
+  const [caller, request] = state.boundTo.split(".");
+  if (request === await bindingOf(binding)) {
     if (state.expiresAt > now) return state;
     throw invalid("has expired: a person has an hour for an answer");
   }

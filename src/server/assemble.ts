@@ -10,6 +10,7 @@ import type { TaskRegistry } from "../mcp/work/task_registry.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import type { Database } from "../store/database.ts";
+import { checkLayoutOf } from "../store/layout.ts";
 import { AddressedServers } from "./addressed_server.ts";
 import type { Plan } from "./plan.ts";
 import { failureResponse, Router } from "./router.ts";
@@ -65,6 +66,7 @@ export class Assembled implements Server {
   async start(): Promise<void> {
     const { plan, database } = this.#parts;
     const { config: { auth, baseUrl }, options } = plan;
+    await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.tellDoubts();
     this.#notice();

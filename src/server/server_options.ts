@@ -123,6 +123,8 @@ export interface Server extends AsyncDisposable {
    * Starts the services. The first request does so too.
    *
    * @throws {import("./lifecycle.ts").ServiceError}
+   * @throws {import("../settings/complaint.ts").StartError} if the database is
+   * of a release with another layout
    */
   start(): Promise<void>;
   /**

@@ -17,6 +17,7 @@ import { TaskRegistry } from "../mcp/work/task_registry.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../store/database.ts";
+import { checkedKv } from "../store/layout.ts";
 import { ledgerStore } from "../store/ledger.ts";
 import { observedKv } from "../store/observed_kv.ts";
 import { replyStore } from "../store/replies.ts";
@@ -129,7 +130,7 @@ function openDatabase(
   { config, log }: Plan,
   { kv, clock, deadlineMilliseconds }: GivenParts,
 ): Database {
-  return new Database(observedKv(kv), {
+  return new Database(checkedKv(observedKv(kv)), {
     clock,
     // The handles of Deno Deploy do not say.
     isRemote: kv.isRemote ?? config.deployed,

@@ -73,7 +73,6 @@ export const PROVIDER = settingsOf({
     shape: listOf("scopes of the provider"),
     unset: "what signing in needs",
     example: "openid email",
-    formerly: "OAUTH_SCOPES",
   },
   OAUTH_EXTRA_AUTH_PARAMS: {
     words: "More query parameters for the provider's sign-in page.",

@@ -34,7 +34,6 @@ export function renameFor(key?: string): Rename {
   return (setting) => ({
     ...setting,
     name: setting.name.replace("OAUTH_", `OAUTH_${key.toUpperCase()}_`),
-    formerly: undefined,
     fix: setting.fix?.replace("/provider-callback", `$&/${key}`),
   });
 }

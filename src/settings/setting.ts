@@ -23,8 +23,6 @@ export interface Setting {
   fix?: string;
   /** True if no one may see the text. */
   secret?: boolean;
-  /** Its former name, which is still read. */
-  formerly?: string;
 }
 
 export type NamedSetting = Setting & { name: string };
@@ -89,7 +87,7 @@ export class Settings {
       Object.keys(this.environment).filter((name) => this.text({ name })),
       new Set([
         ...this.#named,
-        ...this.options.known?.flatMap((it) => [it.name, it.formerly]) ?? [],
+        ...this.options.known?.map(({ name }) => name) ?? [],
       ]),
     );
     return this.#misspellings(name);
@@ -103,11 +101,8 @@ export class Settings {
   }
 
   /** The text of a variable; undefined when it is unset or blank. */
-  text(
-    { name, formerly = name }: Pick<NamedSetting, "name" | "formerly">,
-  ): string | undefined {
-    return (this.environment[name]?.trim() ||
-      this.environment[formerly]?.trim()) || undefined;
+  text({ name }: Pick<NamedSetting, "name">): string | undefined {
+    return this.environment[name]?.trim() || undefined;
   }
 
   /** The parsed value; the default when unset or (with a complaint) wrong. */
@@ -149,9 +144,8 @@ export class Settings {
       Complaint
     > = {},
   ): void {
-    const { name, formerly = name } = setting;
     this.complaints.push({
-      variable: this.text({ name }) === undefined && got ? formerly : name,
+      variable: setting.name,
       got: got && (setting.secret ? "(hidden)" : hideSecrets(got)),
       wants: hideSecrets(wants),
       fix,
@@ -175,13 +169,10 @@ export class Settings {
       : `Use ${name}=${example}, for example`;
   }
 
-  /** Lists doubts, and names that are misspelt or old, a sentence each. */
+  /** Lists doubts and misspelt names, a sentence each. */
   notes(): string[] {
     const misspelt = (this.options.known ?? []).flatMap((setting) => {
-      const { name, formerly } = setting;
-      if (formerly !== undefined && this.text({ name: formerly })) {
-        return [`${formerly} is now called ${name}: rename it`];
-      }
+      const { name } = setting;
       if (this.text(setting) !== undefined) return [];
       const misspelt = this.#misspelt(name);
       return misspelt ? [`${misspelt} is not read: is ${name} meant?`] : [];

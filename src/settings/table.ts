@@ -42,9 +42,7 @@ const PLATFORM = [
 ];
 
 export const VARIABLES: readonly string[] = [
-  ...SETTINGS.flatMap(({ name, formerly }) =>
-    formerly === undefined ? [name] : [name, formerly]
-  ),
+  ...SETTINGS.map(({ name }) => name),
   ...PLATFORM,
 ];
 

@@ -93,8 +93,7 @@ export class Fence {
   /** Reports a clock that is ahead, by the time in another process's mark. */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
-    // The marks of version 0.2 have no second.
-    if (second === undefined || this.isOwn(mark)) return;
+    if (this.isOwn(mark)) return;
     const seconds = parseInt(second, 36) - now(this.clock);
     const time = performance.now();
     if (seconds < CLOCK_SECONDS || time < this.#tellClockMilliseconds) return;

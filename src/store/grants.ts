@@ -6,7 +6,6 @@
  * @module
  */
 import { shortClientId } from "../oauth/client_id.ts";
-import { formerLedgerId, formerSubject } from "../oauth/former_subject.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
@@ -26,19 +25,6 @@ export function setGrant(transaction: Transaction, grant: Grant): Transaction {
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
-/** Lists a subject, and the form that version 0.2 wrote. */
-function namesOf(subject: string): string[] {
-  const former = formerSubject(subject);
-  return former === undefined ? [subject] : [subject, former];
-}
-
-/** Lists the keys of a grant's ledger, that of version 0.2 too. */
-function ledgerKeysOf(grant: Grant): Deno.KvKey[] {
-  const id = ledgerIdOf(grant);
-  const former = formerLedgerId(id);
-  return [id, ...former === undefined ? [] : [former]].map(ledgerKey);
-}
-
 /** True for a grant that is live, or waits for its code. */
 function isOpen({ value }: Found<Grant>): boolean {
   return value.status !== "closed";
@@ -52,20 +38,14 @@ export type GrantStore = ReturnType<typeof grantStore>;
 export function grantStore(database: Database) {
   /** Lists the grants of a subject, in whatever state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
-    const seen = new Set<string>();
-    // Today's last: what changes meanwhile stays in the list of version 0.2.
-    for (const name of namesOf(subject).toReversed()) {
-      const list = grantsOfSubjectKey(name);
-      for await (const listed of database.listInParts(list)) {
-        const found = await database.getMany<Grant[]>(
-          listed.map(({ key }) => grantKey(key.at(-1) as string)),
-        );
-        const own = found.filter(isFound).filter(({ value }) =>
-          value.subject === subject && !seen.has(value.id)
-        );
-        for (const { value } of own) seen.add(value.id);
-        yield own;
-      }
+    const list = grantsOfSubjectKey(subject);
+    for await (const listed of database.listInParts(list)) {
+      const found = await database.getMany<Grant[]>(
+        listed.map(({ key }) => grantKey(key.at(-1) as string)),
+      );
+      yield found.filter(isFound).filter(({ value }) =>
+        value.subject === subject
+      );
     }
   }
 
@@ -101,7 +81,9 @@ export function grantStore(database: Database) {
         if (!grant || grant.status === "closed") return undefined;
         setGrant(transaction, closeGrant(grant, database.now()))
           .delete(upstreamKey(grantId));
-        if (grant.kind !== "client") transaction.delete(...ledgerKeysOf(grant));
+        if (grant.kind !== "client") {
+          transaction.delete(ledgerKey(ledgerIdOf(grant)));
+        }
         return grant;
       },
       read,
@@ -200,11 +182,11 @@ export function grantStore(database: Database) {
         for (const entry of entries.filter((it) => !isOpen(it))) {
           const { key, value } = entry;
           const nameless = { ...value, subject: "", identity: { subject: "" } };
-          const lists = namesOf(subject)
-            .map((name) => grantsOfSubjectKey(name, value.id));
           await database.commit((transaction) =>
-            transaction.check(entry).set<Grant>(key, nameless)
-              .delete(...lists, ...ledgerKeysOf(value))
+            transaction.check(entry).set<Grant>(key, nameless).delete(
+              grantsOfSubjectKey(subject, value.id),
+              ledgerKey(ledgerIdOf(value)),
+            )
           );
         }
       }

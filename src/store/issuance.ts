@@ -18,7 +18,7 @@ export interface AccessRecord extends Expiring {
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
-  /** The time of its token response; absent in tokens from before 0.3. */
+  /** The time of its token response; absent where a grant has one token. */
   issuedAt?: number;
   /**
    * The answer of the refresh token that it was exchanged for, until the first

@@ -210,8 +210,6 @@ export function peopleRange(
 export function listedPersonKey(subject: string, ...mark: string[]) {
   return ["person-listed", personOf(subject), ...mark];
 }
-/** The progress in listing the people of version 0.2 · for ever. */
-export const peopleGatheredKey = alone("people-gathered");
 
 /** The session of a person at the account page · 1 h. */
 export const accountSessionKey = hashed("account-session");
@@ -244,6 +242,8 @@ export const probeKey = alone("probe");
 export const lookKey = alone("look");
 /** The last attempts to connect, all in one value · 30 days after the last. */
 export const attemptsKey = alone("attempts");
+/** The number of the layout of all records and keys · for ever. */
+export const layoutKey = alone("layout");
 /** The `BASE_URL` of the last start · for ever. */
 export const lastStartKey = alone("last-start");
 /** The mark of a database that records are being moved to · until they are. */

@@ -9,7 +9,6 @@
 import type { Logger } from "../log/log.ts";
 import { type Grant, isPassing, ledgerIdOf } from "../oauth/grant.ts";
 import { detached } from "../telemetry/current.ts";
-import { formerLedgerId } from "../oauth/former_subject.ts";
 import {
   addCall,
   type EndedCall,
@@ -166,19 +165,11 @@ export function ledgerStore(
     /** Lists the calls of each ledger, newest first. */
     async list(ledgerIds: readonly string[]): Promise<NotedCall[][]> {
       await flush();
-      const formerIds = ledgerIds.map(formerLedgerId);
-      const all = [...ledgerIds, ...formerIds.filter((id) => id !== undefined)];
       const entries: readonly Entry<LedgerRecord>[] = await database.getMany<
         LedgerRecord[]
-      >(all.map(ledgerKey));
+      >(ledgerIds.map(ledgerKey));
       const oldest = database.now() - keepSeconds;
-      const callsOf = new Map(
-        entries.map(({ value }, index) => [all[index], value?.calls ?? []]),
-      );
-      return ledgerIds.map((id, index) => {
-        const before = callsOf.get(formerIds[index] ?? "") ?? [];
-        return listCalls([...callsOf.get(id)!, ...before], oldest);
-      });
+      return entries.map(({ value }) => listCalls(value?.calls ?? [], oldest));
     },
 
     /** Writes the waiting calls; those that cannot be written are lost. */

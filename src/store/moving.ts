@@ -9,6 +9,7 @@ import { type Clock, now } from "../clock.ts";
 import type { Kv, KvEntry } from "./kv.ts";
 import { movingKey } from "./keys.ts";
 import { cloneBytes } from "./kv_limits.ts";
+import { requireLayout } from "./layout.ts";
 import { whileLocked } from "./persist.ts";
 import { isExpiring } from "./reader.ts";
 import { expireIn } from "./transaction.ts";
@@ -36,8 +37,13 @@ export interface KindCount {
   bytes: number;
 }
 
-/** Counts what a move would write, by kind. */
+/**
+ * Counts what a move would write, by kind.
+ *
+ * @throws {import("../settings/complaint.ts").StartError} if `from` has another layout
+ */
 export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
+  await requireLayout(from);
   const counts = new Map<string, KindCount>();
   for await (const { key, value } of liveRecords(from, now(clock))) {
     const kind = String(key[0]);
@@ -58,6 +64,7 @@ export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
  * @param onProgress is told the number of records that are written
  * @returns the number of records
  * @throws {MoveError} if `to` has other records, or the databases differ
+ * @throws {import("../settings/complaint.ts").StartError} if `from` has another layout
  */
 export async function move(
   from: Kv,
@@ -67,6 +74,7 @@ export async function move(
     onProgress?: (records: number) => void;
   },
 ): Promise<number> {
+  await requireLayout(from);
   await checkUnused(to);
   await whileLocked(() => to.atomic().set(movingKey(), true).commit());
   await empty(to);

@@ -15,7 +15,6 @@ import type { Database, Found } from "./database.ts";
 import type { GrantStore } from "./grants.ts";
 import { peopleRange, type PersonPlace, personPlaceOf } from "./keys.ts";
 import type { ListedPerson } from "./listed_people.ts";
-import { peopleGathering } from "./people_gathering.ts";
 
 /** The places that one page reads: at a time, and in all. */
 const PLACES_PER_READ = 200;
@@ -34,8 +33,6 @@ interface PeoplePage {
   people: PersonGrants[];
   /** The place where the next page begins; undefined: these are all. */
   next?: PersonPlace;
-  /** The number of old grants that were looked at, while not all were. */
-  gathering?: number;
 }
 
 /** Prints the place where a page begins, for a link or a command. */
@@ -60,8 +57,6 @@ export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,
 ) {
-  const gathering = peopleGathering(database);
-
   /** Lists the live grants of a person, newest first. */
   async function heldBy(subject: string): Promise<Grant[]> {
     const held = await grants.listOfSubject(subject, GRANTS_READ);
@@ -135,17 +130,13 @@ export function peopleStore(
   return {
     /** Lists people by name, or those whom a search finds. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
-      const old = await gathering.gather();
       // A whole subject finds its person alone.
       const subject = query.after ? "" : query.search?.trim() ?? "";
       const held = subject === "" ? [] : await heldBy(subject);
-      const page = held.length > 0
+      return held.length > 0
         ? { people: [{ subject, grants: held }] }
         : await find(query);
-      return { ...page, gathering: old };
     },
-
-    close: gathering.close,
   };
 }
 

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { withSubjectOfToday } from "../oauth/former_subject.ts";
 import { type Clock, now } from "../clock.ts";
 import type { Fence } from "./fence.ts";
 import { rangeOf } from "./keys.ts";
@@ -16,17 +15,8 @@ export interface Expiring {
   expiresAt: number;
 }
 
-/**
- * The form of records, written into each as `v`: a version that changes them
- * tells by it what it reads. Processes of the last release read them too, so a
- * change must keep the members that it needs. Its records are in
- * `tests/upgrade/`.
- */
-export const RECORD_VERSION = 1;
-
-/** The members of a stored record that stores do not see. */
+/** The member of a stored record that stores do not see. */
 export interface Marked {
-  v?: number;
   /** The mark of the transaction that wrote it. */
   mark?: string;
 }
@@ -63,15 +53,8 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 function readRecord<T>(record: unknown, now: number): T | undefined {
   if (!isExpiring(record)) return record as T;
   if (record.expiresAt <= now) return undefined;
-  const { v: _version, mark: _mark, ...own } = record;
-  return (isPersons(own) ? withSubjectOfToday(own) : own) as T;
-}
-
-/** True for grants and account sessions, which say who their person is. */
-function isPersons(
-  record: object,
-): record is Parameters<typeof withSubjectOfToday>[0] {
-  return "subject" in record && "identity" in record;
+  const { mark: _mark, ...own } = record;
+  return own as T;
 }
 
 /** False for records that never end: shared secrets and heads. */

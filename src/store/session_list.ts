@@ -8,7 +8,6 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
-import { formerBinding } from "../oauth/former_subject.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
@@ -97,13 +96,11 @@ export function tellEnd(
 
 export function sessionLists(database: Database) {
   /** Lists the sessions of a binding, each with the grant that used it last. */
-  async function* listedOf(
+  function listedOf(
     binding: string,
     perRead = LISTED_PER_READ,
   ): AsyncGenerator<Found<SessionOfPerson>[]> {
-    const former = formerBinding(binding);
-    if (former !== undefined) yield* listedOf(former, perRead);
-    yield* database.listInParts(sessionsOfKey(binding), perRead);
+    return database.listInParts(sessionsOfKey(binding), perRead);
   }
 
   async function keysOf(

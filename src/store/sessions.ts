@@ -6,7 +6,6 @@
  * @see MCP 2025-11-25, Transports, Session Management
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
-import { isBoundTo } from "../oauth/former_subject.ts";
 import { type Caller, isStranger } from "../caller.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { absent, type Database, type Entry } from "./database.ts";
@@ -123,9 +122,8 @@ export function sessionStore(
     },
 
     /**
-     * Gives a stranger's session to a caller who has signed in since it began,
-     * or one of version 0.2 to its person: their client goes on with the same
-     * id. Undefined if it is someone else's.
+     * Gives a stranger's session to a caller who has signed in since it began:
+     * their client goes on with the same id. Undefined if it is someone else's.
      */
     adopt(
       id: string,
@@ -136,7 +134,7 @@ export function sessionStore(
         async (transaction, { value }: Entry<Session>, before) => {
           sessions.forget(id);
           if (!value || value.binding === binding) return value;
-          if (!mayAdopt(value, binding)) return undefined;
+          if (!isStranger(value)) return undefined;
           const { list: _, ...rest } = value;
           const session = { ...rest, binding, grantId };
           if (before && await isErased(database, session)) return undefined;
@@ -153,7 +151,7 @@ export function sessionStore(
         sessionKey(id),
         (transaction, { key, value }: Entry<Session>) => {
           sessions.forget(id);
-          if (!value || !isBoundTo(value.binding, binding)) return undefined;
+          if (value?.binding !== binding) return undefined;
           transaction.end(key).delete(listKeyOf(id, value));
           return value;
         },
@@ -162,9 +160,4 @@ export function sessionStore(
       return ended !== undefined;
     },
   };
-}
-
-/** Returns true if a session of another binding may become a caller's. */
-export function mayAdopt(session: Session, binding: string): boolean {
-  return isStranger(session) || isBoundTo(session.binding, binding);
 }

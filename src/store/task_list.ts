@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { formerBinding } from "../oauth/former_subject.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
 import type { RunRecord } from "./run_record.ts";
@@ -35,18 +34,12 @@ export interface ListedTask extends
   isUnattended: boolean;
 }
 
-/** Reads the list of a person's tasks, and what version 0.2 listed. */
-export async function listedOf(
+/** Reads the list of a person's tasks. */
+export function listedOf(
   database: Database,
   binding: string,
 ): Promise<Found<TaskOfPerson>[]> {
-  const former = formerBinding(binding);
-  const lists = await Promise.all(
-    [binding, ...former ? [former] : []].map((list) =>
-      database.list<TaskOfPerson>(tasksOfKey(list))
-    ),
-  );
-  return lists.flat();
+  return database.list(tasksOfKey(binding));
 }
 
 /** Gives the task of a list's entry. */
@@ -56,17 +49,11 @@ export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
 
 export function taskLists(database: Database) {
   /** Reads which grant of a person used a task last. */
-  async function readUse(
+  function readUse(
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
   ): Promise<Found<TaskOfPerson> | undefined> {
-    const found = await database.find<TaskOfPerson>(
-      tasksOfKey(binding, taskId),
-    );
-    const former = found ? undefined : formerBinding(binding);
-    return former === undefined
-      ? found
-      : await database.find(tasksOfKey(former, taskId));
+    return database.find(tasksOfKey(binding, taskId));
   }
 
   /** Copies a task, without its result. */

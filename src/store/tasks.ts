@@ -6,7 +6,6 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import { isBoundTo } from "../oauth/former_subject.ts";
 import { pause } from "../clock.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
@@ -62,7 +61,7 @@ export function taskStore(
         taskLeaseKey(taskId),
       ]);
       const { value: record } = task;
-      if (!record || !isBoundTo(record.binding, binding)) return undefined;
+      if (record?.binding !== binding) return undefined;
       // Durable work is taken over, and does not fail.
       if (isTerminal(record.status) || held.value || record.durable) {
         leases.forget(taskId);

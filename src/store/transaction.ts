@@ -19,12 +19,7 @@ import {
   PAUSE_MILLISECONDS,
   TRIES,
 } from "./operations.ts";
-import {
-  type Expiring,
-  KEYS_PER_READ,
-  type Marked,
-  RECORD_VERSION,
-} from "./reader.ts";
+import { type Expiring, KEYS_PER_READ, type Marked } from "./reader.ts";
 
 /** The most checks of a commit: a denokv server takes the fence and nine. */
 export const MAX_CHECKS = 9;
@@ -96,7 +91,7 @@ export class Transaction {
     // Collection is lazy (a record may stay readable for a minute after it):
     // whether a record is alive is decided when it is read.
     this.#writes.push((operation, mark, clock) => {
-      const value = { ...record, v: RECORD_VERSION, mark };
+      const value = { ...record, mark };
       operation.set(key, value, { expireIn: expireIn(record, clock) });
     });
     return this;

@@ -422,7 +422,6 @@ const PEOPLE: Omit<OperatorPeopleProps, "csrf" | "now"> = {
   }],
   isFirst: true,
   next: "0123456789abcdefoctopus",
-  gathering: 12_000,
 };
 
 const MACHINE = client("nightly-build", "Nightly build", {

@@ -197,41 +197,6 @@ Deno.test("a provider that is back finds everyone of it as they were", async () 
   assert.equal((await held.unredeemed.redeem(held.code)).status, 200);
 });
 
-Deno.test("a record that names no provider is of the one that its subject names", async () => {
-  using kv = await Deno.openKv(":memory:");
-  await using first = await startOpenIdProvider(BASE_URL);
-  await using second = await startOpenIdProvider(BASE_URL);
-  await using before = await start(kv, first);
-  const held = await open(before, first);
-  const { client, tokens, personal, browser } = held;
-  for (const kind of ["grant", "account-session", "authorization-request"]) {
-    for await (const { key, value } of kv.list({ prefix: [kind] })) {
-      const { provider, ...record } = value as { provider?: string };
-      assert.equal(provider, first.issuer);
-      await kv.set(key, record);
-    }
-  }
-  await using meanwhile = await start(kv, second);
-  move(held, meanwhile);
-  for (const token of [tokens.access_token, personal]) {
-    assert.equal(await statusOf(client.call(token, "theirs")), 401);
-  }
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
-  const elsewhere = returning(browser, second.issuer, meanwhile);
-  const account = await elsewhere.open(`${BASE_URL}/account`);
-  assert.match(account.text, /action="\/account\/sign-in"/);
-  assert.equal(second.asked.join(), "");
-
-  await using after = await start(kv, first);
-  move(held, after);
-  assert.equal(await statusOf(client.call(personal, "whoami")), 200);
-  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
-  assert.equal((await held.unredeemed.redeem(held.code)).status, 200);
-  const here = returning(browser, first.issuer, after);
-  const own = await here.open(`${BASE_URL}/account/tokens`);
-  assert.match(own.text, /action="\/account\/tokens"/);
-});
-
 const DAY = 24 * 60 * 60;
 
 for (const givesRefreshTokens of [true, false]) {

@@ -471,6 +471,7 @@ test.inMemory("a client that signed in elsewhere is verified by no ID of there",
     kv,
     environment: { OAUTH_CLIENTS: JSON.stringify([ours]) },
   });
+  await server.app.start();
   const waits = waitStore(new Database(kv));
   for (const clientId of ["https://bank.example.com/app", "ours", undefined]) {
     const { id } = await waits.open({

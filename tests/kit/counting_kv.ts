@@ -76,6 +76,11 @@ export class CountingKv {
     return { ...cost, value };
   }
 
+  /** Runs an action whose cost counts nowhere. */
+  uncounted<T>(action: () => Promise<T>): Promise<T> {
+    return this.#measuring.run({ trips: 0, operations: 0 }, action);
+  }
+
   async #count<T>(
     operation: () => Promise<T>,
     delayMilliseconds: number,

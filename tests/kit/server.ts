@@ -10,6 +10,7 @@ import type {
 } from "../../src/server/server_options.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { checkLayout } from "../../src/store/layout.ts";
 import { VERSION } from "../../src/version.ts";
 import { SILENT } from "./log.ts";
 import {
@@ -42,6 +43,8 @@ export async function startServer(
   { kv, log = SILENT, ...options }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
+  // As at the start of a process: a test may write records before any request.
+  if (!kv) await checkLayout(database);
   const app = createServer({ ...INTRODUCTION, ...options, log, kv: database });
   return new TestServer(app, database, kv === undefined);
 }

@@ -8,6 +8,7 @@ import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
+import { checkLayout } from "../../src/store/layout.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";
 import { FakeProvider } from "./fake_provider.ts";
@@ -79,6 +80,8 @@ export async function startOAuthServer(
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
   const database = kv ?? await Deno.openKv(":memory:");
+  // As at the start of a process: a test may write records before any request.
+  if (!kv) await checkLayout(database);
   const app = createServer({
     ...INTRODUCTION,
     ...definitions,

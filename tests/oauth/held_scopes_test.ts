@@ -148,19 +148,6 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
   }
 });
 
-Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and of no other", () => {
-  const { provider: _, ...former } = GRANT;
-  assert.deepEqual(held({}, former), { scopes: SUPPORTED });
-  assert.equal(held({ providers: [{ id: "gitlab" }] }, former), undefined);
-  const at = (subject: string): Grant => ({ ...former, subject });
-  const ported = at("https://id.example.com:8443#42");
-  assert(held({ providers: [{ id: "https://id.example.com:8443" }] }, ported));
-  assert.equal(
-    held({ providers: [{ id: "https://id.example.com" }] }, ported),
-    undefined,
-  );
-});
-
 Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {
   for (const kind of [undefined, "assertion"] as const) {
     const grant: Grant = { ...GRANT, kind, assertedBy: "https://id.example" };

@@ -5,7 +5,6 @@ import {
   isSealedClientId,
   shortClientId,
 } from "../../src/oauth/client_id.ts";
-import { unseal } from "../../src/crypto/seal.ts";
 import { openClient, sealClient } from "../../src/oauth/sealed_client.ts";
 
 const KEY = new Uint8Array(32).fill(1);
@@ -136,34 +135,4 @@ Deno.test("isSealedClientId() knows a name of 22 characters, a dot and no more",
   for (const other of [`a${sealed}`, `${sealed}!`, `${sealed}\n`, "a.b"]) {
     assert(!isSealedClientId(other), other);
   }
-});
-
-/** As version 0.2 gave it. */
-const OF_0_2 =
-  "cccccccccccccccccccccc.eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIiwia" +
-  "2lkIjoiY2NjY2NjY2NjY2NjY2NjY2NjY2NjYyJ9..GHqMYSorLxIrD92g.O8PhpM" +
-  "xzjsrRbeRovhdH6o8XsY5_Nu6OIIz0uqs0cxRgEEEDD6g9zJVZkVcUxu9KmaBFal" +
-  "Xf4PpWr3lSVSN_bdgPzZI8AhhpjCQgfVnPONERRexUZ6mLo5QgjcsvvXW0YExjN8" +
-  "Cw1eHn2ru_ZVRXWvUxZjQZMPS4Ye7yDKsICGTazPx__W5d8N5AZxok4b99wpAiy3" +
-  "TKMYrtnJT1Y7WY6oVXKyArABZ8d6LUDjkeUCxZWqIS0ISfRVRwUhpLrxH8.mksXI" +
-  "G5FKAeunC37PoHFNw";
-
-Deno.test("openClient() opens what version 0.2 sealed, as 0.2 opens what is sealed now", async () => {
-  const { metadata, issuedAt } = (await openClient(KEY, OF_0_2))!;
-  assert.deepEqual(metadata.redirect_uris, ["https://app.example.com/cb"]);
-  assert.equal(metadata.client_name, "App");
-  assert.equal(issuedAt, NOW);
-  // Members that 0.2 reads keep their names, and more do no harm.
-  const { clientId } = await seal();
-  const name = shortClientId(clientId);
-  const text = await unseal(KEY, clientId.slice(name.length + 1), name);
-  const { metadata: kept, secretFingerprint, issuedAt: at, ...more } = JSON
-    .parse(text);
-  assert.deepEqual(Object.keys(kept), [
-    "redirect_uris",
-    "client_name",
-    "token_endpoint_auth_method",
-    "grant_types",
-  ]);
-  assert.deepEqual([typeof secretFingerprint, at, more], ["string", NOW, {}]);
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { until } from "../kit/wait.ts";
+import { layoutKey } from "../../src/store/keys.ts";
+import { LAYOUT } from "../../src/store/layout.ts";
 import {
   callHealth,
   openSession,
@@ -225,7 +227,7 @@ Deno.test({
   },
 });
 
-Deno.test("a restore changes nothing when a server runs, the copy is none, or it would lose what it replaced before", async () => {
+Deno.test("a restore changes nothing when a server runs, the copy is none or of another layout, or it would lose what it replaced before", async () => {
   await using directory = new TemporaryDirectory();
   const path = `${directory.path}/tools.db`;
   const copy = `${directory.path}/copy.db`;
@@ -233,6 +235,11 @@ Deno.test("a restore changes nothing when a server runs, the copy is none, or it
   await open(path, 2);
   await open(copy, 1);
   await Deno.writeTextFile(none, "none");
+  const other = `${directory.path}/other.db`;
+  {
+    using kv = await Deno.openKv(other);
+    await kv.set(layoutKey(), LAYOUT + 1);
+  }
   const refuse = async (from: string, reason: RegExp) => {
     const before = await fileNames(directory.path);
     await using restoring = restore(from, path);
@@ -244,6 +251,10 @@ Deno.test("a restore changes nothing when a server runs, the copy is none, or it
     using _kv = await Deno.openKv(path);
     await refuse(copy, /^\S+tools\.db: database is locked\. Stop every .+$/);
   }
+  await refuse(
+    other,
+    /^The copy has layout \d+, and this release wants layout \d+: .*$/,
+  );
   await refuse(none, /none\.db cannot be copied: file is not a database$/);
   await refuse(
     `${directory.path}/nowhere.db`,

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { layoutKey } from "../../src/store/keys.ts";
+import { LAYOUT } from "../../src/store/layout.ts";
 import {
   openSession,
   Process,
@@ -48,6 +50,34 @@ Deno.test("the banner names each client once, and the next step in development",
   assert.doesNotMatch(server.output, /mcp-remote/);
 });
 
+Deno.test("a database of another layout is one clear line, and stays as it is", async () => {
+  await using directory = new TemporaryDirectory();
+  const KV_PATH = `${directory.path}/tools.db`;
+  const key = layoutKey();
+  {
+    using kv = await Deno.openKv(KV_PATH);
+    await kv.set(key, LAYOUT + 1);
+  }
+  await using server = await startProcess({
+    directory: directory.path,
+    env: { KV_PATH },
+  });
+  assert.equal(await server.end(), 1);
+  assert.match(
+    server.output,
+    new RegExp(
+      `^The database: got "layout ${
+        LAYOUT + 1
+      }", wants layout ${LAYOUT}; .*\\n$`,
+    ),
+  );
+  using kv = await Deno.openKv(KV_PATH);
+  const kept = await Array.fromAsync(kv.list({ prefix: [] }));
+  assert.deepEqual(kept.map(({ key, value }) => [key, value]), [
+    [key, LAYOUT + 1],
+  ]);
+});
+
 Deno.test("a port in use is one clear line", async () => {
   await using first = await startProcess();
   const { port } = new URL(await first.url());
@@ -91,14 +121,13 @@ Deno.test("wrong settings are told all at once, and end the process with 1", asy
 
 Deno.test("a misspelt name of a setting is told at the start, under the permissions of the tasks", async () => {
   await using server = await startProcess({
-    env: { OAUTH_ALLOWED_USER: "jo@example.com", OAUTH_SCOPES: "openid" },
+    env: { OAUTH_ALLOWED_USER: "jo@example.com" },
   });
   await server.prints(/"Listening"/);
   assert.match(
     server.output,
     /WARNING.*OAUTH_ALLOWED_USER is not read: is OAUTH_ALLOWED_USERS meant\?/,
   );
-  assert.match(server.output, /WARNING.*now called OAUTH_PROVIDER_SCOPES/);
   assert.doesNotMatch(server.output, /jo@example/);
 });
 

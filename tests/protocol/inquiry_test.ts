@@ -213,32 +213,3 @@ Deno.test("openRequestState() says what it wants of what is no text", async () =
       "requestState must be a string, not an object. Send the request without it to begin again",
   });
 });
-
-Deno.test("openRequestState() opens what version 0.2 sealed", async () => {
-  const { seal, unseal } = await import("../../src/crypto/seal.ts");
-  const { boundTo, ...state } = JSON.parse(await unseal(KEY, sealed));
-  const [, whole] = boundTo.split(".");
-  const former = await seal(KEY, JSON.stringify({ ...state, boundTo: whole }));
-  assert.equal((await openRequestState(KEY, former, BINDING, NOW)).nonce, "n");
-  const other = { ...BINDING, caller: "eve" };
-  await rejects(openRequestState(KEY, former, other, NOW), -32602);
-});
-
-Deno.test("openRequestState() opens what version 0.2 sealed for its caller's former name", async () => {
-  const { seal, unseal } = await import("../../src/crypto/seal.ts");
-  const bound = (subject: string) => ({
-    ...BINDING,
-    caller: JSON.stringify(["https://a.example", "https://a.example", subject]),
-  });
-  const then = bound("id.example.com:42");
-  const today = bound("https://id.example.com#42");
-  const ofToday = await sealRequestState(KEY, STATE, then);
-  const { boundTo, ...state } = JSON.parse(await unseal(KEY, ofToday));
-  const [, whole] = boundTo.split(".");
-  const former = await seal(KEY, JSON.stringify({ ...state, boundTo: whole }));
-  assert.equal((await openRequestState(KEY, former, today, NOW)).nonce, "n");
-  const other = bound("https://id.example.com#43");
-  await rejects(openRequestState(KEY, former, other, NOW), -32602);
-  // A state of today names the subject itself, so no former name opens it.
-  await rejects(openRequestState(KEY, ofToday, today, NOW), -32602);
-});

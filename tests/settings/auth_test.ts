@@ -59,7 +59,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
   const { auth } = parseConfig({
     ...GITHUB,
     OAUTH_PROVIDER_NAME: "Our GitHub",
-    OAUTH_SCOPES: "read:user repo",
+    OAUTH_PROVIDER_SCOPES: "read:user repo",
     OAUTH_EXTRA_AUTH_PARAMS: "prompt=consent&hd=example.com",
     OAUTH_ALLOWED_USERS: "jo@example.com, @example.org",
     OAUTH_PERMISSIONS: "*=*",
@@ -562,8 +562,12 @@ Deno.test("providerId() does not change with how the settings spell a provider",
     ] as const
   ) {
     for (const OAUTH_ISSUER of issuers.flat()) {
-      for (const OAUTH_SCOPES of ["a b", "b a"]) {
-        const settings = { OAUTH_PROVIDER, OAUTH_ISSUER, OAUTH_SCOPES };
+      for (const OAUTH_PROVIDER_SCOPES of ["a b", "b a"]) {
+        const settings = {
+          OAUTH_PROVIDER,
+          OAUTH_ISSUER,
+          OAUTH_PROVIDER_SCOPES,
+        };
         assert.equal(idOf(settings), id, OAUTH_ISSUER);
       }
     }

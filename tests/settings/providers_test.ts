@@ -105,13 +105,14 @@ Deno.test("parseProviders() refuses half of a group by the name of what is missi
 });
 
 Deno.test("parseProviders() refuses the settings of an only one beside several", () => {
-  for (const name of ["OAUTH_CLIENT_ID", "OAUTH_SCOPES", "OAUTH_ISSUER"]) {
-    const meant = name.replace("SCOPES", "PROVIDER_SCOPES");
+  for (
+    const name of ["OAUTH_CLIENT_ID", "OAUTH_PROVIDER_SCOPES", "OAUTH_ISSUER"]
+  ) {
     assertComplains(
       { ...BOTH, [name]: "https://id.example.com" },
       new RegExp(
         `^${name} nothing, .*${
-          meant.replace("OAUTH_", "OAUTH_GOOGLE_")
+          name.replace("OAUTH_", "OAUTH_GOOGLE_")
         } or OAUTH_GITHUB_`,
       ),
     );

@@ -80,26 +80,11 @@ Deno.test("the table marks secrets", () => {
   ]);
 });
 
-Deno.test("VARIABLES has every name once, those that were renamed too", () => {
+Deno.test("VARIABLES has every name once", () => {
   assert.equal(new Set(VARIABLES).size, VARIABLES.length);
-  for (const name of ["HOST", "OAUTH_SCOPES", "DENO_DEPLOYMENT_ID"]) {
+  for (const name of ["HOST", "DENO_DEPLOYMENT_ID"]) {
     assert(VARIABLES.includes(name), name);
   }
-});
-
-Deno.test("OAUTH_SCOPES is read as OAUTH_PROVIDER_SCOPES, and its new name is told", () => {
-  const read = (more: Environment) => {
-    const { auth, notes } = parseConfig({ ...OAUTH, ...more });
-    const provider = auth.oauth?.providers[0].config;
-    return [provider && "scopes" in provider && provider.scopes, notes];
-  };
-  const note = "OAUTH_SCOPES is now called OAUTH_PROVIDER_SCOPES: rename it";
-  assert.deepEqual(read({ OAUTH_SCOPES: "a b" }), [["a", "b"], [note]]);
-  assert.deepEqual(read({ OAUTH_PROVIDER_SCOPES: "a" }), [["a"], []]);
-  assert.deepEqual(
-    read({ OAUTH_SCOPES: "a", OAUTH_PROVIDER_SCOPES: "b" }),
-    [["b"], [note]],
-  );
 });
 
 Deno.test("a misspelt name is told with the one that is meant, and never with its value", () => {

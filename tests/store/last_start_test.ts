@@ -10,7 +10,7 @@ const ELSEWHERE = "https://renamed.example.com";
 
 test.onDatabases("noteStart() tells the first start at another address what is left of the one before", async ({ kv, other }) => {
   const database = new Database(kv);
-  // A database of 0.2 holds connections, and no one noted where.
+  // The servers before had no BASE_URL: no one noted where it was made.
   const { code, client: { clientId } } = await signIn(kv);
   await redeem(database, { code, clientId });
   assert.equal(await noteStart(database, ISSUER), undefined);

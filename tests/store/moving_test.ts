@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/clock.ts";
 import { movingKey } from "../../src/store/keys.ts";
+import { LAYOUT } from "../../src/store/layout.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { Client } from "../kit/client.ts";
 import { openTestKv, test } from "../kit/databases.ts";
@@ -16,6 +17,7 @@ const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
 const RECORDS: readonly [Deno.KvKey, unknown][] = [
   [["a", "1"], { expiresAt: seconds(9000), map: new Map([[1, new Date(0)]]) }],
   [["a", 1], { expiresAt: seconds(9000), it: undefined, big: 10n }],
+  [["layout"], LAYOUT],
   [["secret", "state"], new Uint8Array([1, 2, 3])],
   [["wake", "address", 1.5, "id"], { expiresAt: seconds(9000) }],
 ];
@@ -48,6 +50,7 @@ test.onDatabases("move() moves more than one commit takes, and lets nothing end 
     const value = { expiresAt: seconds(90), bytes: new Uint8Array(size) };
     await from.set(["many", n], value);
   }
+  await from.set(["layout"], LAYOUT);
   const written: (number | undefined)[] = [];
   const commits: number[] = [];
   const to = kvWith(kv, {
@@ -62,8 +65,8 @@ test.onDatabases("move() moves more than one commit takes, and lets nothing end 
     },
   });
   await move(from, to, { clock, onProgress: (n) => commits.push(n) });
-  assert.equal((await all(kv)).length, 1201);
-  assert(commits.length > 4 && commits.at(-1) === 1201, `${commits}`);
+  assert.equal((await all(kv)).length, 1202);
+  assert(commits.length > 4 && commits.at(-1) === 1202, `${commits}`);
   assert(
     written.every((expireIn) => expireIn! > 60_000 && expireIn! < 110_000),
   );
@@ -95,6 +98,22 @@ test.inMemory("move() refuses a database with records, and leaves it as it was",
   assert.deepEqual(await all(kv), [[["session", "a"], 1]]);
 });
 
+test.inMemory("move() and count() refuse another layout, and write nothing", async ({ kv }) => {
+  for (const layout of [undefined, LAYOUT + 1]) {
+    using from = memoryKv();
+    await fill(from);
+    await (layout ? from.set(["layout"], layout) : from.delete(["layout"]));
+    const refusal = new RegExp(
+      `got "${
+        layout ? `layout ${layout}` : "no layout"
+      }", wants layout ${LAYOUT};`,
+    );
+    await assert.rejects(move(from, kv, { clock }), refusal);
+    await assert.rejects(count(from, clock), refusal);
+    assert.deepEqual(await all(kv), []);
+  }
+});
+
 test.inMemory("move() begins again after a move that was interrupted", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
@@ -121,5 +140,10 @@ test.inMemory("count() counts what move() writes, by kind", async ({ kv }) => {
     kind,
     records,
   ]);
-  assert.deepEqual(counts, [["a", 2], ["secret", 1], ["wake", 1]]);
+  assert.deepEqual(counts, [
+    ["a", 2],
+    ["layout", 1],
+    ["secret", 1],
+    ["wake", 1],
+  ]);
 });

@@ -3,11 +3,6 @@ import type { Grant } from "../../src/oauth/grant.ts";
 import { openPersonalGrant } from "../../src/oauth/new_grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
-import {
-  grantKey,
-  grantsOfSubjectKey,
-  peopleGatheredKey,
-} from "../../src/store/keys.ts";
 import { peopleStore } from "../../src/store/people.ts";
 import { test } from "../kit/databases.ts";
 import { ISSUER } from "../kit/records.ts";
@@ -54,19 +49,6 @@ function openOn(kv: Deno.Kv) {
       return found.map(({ subject }) => subject);
     },
   };
-}
-
-/** As version 0.2 stored a grant. */
-async function saveOld(kv: Deno.Kv, grants: readonly Grant[]): Promise<void> {
-  for (const grant of grants) {
-    await kv.atomic()
-      .set(grantKey(grant.id), { ...grant, v: 1 })
-      .set(grantsOfSubjectKey(grant.subject, grant.id), {
-        expiresAt: grant.expiresAt,
-        v: 1,
-      })
-      .commit();
-  }
 }
 
 const MANY = Array.from({ length: 250 }, (_, n) => String(n).padStart(3, "0"));
@@ -179,41 +161,6 @@ test.inMemory("list() has a person whose many grants have ended but for one", as
   }
   await save({ ...live, id: "~" });
   assert.deepEqual(await find(), ["dev:ada"]);
-  await database.idle();
-  assert.deepEqual(await find("ada"), ["dev:ada"]);
-});
-
-test.onDatabases("list() gathers the people whom version 0.2 stored, and answers meanwhile", async ({ kv, other }) => {
-  await saveOld(kv, MANY.map((n) => grantOf(`dev:${n}`)));
-  const few = openOn(kv);
-  assert.equal((await few.find(undefined, 1000)).length, MANY.length);
-  assert.equal(
-    (await few.people.list({ most: 1 })).gathering,
-    undefined,
-    "all are listed",
-  );
-  // Again from the beginning, with more than a page waits for.
-  await few.database.commit((transaction) =>
-    transaction.delete(peopleGatheredKey())
-  );
-  const more = Array.from({ length: 750 }, (_, n) => grantOf(`dev:x${n}`));
-  await saveOld(kv, more);
-  const [one, two] = [openOn(kv), openOn(other)];
-  const { gathering } = await one.people.list({ most: 1 });
-  assert(gathering! >= 500 && gathering! <= 1000);
-  assert.deepEqual(await two.find("dev:x749"), ["dev:x749"]);
-  await Promise.all([one.database.idle(), two.database.idle()]);
-  assert.equal((await two.people.list({ most: 1 })).gathering, undefined);
-  assert.deepEqual(await two.find("x749"), ["dev:x749"]);
-});
-
-test.onDatabases("a grant of version 0.2 is listed with its next use", async ({ kv }) => {
-  const { find, grants, database } = openOn(kv);
-  await find();
-  const old = grantOf("dev:ada", { name: "Ada" });
-  await saveOld(kv, [{ ...old, usedAt: NOW - 3600 }]);
-  assert.deepEqual(await find("ada"), []);
-  grants.touch(old.id);
   await database.idle();
   assert.deepEqual(await find("ada"), ["dev:ada"]);
 });

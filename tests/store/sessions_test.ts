@@ -99,18 +99,6 @@ test.inMemory("adopt() gives a session though something else is written at the s
   assert.equal(await sessions.adopt(await save(), erased), undefined);
 });
 
-test.inMemory("adopt() gives a session of version 0.2 to its person", async ({ kv }) => {
-  const sessions = sessionStore(new Database(kv));
-  const bound = (subject: string) =>
-    JSON.stringify(["https://a.example", "https://a.example/mcp", subject]);
-  const id = await sessions.save({
-    ...SESSION,
-    binding: bound("id.example.com:42"),
-  });
-  const binding = bound("https://id.example.com#42");
-  assert.equal((await sessions.adopt(id, { binding }))?.binding, binding);
-});
-
 test.onDatabases("adopt() leaves a person's session alone", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);

@@ -40,6 +40,8 @@ export interface Steps {
 export interface Surroundings {
   kv: Deno.Kv;
   step: Step;
+  /** Runs the start of a process, which no request waits for. */
+  uncounted<T>(action: () => Promise<T>): Promise<T>;
   /** True if every request meets a process that has just started. */
   isCold: boolean;
 }
@@ -143,11 +145,13 @@ export class Processes implements Steps, AsyncDisposable {
   }
 
   async #start(): Promise<TestServer> {
-    const { door, provider, options, surroundings: { kv } } = this;
+    const { door, provider, options } = this;
+    const { kv, uncounted } = this.surroundings;
     const environment = { ...ENV[door], ...options.environment };
     const server = door === "oauth"
       ? await startOAuthServer({ kv, provider, tools, ...options, environment })
       : await startServer({ kv, tools, env: environment });
+    await uncounted(() => server.app.start());
     this.#started.push(server);
     return server;
   }

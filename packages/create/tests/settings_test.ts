@@ -108,7 +108,6 @@ Deno.test("settingsPage() explains every variable of people, and what is declare
   assert.match(page, /^\| `PORT` +\| `3000` +\| Port to listen on; .*\|$/m);
   assert.match(page, /^\| `BASE_URL` +\| the loopback address .*\|$/m);
   assert.match(page, /See \[docs\/access\.md\]\(access\.md\)/);
-  assert.match(page, /Formerly `OAUTH_SCOPES`\. +\|$/m);
   assert.match(
     page,
     /## Your own settings[^]*\| `KEY` +\| +\| Key \\\| of .* Secret\. Required\. \|/,

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { connectionStore } from "../../../src/store/connections.ts";
 import { grantStore } from "../../../src/store/grants.ts";
-import { connectionKey } from "../../../src/store/keys.ts";
+import { connectionKey, layoutKey } from "../../../src/store/keys.ts";
+import { LAYOUT } from "../../../src/store/layout.ts";
 import { Log, type LogEvent } from "../../../src/log/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
@@ -376,6 +377,19 @@ Deno.test("the command line says in one line that the database is locked, and wh
   await Deno.remove(directory, { recursive: true });
   assert.match(said, /^The database .* run the command again\n$/);
   assert.doesNotMatch(said, /\n {4}at /);
+  assert.equal(code, 1);
+});
+
+Deno.test("the command line refuses a database of another layout in one line", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/tools.db`;
+  {
+    using kv = await Deno.openKv(path);
+    await kv.set(layoutKey(), LAYOUT + 1);
+  }
+  const { code, said } = await runProcess(path, "people", "block", "dev:jo");
+  await Deno.remove(directory, { recursive: true });
+  assert.match(said, /^The database: got "layout \d+", wants layout .*\n$/);
   assert.equal(code, 1);
 });
 

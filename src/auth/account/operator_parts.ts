@@ -116,7 +116,7 @@ export function peoplePart(services: AuthServices): AccountPart {
     query: ["person", "after"],
 
     async show({ query: { person: search, after }, form, now }) {
-      const { people, next, gathering } = await services.people.list({
+      const { people, next } = await services.people.list({
         search,
         after: parsePlace(after),
         most: PEOPLE,
@@ -134,7 +134,6 @@ export function peoplePart(services: AuthServices): AccountPart {
         search,
         isFirst: after === undefined,
         next: next && printPlace(next),
-        gathering,
         registrations: registered.map((client) => ({
           client,
           usedAt: Math.max(

@@ -23,7 +23,6 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "./provider.ts";
-import { ACCESS_TOKEN } from "./token_answer.ts";
 import { providerUnavailable } from "./unavailable.ts";
 
 interface Refresh {
@@ -211,15 +210,9 @@ export function providerRefresh({
   return { valid, isAlive, isUsable, endGrant };
 }
 
-/**
- * Parses tokens that were stored. An access token that no header may hold, which
- * earlier versions stored, counts as expired.
- */
+/** Parses tokens that were stored. */
 export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
-  const stored: UpstreamTokens = JSON.parse(tokens);
-  return ACCESS_TOKEN.test(stored.accessToken)
-    ? stored
-    : { ...stored, expiresAt: 0 };
+  return JSON.parse(tokens);
 }
 
 /** Makes the refusal of a grant whose tokens are dead. */

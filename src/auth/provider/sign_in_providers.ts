@@ -11,7 +11,7 @@ import {
   type ListedProviders,
   renameFor,
 } from "../../settings/providers.ts";
-import { isPersonOf, type KnownPerson } from "../../oauth/grant.ts";
+import type { KnownPerson } from "../../oauth/grant.ts";
 import { lowerAscii } from "../../oauth/list_entry.ts";
 import type { Provider } from "./provider.ts";
 import { type WatchedProvider, watchProvider } from "./reachability.ts";
@@ -92,7 +92,8 @@ export function signInProviders(
     /** Finds the one with a name in the list, without one the only one. */
     at: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the one that a person signed in at, if it is still listed. */
-    of: (person: KnownPerson) => all.find(({ id }) => isPersonOf(person, id)),
+    of: ({ provider }: Pick<KnownPerson, "provider">) =>
+      all.find(({ id }) => id === provider),
     /** Finds the only one, or that of an address; else the person chooses. */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];

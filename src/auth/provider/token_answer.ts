@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
  * The characters of an access token. Bearer tokens have fewer (RFC 6750 §2.1),
  * but providers use others too, and all of these may be in a header.
  */
-export const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
+const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 /** Finds the refusal in an answer of any status: GitHub's have status 200. */
 export async function refusalIn(

@@ -105,7 +105,6 @@ export function authorizationServer(options: AuthorizationServerOptions) {
     upstream: services.providerTokens.upstream,
     /** Ends background work, after the last request. */
     close: async () => {
-      services.people.close();
       await services.attempts.close();
     },
   };

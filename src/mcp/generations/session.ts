@@ -5,8 +5,9 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management, and Lifecycle
  */
+import { isStranger } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import { mayAdopt, type Session } from "../../store/sessions.ts";
+import type { Session } from "../../store/sessions.ts";
 import { countedAs } from "../exchange/caller_bound.ts";
 import { emptyResponse, encode } from "../exchange/answer.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
@@ -138,7 +139,7 @@ export async function findSession(
   if (!session) throw sessionNotFound();
   if (session.binding !== caller.binding) {
     // A stranger's session goes to its holder, who has signed in since.
-    if (!mayAdopt(session, caller.binding)) throw sessionNotFound();
+    if (!isStranger(session)) throw sessionNotFound();
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();
   } else if (session.grantId !== caller.grantId) {

@@ -242,19 +242,6 @@ Deno.test("who asks who a person is gets the id_token of a refresh by another pr
   assert.deepEqual([told, flow.refreshes()], [["the id_token"], 1]);
 });
 
-Deno.test("a stored token that no header may hold is refreshed, or the sign-in has ended", async () => {
-  const accessToken = "provider-access-old\r\nX: y";
-  const held = { accessToken, expiresAt: undefined };
-  using refreshable = await expiring(undefined, held);
-  assert.match(await refreshable.token(), /^provider-access-[\w-]+$/);
-  using final = await expiring(undefined, { ...held, refreshToken: undefined });
-  await assert.rejects(final.fetch("/user"), {
-    name: "ChallengeError",
-    message: "The sign-in at the provider has ended",
-    cause: undefined,
-  });
-});
-
 const cases: [url: string, apiUrl: string | undefined, isAllowed: boolean][] = [
   ["https://api.github.com/user", "https://api.github.com", true],
   ["https://uploads.github.com/x", "https://api.github.com", true],

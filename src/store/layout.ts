@@ -1,0 +1,146 @@
+/**
+ * The layout of the database: the form of its keys and records. Its number is a
+ * record of the database. Releases with the same number read what the others
+ * wrote; a database with another number is neither read nor written.
+ *
+ * @module
+ */
+import { StorageError } from "../errors.ts";
+import { StartError } from "../settings/complaint.ts";
+import type { Database } from "./database.ts";
+import {
+  grantKey,
+  layoutKey,
+  movingKey,
+  secretKey,
+  sessionKey,
+} from "./keys.ts";
+import type { Kv } from "./kv.ts";
+import { absent } from "./transaction.ts";
+
+/**
+ * The number of the layout that this code reads and writes. A change of records
+ * or keys that the last release could not read, or that cannot read what it
+ * wrote, takes the next number, here and in `scripts/restore.ts`.
+ */
+export const LAYOUT = 1;
+
+/**
+ * Checks that a database has the layout of this code. A database without a
+ * number and without records of ours is given the number.
+ *
+ * @throws {StartError} if its layout is another, or records are being moved to it
+ */
+export async function checkLayout(kv: Kv): Promise<void> {
+  for (let hasRecords = false;;) {
+    const [{ value: number }, { value: isMoving }] = await kv.getMany([
+      layoutKey(),
+      movingKey(),
+    ]);
+    if (isMoving) throw refused("half of a move", "a whole database");
+    if (number !== null || hasRecords) return checkNumber(number);
+    // A process that starts at the same time writes the number before anything
+    // else, so the number is read once more.
+    hasRecords = await isUsed(kv);
+    if (hasRecords) continue;
+    const { ok } = await kv.atomic().check(absent(layoutKey()))
+      .set(layoutKey(), LAYOUT).commit();
+    if (ok) return;
+  }
+}
+
+/**
+ * Checks the layout of a database, and writes nothing.
+ *
+ * @throws {StartError} if its layout is another, or it has no number
+ */
+export async function requireLayout(kv: Kv): Promise<void> {
+  checkNumber((await kv.get(layoutKey())).value);
+}
+
+/** @throws {StartError} */
+function checkNumber(number: unknown): void {
+  if (number === LAYOUT) return;
+  throw refused(number === null ? "no layout" : `layout ${number}`);
+}
+
+/**
+ * True if a server has used a database: then it has a record of one of these
+ * kinds. Records of an application that shares the database do not count.
+ */
+async function isUsed(kv: Kv): Promise<boolean> {
+  for (const [kind] of [sessionKey(""), grantKey(""), secretKey("")]) {
+    for await (const _ of kv.list({ prefix: [kind] }, { limit: 1 })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
+  return new StartError({
+    variable: "The database",
+    got,
+    wants: `${wants}; nothing was changed`,
+    fix: "Use the release that it is of, or an empty database: " +
+      "docs/operate.md, Another layout",
+  });
+}
+
+/**
+ * Makes a handle that gives and writes nothing before the layout is known to be
+ * that of this code. The first reads are made beside the check, so that they
+ * take no longer. Each operation before makes a check of its own: one that hangs
+ * holds up no other.
+ */
+export function checkedKv(kv: Kv): Kv {
+  let isChecked = false;
+  async function check(): Promise<void> {
+    if (isChecked) return;
+    await checkLayout(kv);
+    isChecked = true;
+  }
+  async function beside<T>(reading: Promise<T>): Promise<T> {
+    const [read] = await Promise.all([reading, check()]);
+    return read;
+  }
+  async function* after<T>(list: () => AsyncIterable<T>): AsyncGenerator<T> {
+    await check();
+    yield* list();
+  }
+  return {
+    isRemote: kv.isRemote,
+    checkPlace: kv.checkPlace?.bind(kv),
+    get: (key) => isChecked ? kv.get(key) : beside(kv.get(key)),
+    getMany: (keys) => isChecked ? kv.getMany(keys) : beside(kv.getMany(keys)),
+    list: (...how) =>
+      isChecked ? kv.list(...how) : after(() => kv.list(...how)),
+    atomic() {
+      const atomic = kv.atomic();
+      if (isChecked) return atomic;
+      const { commit } = atomic;
+      atomic.commit = async () => {
+        await check();
+        return await commit.call(atomic);
+      };
+      return atomic;
+    },
+    watch: (keys) => kv.watch(keys),
+    close: () => kv.close(),
+  };
+}
+
+/**
+ * Checks the layout at a start, by a read through {@linkcode checkedKv}. Where
+ * the database does not answer, later operations check it.
+ *
+ * @throws {StartError} if the database is of another layout
+ */
+export async function checkLayoutOf(database: Database): Promise<void> {
+  try {
+    await database.get(layoutKey());
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    if (error.cause instanceof StartError) throw error.cause;
+  }
+}
