@@ -28,8 +28,8 @@ const answerKey = (handle: string) => deriveKey(handle, "code");
 interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
-  /** The scopes that the client named; absent in requests from before 0.3. */
-  named?: readonly string[];
+  /** The scopes that the client named. */
+  named: readonly string[];
   /** The offered scopes that the person took away before. */
   withheld?: readonly string[];
   /** True if the client needs no consent: only the provider is to be chosen. */
@@ -39,10 +39,7 @@ interface RequestRecord extends Expiring {
   /** The fingerprint of the cookie of the browser in which it began. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
-  /**
-   * The `providerId` of where the person was sent; absent before that, and in
-   * requests from before 0.3.
-   */
+  /** The `providerId` of where the person was sent; absent before that. */
   provider?: string;
   /** The phase in which it ended with a refusal. */
   refusedIn?: "consent" | "upstream";

@@ -127,7 +127,11 @@ export async function signIn(
   const requests = authorizationRequestStore(new Database(kv));
   const browser = randomId();
   const request = requestOf(client);
-  const handle = await requests.save(browser, { request, clientName: "App" });
+  const handle = await requests.save(browser, {
+    request,
+    clientName: "App",
+    named: request.scopes,
+  });
   await requests.approve(
     (await requests.find(handle, browser))!,
     { consented: request.scopes, provider: "dev" },

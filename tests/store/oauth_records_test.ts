@@ -230,7 +230,11 @@ test.inMemory("authorizationRequestStore gives a request to its own browser only
   const requests = authorizationRequestStore(new Database(kv));
   const browser = randomId();
   const request = requestOf(newClient());
-  const handle = await requests.save(browser, { request, clientName: "A" });
+  const handle = await requests.save(browser, {
+    request,
+    clientName: "A",
+    named: [],
+  });
   assert(await requests.find(handle, browser));
   assert.equal(await requests.find(handle, randomId()), undefined);
   assert.equal(await requests.find(randomId(), browser), undefined);
@@ -243,7 +247,11 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
   const requests = authorizationRequestStore(new Database(kv));
   const browser = randomId();
   const request = requestOf(newClient());
-  const handle = await requests.save(browser, { request, clientName: "A" });
+  const handle = await requests.save(browser, {
+    request,
+    clientName: "A",
+    named: [],
+  });
   const found = async () => (await requests.find(handle, browser))!;
   assert.equal(await requests.lease(await found()), undefined);
   await requests.approve(await found(), { consented: [], provider: "github" });
@@ -363,7 +371,11 @@ test.inMemory("complete() ends its request, and does nothing once someone else h
   const client = newClient();
   const browser = randomId();
   const request = requestOf(client);
-  const handle = await requests.save(browser, { request, clientName: "A" });
+  const handle = await requests.save(browser, {
+    request,
+    clientName: "A",
+    named: [],
+  });
   const found = async () => (await requests.find(handle, browser))!;
   await requests.approve(await found(), {
     consented: request.scopes,

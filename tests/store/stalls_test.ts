@@ -44,7 +44,7 @@ async function leasedRequest(kv: Deno.Kv) {
   const requests = authorizationRequestStore(new Database(kv));
   const browser = randomId();
   const request = requestOf(newClient());
-  const about = { request, clientName: "App" };
+  const about = { request, clientName: "App", named: [] };
   const handle = await requests.save(browser, about, "upstream");
   const find = async (database: Database) =>
     (await authorizationRequestStore(database).find(handle, browser))!;

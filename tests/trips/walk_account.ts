@@ -29,7 +29,7 @@ export async function walkAccount(surroundings: Surroundings): Promise<void> {
     email: "root@example.com",
     at: "/attempts",
   });
-  // The first visit lists the people of version 0.2, and writes what waits.
+  // The first visit writes what waits.
   for (let visit = 0; visit < 2; visit++) {
     for (const part of ["/people", "/clients", "/attempts"]) {
       await operator.look(part);

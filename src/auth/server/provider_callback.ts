@@ -134,10 +134,7 @@ export function providerCallbackEndpoint(
     // Only the provider that the browser was sent to may answer. Each has its
     // own redirect URI, against mix-up (RFC 9700 §4.4.2.2).
     const from = providers.at(c.req.param("provider"));
-    const isSentThere = from?.id === sentTo ||
-      // A request from before 0.3 names none: there was only one.
-      sentTo === undefined && from?.key === undefined;
-    if (!from || !isSentThere) {
+    if (!from || from.id !== sentTo) {
       throw invalidRequest(
         "This sign-in began with another provider: start again in the app",
         "expired",

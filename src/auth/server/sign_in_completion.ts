@@ -71,7 +71,7 @@ export function signInCompletion(services: AuthServices) {
     { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
   ): { grant: Grant; state: ConnectionState } {
     const { request } = record;
-    const { consented = request.scopes, named = request.scopes } = record;
+    const { consented = request.scopes, named } = record;
     const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
     const { redirectUri, scopes: offered } = request;
     const time = now(clock);
