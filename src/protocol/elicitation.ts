@@ -6,7 +6,7 @@
  */
 import { randomId } from "../crypto/crypto.ts";
 import type { Elicited, McpClient, Question } from "../authoring/context.ts";
-import type { InputRequest } from "./inquiry.ts";
+import type { InputRequest } from "./question.ts";
 import { ToolError } from "../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
 import { invalidParams, shown } from "./messages.ts";

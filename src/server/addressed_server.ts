@@ -13,7 +13,7 @@ import {
 } from "../auth/doors/gate.ts";
 import { HttpError } from "../errors.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
-import type { WaitPages } from "../mcp/exchange/visits.ts";
+import type { WaitPages } from "../mcp/exchange/page_questions.ts";
 import { isTwin, loopbackOriginOf, twinsOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import type { App } from "./app.ts";

@@ -5,7 +5,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { InputRequest } from "../protocol/inquiry.ts";
+import type { InputRequest } from "../protocol/question.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";

@@ -6,7 +6,7 @@
  */
 import type { MaybePromise } from "../authoring/service.ts";
 import type { JsonObject } from "../json.ts";
-import type { InputRequest } from "../protocol/inquiry.ts";
+import type { InputRequest } from "../protocol/question.ts";
 import type { Database, Entry, Expiring, Write } from "./database.ts";
 import { taskKey } from "./keys.ts";
 import { readText, type TextRef } from "./texts.ts";

@@ -1,6 +1,6 @@
 /**
  * The answer of a wait: accepted once, from a person or from anyone who has the
- * id of a moment, and taken once. And the end of a wait.
+ * id of a webhook's wait, and taken once. And the end of a wait.
  *
  * @module
  */
@@ -62,13 +62,13 @@ export function waitAnswers(
         const isAnswered = value.state === "used" ||
           value.state === "answered" && !await database.mayRepeat(entry);
         if (isAnswered) return { isAccepted: false, record: { key, value } };
-        const isMoment = value.kind === "moment";
+        const isWebhook = value.kind === "webhook";
         const record: WaitRecord = {
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
           // It was accepted, so it must arrive, however late the task goes on.
-          ...isMoment && { expiresAt: database.now() + DURABLE_SECONDS },
+          ...isWebhook && { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
         wakeTwice(transaction, record, database.now());
@@ -98,7 +98,7 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts the answer of a moment, from anyone who has its id; false if
+     * Accepts the answer of a webhook's wait, from anyone who has its id; false if
      * nothing waits for it.
      *
      * @throws {TypeError} when the data is no JSON
@@ -114,8 +114,8 @@ export function waitAnswers(
             `and has ${text.length}`,
         );
       }
-      const isMoment = ({ kind }: WaitRecord) => kind === "moment";
-      return (await accept(id, isMoment, { data }))?.isAccepted ?? false;
+      const isWebhook = ({ kind }: WaitRecord) => kind === "webhook";
+      return (await accept(id, isWebhook, { data }))?.isAccepted ?? false;
     },
 
     /**
@@ -211,8 +211,9 @@ export function endWait(
 }
 
 /**
- * Wakes the task of a moment. Twice: its process may be about to leave it as
- * the first look finds it at work, and will have seen the answer by the second.
+ * Wakes the task that waits for a webhook. Twice: its process may be about to
+ * leave it as the first look finds it at work, and will have seen the answer by
+ * the second.
  */
 function wakeTwice(
   transaction: Transaction,

@@ -18,8 +18,8 @@ import { secretStore } from "./secrets.ts";
 /** The most characters of what is asked, and of an answer. */
 export const WAIT_CHARACTERS = 16_000;
 
-/** A `page` is answered by its person, a `moment` by anyone who has the id. */
-type WaitKind = "page" | "moment";
+/** A `page` is answered by its person, a `webhook` by anyone who has the id. */
+type WaitKind = "page" | "webhook";
 
 /** The origin of a wait: whose it is, and which call or task waits. */
 export interface Waiting {
@@ -65,7 +65,7 @@ export interface Wait extends
     "at" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
-  /** Opens its page, or answers its moment. */
+  /** Opens its page, or answers for a webhook. */
   id?: string;
   /** The question. */
   payload?: JsonObject;

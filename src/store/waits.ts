@@ -1,6 +1,6 @@
 /**
- * Waits: each stands for one answer of one person, or one moment, and is used
- * once. A person answers on a page, a moment is told by anyone who has its id.
+ * Waits: each stands for one answer of one person, or of one webhook, and is
+ * used once. A person answers on a page, a webhook is whoever has the id.
  *
  * @module
  */

@@ -40,7 +40,7 @@ import { FormError, parseAnswer } from "../../src/protocol/elicitation.ts";
 import { decodeHeaderValue } from "../../src/protocol/headers.ts";
 import { parseMessage, salvageId } from "../../src/protocol/messages.ts";
 import { Meta, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
-import { openRequestState } from "../../src/protocol/inquiry.ts";
+import { openRequestState } from "../../src/protocol/input_rounds.ts";
 import { readBody } from "../../src/protocol/transport.ts";
 import { parseUriTemplate } from "../../src/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/errors.ts";

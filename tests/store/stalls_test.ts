@@ -106,9 +106,9 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
       return wait?.answer?.word === word;
     };
   },
-  "the answer of a moment": async (kv) => {
-    const moment = { ...PAGE, kind: "moment" } as const;
-    const { id } = await waitStore(new Database(kv)).open(moment, {});
+  "the answer of a webhook": async (kv) => {
+    const webhook = { ...PAGE, kind: "webhook" } as const;
+    const { id } = await waitStore(new Database(kv)).open(webhook, {});
     return (database) => waitStore(database).tell(id!, "paid");
   },
   "an answer that a call takes": async (kv) => {

@@ -510,7 +510,7 @@ test.onDatabases("end() of durable work ends what it waits for, and nothing of a
   const waiting = (taskId: string, asker: string) =>
     ({
       subject: BINDING,
-      kind: "moment",
+      kind: "webhook",
       tool: "report",
       question: "paid",
       taskId,

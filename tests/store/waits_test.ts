@@ -124,16 +124,16 @@ test.inMemory("answer() and find() know a wait's own person and kind only", asyn
     undefined,
   );
   assert.equal(await waits.tell(page.id!, YES), false);
-  const moment = await waits.open(
-    { ...ASKED, kind: "moment", asker: "a task" },
+  const webhook = await waits.open(
+    { ...ASKED, kind: "webhook", asker: "a task" },
     PAYLOAD,
   );
-  assert.equal(await waits.answer(moment.id!, ADA, YES, nothing), undefined);
-  assert.equal(await waits.find(moment.id!, ADA), undefined);
+  assert.equal(await waits.answer(webhook.id!, ADA, YES, nothing), undefined);
+  assert.equal(await waits.find(webhook.id!, ADA), undefined);
   assert.deepEqual(await waits.listOf(ADA), [page]);
-  assert.equal(await waits.tell(moment.id!, YES), true);
-  assert.equal(await waits.tell(moment.id!, NO), false);
-  assert.deepEqual(await waits.close(moment), { data: YES });
+  assert.equal(await waits.tell(webhook.id!, YES), true);
+  assert.equal(await waits.tell(webhook.id!, NO), false);
+  assert.deepEqual(await waits.close(webhook), { data: YES });
 });
 
 test.inMemory("answer() commits nothing when what it rests on has changed", async ({ kv }) => {
@@ -168,7 +168,7 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
   );
   await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
   // Durable work is another matter: it may wait for days.
-  await waits.open({ ...ASKED, kind: "moment", asker: "a task" }, PAYLOAD);
+  await waits.open({ ...ASKED, kind: "webhook", asker: "a task" }, PAYLOAD);
   const bob = { ...ASKED, subject: "github:2" };
   const sized = (characters: number) => ({
     message: "a".repeat(characters - '{"message":""}'.length),
@@ -198,7 +198,7 @@ test.onDatabases("open() counts callers who share a subject by their own lists",
   const waits = waitStore(new Database(kv));
   const open = (list: string, asker: string) =>
     waits.open(
-      { ...ASKED, subject: "anonymous", kind: "moment", list, asker },
+      { ...ASKED, subject: "anonymous", kind: "webhook", list, asker },
       PAYLOAD,
       { most: 2 },
     );
@@ -214,7 +214,7 @@ test.onDatabases("open() counts callers who share a subject by their own lists",
 
 test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
-  const { id } = await waits.open({ ...ASKED, kind: "moment" }, PAYLOAD);
+  const { id } = await waits.open({ ...ASKED, kind: "webhook" }, PAYLOAD);
   await assert.rejects(waits.tell(id!, undefined), /An answer must be JSON/);
   await assert.rejects(
     waits.tell(id!, "a".repeat(15_999)),
@@ -233,12 +233,12 @@ test.inMemory("an answered page waits for no one any more, and not longer than i
 
 test.onDatabases("close() takes no answer from then on, and gives the one that was faster", async ({ kv, other }) => {
   const waits = waitStore(new Database(kv));
-  const moment = { ...ASKED, kind: "moment" } as const;
-  const late = await waits.open({ ...moment, asker: "late" }, PAYLOAD);
+  const webhook = { ...ASKED, kind: "webhook" } as const;
+  const late = await waits.open({ ...webhook, asker: "late" }, PAYLOAD);
   assert.equal(await waits.close(late), undefined);
   assert.equal(await waits.tell(late.id!, NO), false);
   assert.equal(await waits.close(late), undefined);
-  const early = await waits.open({ ...moment, asker: "early" }, PAYLOAD);
+  const early = await waits.open({ ...webhook, asker: "early" }, PAYLOAD);
   const slow = overtaken(other, () => waits.tell(early.id!, YES));
   const closed = await waitStore(new Database(slow)).close(early);
   assert.deepEqual(closed, { data: YES });
@@ -282,7 +282,7 @@ function grantOf(database: Database, id: string): Grant {
   } as unknown as Grant;
 }
 
-test.onDatabases("a moment outlives the grant of its call as long as another uses its task", async ({ kv }) => {
+test.onDatabases("the wait for a webhook outlives the grant of its call as long as another uses its task", async ({ kv }) => {
   const database = new Database(kv);
   const waits = waitStore(database);
   const tasks = taskStore(database);
@@ -306,21 +306,21 @@ test.onDatabases("a moment outlives the grant of its call as long as another use
     },
     caller.binding,
   );
-  const moment = {
+  const webhook = {
     ...ASKED,
-    kind: "moment",
+    kind: "webhook",
     grantId: "g1",
     taskId: "t",
   } as const;
-  const early = await waits.open({ ...moment, asker: "early" }, PAYLOAD);
+  const early = await waits.open({ ...webhook, asker: "early" }, PAYLOAD);
   await tasks.use("t", { binding: "ada", grantId: "g2" });
   await end(first);
   assert.equal(await waits.tell(early.id!, 1), true);
-  const other = await waits.open({ ...moment, asker: "other" }, PAYLOAD);
+  const other = await waits.open({ ...webhook, asker: "other" }, PAYLOAD);
   await end(second);
   assert.equal(other.state, "open");
   await assert.rejects(
-    waits.open({ ...moment, asker: "none" }, PAYLOAD),
+    waits.open({ ...webhook, asker: "none" }, PAYLOAD),
     ChallengeError,
   );
 });
@@ -338,23 +338,23 @@ test.inMemory("a wait ends with its time, with the grant of its call, and with t
   assert.deepEqual(await waits.listOf(ADA), [wait]);
   // A task may go on with another grant of the same person.
   await kv.set(["task-run", "t1"], { expiresAt: grant.expiresAt });
-  const moment = await waits.open(
-    { ...asked, kind: "moment", asker: "a task", taskId: "t1" },
+  const webhook = await waits.open(
+    { ...asked, kind: "webhook", asker: "a task", taskId: "t1" },
     PAYLOAD,
   );
   await database.commit((transaction) =>
     setGrant(transaction, { ...grant, status: "closed" })
   );
   const late = await waits.open(
-    { ...ASKED, kind: "moment", asker: "its end", taskId: "t1" },
+    { ...ASKED, kind: "webhook", asker: "its end", taskId: "t1" },
     PAYLOAD,
   );
-  assert.equal(await waits.tell(moment.id!, YES), true);
+  assert.equal(await waits.tell(webhook.id!, YES), true);
   await kv.delete(["task-run", "t1"]);
   assert.equal(await waits.tell(late.id!, YES), false);
   const over = {
     ...ASKED,
-    kind: "moment",
+    kind: "webhook",
     asker: "over",
     taskId: "t1",
   } as const;
@@ -399,7 +399,7 @@ test.onDatabases("open() keeps nothing when its grant or its task ends as it com
     waitStore(new Database(overtaken(other, first)));
   await assert.rejects(
     overtakenBy(() => kv.delete(["task-run", "t1"]))
-      .open({ ...asked, kind: "moment", taskId: "t1" }, PAYLOAD),
+      .open({ ...asked, kind: "webhook", taskId: "t1" }, PAYLOAD),
     /The task has ended/,
   );
   await assert.rejects(
@@ -460,7 +460,7 @@ for (
 ) {
   test.inMemory(`what is asked opens in no row with another ${member}`, async ({ kv }) => {
     const waits = waitStore(new Database(kv));
-    const asked = { ...ASKED, kind: "moment" } as const;
+    const asked = { ...ASKED, kind: "webhook" } as const;
     const { id } = await waits.open(member === "kind" ? asked : ASKED, PAYLOAD);
     const key = ["wait", fingerprint(id!)];
     const { value } = await kv.get<Record<string, unknown>>(key);

@@ -24,14 +24,17 @@ import {
   QuestionError,
 } from "../../protocol/elicitation.ts";
 import { invalidParams } from "../../protocol/messages.ts";
+import { AskedQuestion } from "../../protocol/question.ts";
 import type { Work } from "./work.ts";
-import { checkedUrl, type PageQuestion, type Visits } from "./visits.ts";
+import { checkUrl, type PageQuestions } from "./page_questions.ts";
 
 /**
  * The time for which a round of a 2026 client is held while its person is on
  * the page, in milliseconds: proxies and clients give up after 30 seconds.
  */
 const HOLD_MILLISECONDS = 25_000;
+
+const ELICITATION = "elicitation/create";
 
 const NO_PAGE =
   "This caller cannot sign in to a page of this server, on which a person says that it is done.";
@@ -57,20 +60,20 @@ export class Asking {
       if (answer) return answer as AnswerTo<Q>;
     }
     const mode = "url" in question ? "url" : "form";
-    this.#checkCapability("elicitation/create", { mode });
+    this.#checkCapability(new AskedQuestion(ELICITATION, { mode }));
     let mistake: FormError | undefined;
     for (let attempt = 1;; attempt++) {
       const { key } = question;
+      const params = elicitationParams(question, this.work, mistake);
+      const own = key && attempt > 1 ? `${key}#${attempt}` : key;
       const result = await this.#request(
-        "elicitation/create",
-        elicitationParams(question, this.work, mistake),
-        key && attempt > 1 ? `${key}#${attempt}` : key,
+        new AskedQuestion(ELICITATION, params, own),
       );
       if (isEmptyForm(question)) this.work.advise?.(EMPTY_FORM);
       try {
         return parseAnswer(question, result) as AnswerTo<Q>;
       } catch (error) {
-        if (!(error instanceof FormError)) return await this.#cut(error);
+        if (!(error instanceof FormError)) return await this.#interrupt(error);
         if (attempt === FORM_ATTEMPTS) throw error;
         mistake = error;
       }
@@ -81,10 +84,9 @@ export class Asking {
     request: CreateMessageRequestParams,
   ): Promise<CreateMessageResult> {
     const params = request as unknown as JsonObject;
-    this.#checkCapability("sampling/createMessage", params);
-    const result = await this.#request("sampling/createMessage", params);
+    const result = await this.#askClient("sampling/createMessage", params);
     if (typeof result.model !== "string" || result.content === undefined) {
-      return await this.#cut(
+      return await this.#interrupt(
         invalidParams("A sampling result must have a model and content"),
       );
     }
@@ -92,10 +94,9 @@ export class Asking {
   }
 
   async roots(): Promise<Root[]> {
-    this.#checkCapability("roots/list", {});
-    const { roots } = await this.#request("roots/list", {});
+    const { roots } = await this.#askClient("roots/list", {});
     if (!Array.isArray(roots)) {
-      return await this.#cut(
+      return await this.#interrupt(
         invalidParams("A roots result must have an array of roots"),
       );
     }
@@ -111,19 +112,22 @@ export class Asking {
     question: Extract<Question, { url: string }>,
   ): Promise<Elicited<undefined> | undefined> {
     const { work } = this;
-    const { visits, client: { capabilities: { elicitation } } } = work;
-    checkedUrl(question.url);
+    const { pageQuestions, client: { capabilities: { elicitation } } } = work;
+    checkUrl(question.url);
     const opensPages = isObject(elicitation) && "url" in elicitation;
     if (opensPages && question.until !== "done") return undefined;
-    if (!visits) {
+    if (!pageQuestions) {
       if (opensPages) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    const viaClient = opensPages && !work.keepAnswer;
-    const ask = (key = question.key) =>
-      this.#visit(visits, { ...question, key }, viaClient);
-    return await this.#orCut(() =>
-      work.keepAnswer ? work.keepAnswer(question, ask) : ask()
+    const asked = AskedQuestion.onPage(question);
+    return await this.#orInterrupt(() =>
+      work.keepAnswer
+        ? work.keepAnswer(
+          asked,
+          (key) => this.#waitForPage(pageQuestions, asked, false, key),
+        )
+        : this.#waitForPage(pageQuestions, asked, opensPages)
     );
   }
 
@@ -133,51 +137,54 @@ export class Asking {
    * @param viaClient true if the client gives the person the link, false if the
    * model or the status of a task does
    */
-  async #visit(
-    visits: Visits,
-    question: PageQuestion,
+  async #waitForPage(
+    pages: PageQuestions,
+    question: AskedQuestion,
     viaClient: boolean,
+    key = question.key,
   ): Promise<Elicited<undefined>> {
     const { work, work: { signal, stateless } } = this;
-    const { message } = question;
-    const visit = await visits.open(question);
-    if ("answer" in visit) return visit.answer;
-    const { key, address: url, wait } = visit;
+    const message = String(question.params.message);
+    const page = await pages.open(question, key);
+    if ("answer" in page) return page.answer;
+    const { address: url, wait } = page;
     const elicitationId = stateless ? {} : { elicitationId: wait.id };
     while (viaClient) {
       // `accept` says only that the person opens the page.
+      const params = { mode: "url", message, url, ...elicitationId };
       const { action } = await this.#request(
-        "elicitation/create",
-        { mode: "url", message, url, ...elicitationId },
-        key,
+        new AskedQuestion(ELICITATION, params, page.key),
       );
       if (action !== "accept") {
-        await visits.withdraw(visit);
+        await pages.withdraw(page);
         return { action: action === "decline" ? action : "cancel" };
       }
       const most = work.mayAskAgain && HOLD_MILLISECONDS;
-      const answer = await visits.hold(visit, signal, most);
+      const answer = await pages.waitFor(page, signal, most);
       if (answer && !stateless) {
         await work.notify("notifications/elicitation/complete", elicitationId);
       }
       if (answer) return answer;
-      if (!work.mayAskAgain?.(key)) break;
+      if (!work.mayAskAgain?.(page.key)) break;
     }
     const takeBack = await work.showLink!({ address: url, message });
-    return (await visits.hold(visit, signal).finally(takeBack))!;
+    return (await pages.waitFor(page, signal).finally(takeBack))!;
+  }
+
+  /** Asks the client itself, if it can answer. */
+  async #askClient(method: string, params: JsonObject): Promise<JsonObject> {
+    const question = new AskedQuestion(method, params);
+    this.#checkCapability(question);
+    return await this.#request(question);
   }
 
   /** Asks the client. @throws {QuestionError} when the client refuses */
-  async #request(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): Promise<JsonObject> {
-    return await this.#orCut(() => this.work.request(method, params, key));
+  async #request(question: AskedQuestion): Promise<JsonObject> {
+    return await this.#orInterrupt(() => this.work.request(question));
   }
 
-  /** Waits for an answer. Any failure but the client's refusal cuts the run. */
-  async #orCut<T>(ask: () => Promise<T>): Promise<T> {
+  /** Waits for an answer. Any failure but the client's refusal interrupts. */
+  async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
     const { authored } = this.work;
     if (authored?.reason !== undefined) {
       authored.goesOn();
@@ -189,21 +196,21 @@ export class Asking {
       return await ask();
     } catch (error) {
       if (error instanceof QuestionError) throw error;
-      return await this.#cut(error);
+      return await this.#interrupt(error);
     } finally {
       this.#open--;
     }
   }
 
   /** Ends the run with an error that the author's code never sees. */
-  async #cut(error: unknown): Promise<never> {
+  async #interrupt(error: unknown): Promise<never> {
     const { authored } = this.work;
     if (!authored) throw error;
-    return await authored.cut(error);
+    return await authored.interrupt(error);
   }
 
-  #checkCapability(method: string, params: JsonObject): void {
-    const lacked = lackedFor({ method, params }, this.work.client);
+  #checkCapability(question: AskedQuestion): void {
+    const lacked = lackedFor(question, this.work.client);
     if (!lacked) return;
     const [[name, parts]] = Object.entries(lacked);
     const path = [name, ...Object.keys(parts as JsonObject)].join(".");

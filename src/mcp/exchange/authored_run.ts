@@ -1,5 +1,5 @@
 /**
- * An author's code as long as the engine waits for it. It may be cut: where a
+ * An author's code as long as the engine waits for it. It may be interrupted: where a
  * question or a sign-in has to come first, the engine goes on without the code,
  * which learns nothing. An exception would be the author's to catch, and
  * `catch` would do what no one has agreed to.
@@ -9,11 +9,11 @@
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
-import { Suspended } from "../../protocol/inquiry.ts";
+import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 
 /**
- * Gives the warning for code that goes on after its run was cut; undefined
+ * Gives the warning for code that goes on after it was interrupted; undefined
  * where that is no fault: the call was cancelled or refused.
  */
 function warningFor(reason: unknown): string | undefined {
@@ -32,7 +32,7 @@ function warningFor(reason: unknown): string | undefined {
  * on at once, because a promise for each step would cost a quick call a fifth
  * of its time.
  *
- * @param runOf finds the run, which rejects with its reason when it is cut first
+ * @param runOf finds the run, which rejects with its reason when it is interrupted first
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
@@ -50,20 +50,20 @@ function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
 /** The author's code of one call, or of one task. */
 export class AuthoredRun {
   #waiting = new Set<(reason: unknown) => void>();
-  #cut?: { reason: unknown };
+  #interrupted?: { reason: unknown };
   #hasWarned = false;
 
-  /** @param warn is told once when the code goes on after its cut */
+  /** @param warn is told once when the code goes on though interrupted */
   constructor(private readonly warn: (message: string) => void) {}
 
-  /** The reason for which it was cut; undefined as long as it was not. */
+  /** The reason for which it was interrupted; undefined if it was not. */
   get reason(): unknown {
-    return this.#cut?.reason;
+    return this.#interrupted?.reason;
   }
 
   /**
    * Calls `next` with what an author's function gives. Rejects with the reason
-   * when the run is cut first; a value after that is dropped, with a warning.
+   * when the run is interrupted first; a value after that is dropped, with a warning.
    */
   follow<T, R>(
     value: PromiseLike<T>,
@@ -72,27 +72,27 @@ export class AuthoredRun {
     return this.#until(Promise.resolve(value), next, () => this.goesOn());
   }
 
-  /** Waits for the author's hook, which may end after a cut without a warning. */
+  /** Waits for the author's hook, which may end after an interruption unwarned. */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }
 
   /**
-   * Cuts the run: everyone who waits for it gets the first reason. The promise,
+   * Interrupts the run: everyone who waits for it gets the first reason. The promise,
    * for the author's code, never settles. Nothing refers to it, so that what
    * waits for it is collected.
    */
-  cut(reason: unknown): Promise<never> {
-    this.#cut ??= { reason };
+  interrupt(reason: unknown): Promise<never> {
+    this.#interrupted ??= { reason };
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const reject of waiting) reject(this.#cut.reason);
+    for (const reject of waiting) reject(this.#interrupted.reason);
     return new Promise(() => {});
   }
 
-  /** Warns, once, that the code goes on, if the run was cut before. */
+  /** Warns, once, that the code goes on though it was interrupted. */
   goesOn(): void {
-    const message = this.#cut && warningFor(this.#cut.reason);
+    const message = this.#interrupted && warningFor(this.#interrupted.reason);
     if (message === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
     this.warn(message);
@@ -104,9 +104,9 @@ export class AuthoredRun {
     onLate: () => void,
   ): Promise<R> {
     return new Promise((resolve, reject) => {
-      if (this.#cut) {
+      if (this.#interrupted) {
         value.then(onLate, onLate);
-        return reject(this.#cut.reason);
+        return reject(this.#interrupted.reason);
       }
       this.#waiting.add(reject);
       const settle = (go: () => void) => {
@@ -127,21 +127,21 @@ export class AuthoredRun {
 
 /**
  * Gives an author's code the provider's API. That the sign-in there has ended
- * cuts the run instead of being thrown: it is for the client, which lets the
+ * interrupts the run instead of being thrown: it is for the client, which lets the
  * person sign in again, and no `catch` of an author may keep it from them.
  */
 export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
-  async function orCut<T>(work: () => Promise<T>): Promise<T> {
+  async function orInterrupt<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof ChallengeError)) throw error;
-      return await run.cut(error);
+      return await run.interrupt(error);
     }
   }
   return {
-    token: () => orCut(() => upstream.token()),
-    fetch: (input, init) => orCut(() => upstream.fetch(input, init)),
+    token: () => orInterrupt(() => upstream.token()),
+    fetch: (input, init) => orInterrupt(() => upstream.fetch(input, init)),
   };
 }
 

@@ -11,6 +11,7 @@ import { newReference, type Outcome } from "../../log/request.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Introduction } from "../../catalogue/introduction.ts";
 import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
 import { AuthoredRun, fire } from "./authored_run.ts";
 import { CallContext } from "./call_context.ts";
@@ -21,7 +22,7 @@ import { PendingResponse } from "./pending_response.ts";
 import type { Ending } from "./answer.ts";
 import { aboutOf, report, reportTask } from "./report.ts";
 import type { Running } from "./running.ts";
-import { hasPage, type Link, Visits } from "./visits.ts";
+import { hasPage, type Link, PageQuestions } from "./page_questions.ts";
 
 /**
  * The time without a byte after which a comment is sent, because proxies close
@@ -57,7 +58,7 @@ export abstract class Call implements Work, Running {
   #requestId?: string;
   #countedAs?: CountedAs;
   #response?: PendingResponse;
-  #visits?: Visits;
+  #pageQuestions?: PageQuestions;
 
   /** @param response the response that all requests of a batch share */
   constructor(
@@ -104,13 +105,18 @@ export abstract class Call implements Work, Running {
     return this.#authored ??= new AuthoredRun((message) => this.warn(message));
   }
   /** The questions that their person answers on a page; of tools alone. */
-  get visits(): Visits | undefined {
+  get pageQuestions(): PageQuestions | undefined {
     const { engine: { waitPages }, caller, message, params } = this;
     if (!waitPages || message.method !== "tools/call") return undefined;
     if (!hasPage(caller, waitPages)) return undefined;
     const { arguments: given = {} } = params;
     const tool = params.name as string;
-    return this.#visits ??= new Visits(waitPages, caller, tool, given);
+    return this.#pageQuestions ??= new PageQuestions(
+      waitPages,
+      caller,
+      tool,
+      given,
+    );
   }
   get requestId(): string {
     return this.#requestId ??= newReference();
@@ -150,9 +156,7 @@ export abstract class Call implements Work, Running {
    * @param signal ends the wait for an answer that is no longer wanted
    */
   abstract request(
-    method: string,
-    params: JsonObject,
-    key?: string,
+    question: AskedQuestion,
     signal?: AbortSignal,
   ): Promise<JsonObject>;
 
@@ -162,11 +166,7 @@ export abstract class Call implements Work, Running {
   abstract get isAsking(): boolean;
 
   /** Finds an answer to a question that its client has sent with it. */
-  recall(
-    _method: string,
-    _params: JsonObject,
-    _key?: string,
-  ): JsonObject | undefined {
+  recall(_question: AskedQuestion): JsonObject | undefined {
     return undefined;
   }
 
@@ -182,18 +182,18 @@ export abstract class Call implements Work, Running {
   }
 
   cancel(reason: string): void {
-    this.#cut(reason, "cancelled");
+    this.#stopUnanswered(reason, "cancelled");
   }
 
   expel(): void {
-    this.#cut(
+    this.#stopUnanswered(
       "The permission for this call has ended, or is paused",
       "stopped",
     );
   }
 
   /** Stops its tool, and ends it without an answer. */
-  #cut(reason: string, outcome: Outcome): void {
+  #stopUnanswered(reason: string, outcome: Outcome): void {
     // A later cancellation may still find a tool that ignored the first.
     if (this.hasEnded) return;
     this.stop(reason);
@@ -217,8 +217,8 @@ export abstract class Call implements Work, Running {
     fire(abort, reason, { log, reference: () => this.requestId });
   }
 
-  /** Stops what runs beside a run that was cut. */
-  stopIfCut(): void {
+  /** Aborts `signal` if the author's code was interrupted, for parallel work. */
+  stopIfInterrupted(): void {
     const reason = this.#authored?.reason;
     if (reason !== undefined) this.stop((reason as Error).message);
   }

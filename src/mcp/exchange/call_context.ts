@@ -34,7 +34,7 @@ export class CallContext implements Context {
     this.#work = work;
   }
 
-  /** The run that a context is for; undefined where nothing can cut it. */
+  /** The run that a context is for; undefined where nothing can interrupt it. */
   static runOf(context: Context): AuthoredRun | undefined {
     return #work in context ? context.#work.authored : undefined;
   }
@@ -58,7 +58,7 @@ export class CallContext implements Context {
 
   /**
    * Calls `next` with what an author's function gives, as the function of this
-   * name does. Rejects with the reason when the run is cut first.
+   * name does. Rejects with the reason when the run is interrupted first.
    */
   static follow<T, R>(
     context: Context,

@@ -24,7 +24,7 @@ import type { Operation } from "../../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
-import type { WaitPages } from "./visits.ts";
+import type { WaitPages } from "./page_questions.ts";
 
 export interface Engine {
   catalogue: Catalogue;

@@ -74,7 +74,7 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
     (error) => settle(call, { error }),
   ).then(() => {
     running.delete(call);
-    call.stopIfCut();
+    call.stopIfInterrupted();
   });
   return ended;
 }

@@ -5,12 +5,12 @@
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
-import { Suspended } from "../../protocol/inquiry.ts";
+import { Suspended } from "../../protocol/input_rounds.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { settle } from "./run.ts";
-import type { Link } from "./visits.ts";
+import type { Link } from "./page_questions.ts";
 
 /**
  * Ends a round with the answer that leads to the next one, and so ends the
@@ -25,18 +25,18 @@ export async function suspend(
 ): Promise<void> {
   const { authored } = call;
   if (call.hasEnded) {
-    if (call.isStopped) return void authored.cut(call.signal.reason);
+    if (call.isStopped) return void authored.interrupt(call.signal.reason);
     return onLate();
   }
   const next = async () => {
-    await call.visits?.release();
+    await call.pageQuestions?.release();
     return await answer();
   };
   settle(call, await next().catch((error) => ({ error })));
   const suspended = new Suspended();
   // Parallel work ends with the question too.
   call.stop(suspended.message);
-  authored.cut(suspended);
+  authored.interrupt(suspended);
 }
 
 /** The member of a result's `_meta` that has the links. */
@@ -67,7 +67,7 @@ export class Links {
       this.#ending = true;
       // Questions asked side by side go out together.
       setTimeout(async () => {
-        await this.call.visits?.opened();
+        await this.call.pageQuestions?.opened();
         await suspend(this.call, () => this.#answer());
       }, 0);
     }

@@ -10,8 +10,9 @@ import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 import type { AuthoredRun } from "./authored_run.ts";
-import type { Link, PageQuestion, Visits } from "./visits.ts";
+import type { Link, PageQuestions } from "./page_questions.ts";
 
 /** The work of a context: a request, or a task that goes on after it. */
 export interface Work {
@@ -30,32 +31,28 @@ export interface Work {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
-  /** Waits in durable work for a word from outside. */
+  /** Waits for a webhook; only of durable work. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
   /** Tells why there is no `upstream`; absent: its caller has none. */
   readonly lacksUpstream?: string;
   readonly durable?: Durable;
   /** Asks on a page once, and keeps the answer; only of durable work. */
   keepAnswer?<T>(
-    question: PageQuestion,
+    question: AskedQuestion,
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
   /** Questions on pages of ours; undefined: its caller has none. */
-  readonly visits?: Visits;
+  readonly pageQuestions?: PageQuestions;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
   /**
-   * Asks the client and gives its result. `key` names the question if the tool
-   * gave it one; otherwise its position does.
+   * Asks the client and gives its result. A question without a key is named by
+   * its position.
    *
    * @throws {QuestionError} when the client answers with an error; anything
    * else that it throws means that no one has answered
    */
-  request(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): Promise<JsonObject>;
+  request(question: AskedQuestion): Promise<JsonObject>;
   /**
    * Gives a link to a client that opens no pages: in a result that ends the run,
    * for good, or in the status of a task, which goes on.

@@ -13,11 +13,12 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../../catalogue/introduction.ts";
 import type { JsonObject } from "../../json.ts";
 import { QuestionError } from "../../protocol/elicitation.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
 import { Links } from "../exchange/suspension.ts";
-import type { Link } from "../exchange/visits.ts";
+import type { Link } from "../exchange/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import type { InSession } from "./session.ts";
@@ -73,9 +74,7 @@ export class SessionCall extends Call {
   }
 
   async request(
-    method: string,
-    params: JsonObject,
-    _key?: string,
+    { method, params }: AskedQuestion,
     signal?: AbortSignal,
   ): Promise<JsonObject> {
     // A stream that has closed cannot be resumed: no one would ever be asked.

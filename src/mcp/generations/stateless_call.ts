@@ -12,25 +12,26 @@ import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../../catalogue/introduction.ts";
 import {
-  Inquiry,
+  InputRounds,
   openRequestState,
   REQUEST_STATE_SECONDS,
   type RequestState,
   sealRequestState,
   type StateBinding,
-} from "../../protocol/inquiry.ts";
+} from "../../protocol/input_rounds.ts";
 import {
   invalidParams,
   type RpcRequest,
   shown,
 } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 import type { StatelessMeta } from "../../protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
 import type { Admitted } from "../exchange/engine.ts";
-import type { Link } from "../exchange/visits.ts";
+import type { Link } from "../exchange/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
 import { Links, suspend } from "../exchange/suspension.ts";
@@ -58,7 +59,7 @@ export class StatelessCall extends Call {
   readonly client: McpClient;
   readonly logLevel?: LoggingLevel;
   #isWatched = false;
-  #inquiry?: Inquiry;
+  #rounds?: InputRounds;
   #links?: Links;
   #gathering?: ReturnType<typeof setTimeout>;
 
@@ -120,22 +121,16 @@ export class StatelessCall extends Call {
     return this.#gathering !== undefined;
   }
 
-  override recall(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): JsonObject | undefined {
-    return this.#inquiry?.ask(method, params, key);
+  override recall(question: AskedQuestion): JsonObject | undefined {
+    return this.#rounds?.ask(question);
   }
 
-  async request(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): Promise<JsonObject> {
-    if (this.hasEnded) throw new ToolError(`The client left before ${method}`);
-    this.#inquiry ??= new Inquiry();
-    const answer = this.#inquiry.ask(method, params, key);
+  async request(question: AskedQuestion): Promise<JsonObject> {
+    if (this.hasEnded) {
+      throw new ToolError(`The client left before ${question.method}`);
+    }
+    this.#rounds ??= new InputRounds();
+    const answer = this.#rounds.ask(question);
     if (answer) return answer;
     // Questions asked side by side go out together.
     clearTimeout(this.#gathering);
@@ -149,16 +144,16 @@ export class StatelessCall extends Call {
   }
 
   mayAskAgain(key: string): boolean {
-    return this.#inquiry?.reopen(key) === true;
+    return this.#rounds?.reopen(key) === true;
   }
 
   /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
-    const question = async (): Promise<Answer> => {
-      const inputRequests = Object.fromEntries(this.#inquiry!.open);
+    const ask = async (): Promise<Answer> => {
+      const inputRequests = Object.fromEntries(this.#rounds!.open);
       return { ask: { inputRequests, requestState: await this.#sealState() } };
     };
-    await suspend(this, question, () =>
+    await suspend(this, ask, () =>
       this.warn(
         "A run ended without waiting for the answer to its question: no one was asked",
       ));
@@ -167,7 +162,7 @@ export class StatelessCall extends Call {
   async #sealState(): Promise<string> {
     const { requestStates } = this.engine;
     const state: RequestState = {
-      ...this.#inquiry!.state,
+      ...this.#rounds!.state,
       ...(this.#isSingleUse && { nonce: randomId(16) }),
       expiresAt: now(this.engine.clock) + REQUEST_STATE_SECONDS,
     };
@@ -192,7 +187,7 @@ export class StatelessCall extends Call {
     // client may know it from an earlier call, but a single-use tool must not
     // accept it.
     if (!state && this.#isSingleUse) return;
-    this.#inquiry = new Inquiry(state, inputResponses);
+    this.#rounds = new InputRounds(state, inputResponses);
   }
 
   async #openState(text: unknown): Promise<RequestState> {

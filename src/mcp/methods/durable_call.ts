@@ -19,7 +19,11 @@ import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { runAround } from "./tool_run.ts";
 import type { Claim, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
-import { hasPage, Visits, type WaitPages } from "../exchange/visits.ts";
+import {
+  hasPage,
+  PageQuestions,
+  type WaitPages,
+} from "../exchange/page_questions.ts";
 import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
 /** The parts of the server at one of its addresses by which work is taken over. */
@@ -136,8 +140,8 @@ function restoredOrigin(
     authenticated,
     caller,
     lacksUpstream: LACKS_UPSTREAM,
-    visits: waitPages && hasPage(caller, waitPages)
-      ? new Visits(waitPages, caller, tool, { taskId }, taskId)
+    pageQuestions: waitPages && hasPage(caller, waitPages)
+      ? new PageQuestions(waitPages, caller, tool, { taskId }, taskId)
       : undefined,
     endTask: (taskId, outcome) =>
       reportRun(engine, taskId, { ...run, caller }, outcome, meta),

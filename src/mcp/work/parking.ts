@@ -5,6 +5,7 @@
  * @module
  */
 import { pause } from "../../clock.ts";
+import { Parked } from "./interruption.ts";
 
 /** A wait that is not much longer is waited for in the process. */
 const SHORT_SECONDS = 5;
@@ -12,11 +13,6 @@ const SHORT_SECONDS = 5;
 const QUIET_MILLISECONDS = 200;
 /** The longest time of one timer. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
-
-/** The run has left its process: its end is not the end of the task. */
-export class Parked extends Error {
-  override name = "Parked";
-}
 
 /** A wait that needs no process. */
 interface Waiting {

@@ -1,5 +1,5 @@
 /**
- * The names of steps, sleeps and questions, as errors print them.
+ * The names of steps, sleeps and questions, and their places, as errors print them.
  *
  * @module
  */
@@ -34,4 +34,13 @@ export function checkName(name: unknown): void {
   throw new TypeError(
     `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
   );
+}
+
+/** Gives the line of the author's code, if the stack tells one. */
+export function placeOf({ stack = "" }: Error): string {
+  const line = stack.split("\n").slice(1)
+    .find((line) =>
+      !line.includes("/src/mcp/work/") && !line.includes("/src/mcp/exchange/")
+    );
+  return line === undefined ? "" : ` ${line.trim()}`;
 }

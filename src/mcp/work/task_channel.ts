@@ -8,23 +8,22 @@
 import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller, Upstream } from "../../caller.ts";
-import { fingerprint } from "../../crypto/crypto.ts";
-import { canonicalJson, type JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
 import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
-import type { DurableRun } from "./durable_run.ts";
-import type { AskedQuestion } from "./step_order.ts";
-import type { Link, Visits } from "../exchange/visits.ts";
+import { type AskedQuestion, unusedKey } from "../../protocol/question.ts";
+import type { DurableSteps } from "./durable_steps.ts";
+import type { Link, PageQuestions } from "../exchange/page_questions.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../../protocol/messages.ts";
-import { waitForMoment } from "./moments.ts";
 import type { Parking } from "./parking.ts";
 import { printProgress, StatusMessage } from "./task_state.ts";
 import type { BegunCall, TaskOrigin } from "./task_work.ts";
+import { waitForWebhook } from "./webhook_wait.ts";
 
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
@@ -38,9 +37,9 @@ interface Surroundings {
   signal: AbortSignal;
   parking: Parking;
   call?: BegunCall;
-  /** The run of durable work, and its waits for a word from outside. */
+  /** The steps of durable work, and its waits for a webhook. */
   durable?: {
-    run: DurableRun;
+    steps: DurableSteps;
     waits: WaitStore;
     tool: string;
     address: string;
@@ -55,18 +54,18 @@ export class TaskChannel implements Work {
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
-  readonly visits?: Visits;
+  readonly pageQuestions?: PageQuestions;
   readonly signal: AbortSignal;
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
   readonly status: StatusMessage;
-  readonly durable?: DurableRun;
+  readonly durable?: DurableSteps;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly #origin: TaskOrigin;
   readonly #surroundings: Surroundings;
-  #count = 0;
-  #keys = new Set<string>();
+  /** The keys of the questions of a plain task. */
+  readonly #keys = new Set<string>();
   readonly #links = new Set<string>();
 
   constructor(
@@ -75,18 +74,15 @@ export class TaskChannel implements Work {
     surroundings: Surroundings,
   ) {
     const { tasks, signal, log, call } = surroundings;
-    const run = this.durable = surroundings.durable?.run;
-    if (run) {
-      this.keepAnswer = ({ key = "page", message, url }, ask) =>
-        run.question(
-          key,
-          // An address often changes with every run, and the page opens the first.
-          askedQuestion(message, [message, new URL(url).origin]),
-          async (key, keep) => keep(JSON.stringify(await ask(key))),
-          // Only this process sees an answer on a page: it goes on at once.
-          { until: 0 },
-        );
-    }
+    const { steps } = surroundings.durable ?? {};
+    this.durable = steps;
+    this.keepAnswer = steps && ((question, ask) =>
+      steps.question(
+        question,
+        async (key, keep) => keep(JSON.stringify(await ask(key))),
+        // Only this process sees an answer on a page: it goes on at once.
+        { until: 0 },
+      ));
     ({
       caller: this.caller,
       upstream: this.upstream,
@@ -98,7 +94,7 @@ export class TaskChannel implements Work {
     this.#origin = origin;
     this.#surroundings = surroundings;
     this.signal = signal;
-    this.visits = origin.visits?.within(requestId);
+    this.pageQuestions = origin.pageQuestions?.within(requestId);
     this.advise = (message) => origin.advise?.(message);
     this.authored = call?.authored ??
       new AuthoredRun((message) =>
@@ -127,19 +123,14 @@ export class TaskChannel implements Work {
   }
 
   async wait(id: string, options: WaitOptions): Promise<unknown> {
-    const { durable: work, signal } = this.#surroundings;
+    const { signal, parking, durable } = this.#surroundings;
+    const { steps, waits, tool, address } = durable!;
+    const { requestId: taskId, caller } = this;
+    const { countedAs } = this.#origin;
     try {
-      return await waitForMoment(
-        this.durable!,
-        {
-          waits: work!.waits,
-          taskId: this.requestId,
-          tool: work!.tool,
-          address: work!.address,
-          caller: this.caller,
-          countedAs: this.#origin.countedAs,
-          signal,
-        },
+      return await waitForWebhook(
+        steps,
+        { waits, taskId, tool, address, caller, countedAs, signal, parking },
         id,
         options,
       );
@@ -166,55 +157,22 @@ export class TaskChannel implements Work {
     });
   }
 
-  async request(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): Promise<JsonObject> {
+  async request(question: AskedQuestion): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call } = this.#surroundings;
     const { countedAs } = this.#origin;
-    const known = call?.recall(method, params, key);
+    const known = call?.recall(question);
     if (known) return known;
-    const question = { method, params };
-    const ask = (name: string, keep?: (answer: string) => Promise<void>) =>
-      tasks.ask(this.requestId, name, question, { signal, keep });
-    const name = key ?? method.split("/")[0];
-    if (this.durable) {
-      const { message = params } = params;
-      const asked = askedQuestion(message, [method, params], method);
-      return await this.durable.question(name, asked, ask);
-    }
+    const ask = (key: string, keep?: (answer: string) => Promise<void>) =>
+      tasks.ask(this.requestId, key, question, { signal, keep });
+    if (this.durable) return await this.durable.question(question, ask);
     questions.take(countedAs);
     try {
-      const question = this.#unusedKey(name);
-      return await parking.wait({ question }, () => ask(question));
+      const key = unusedKey(question.key ?? question.kind, this.#keys);
+      return await parking.wait({ question: key }, () => ask(key));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
       questions.release(countedAs);
     }
   }
-
-  /** Makes a key that no other question of a task that is not durable has. */
-  #unusedKey(name: string): string {
-    let key = name;
-    while (this.#keys.has(key)) key = `${name}-${++this.#count}`;
-    this.#keys.add(key);
-    return key;
-  }
-}
-
-/** The most characters of a question in an error. */
-const ASKED_CHARACTERS = 200;
-
-function askedQuestion(
-  message: unknown,
-  content: readonly unknown[],
-  method = "elicitation/create",
-): AskedQuestion {
-  return {
-    fingerprint: fingerprint(canonicalJson(content)),
-    text: shortened(JSON.stringify(message), ASKED_CHARACTERS),
-    isForPerson: method === "elicitation/create",
-  };
 }

@@ -12,7 +12,8 @@ import { nameOfStep, type Step } from "../../store/steps.ts";
 import { fire } from "../exchange/authored_run.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { STOPPING } from "../exchange/running.ts";
-import { DurableRun } from "./durable_run.ts";
+import { durableRun } from "./durable_run.ts";
+import { DurableSteps } from "./durable_steps.ts";
 import { Parking } from "./parking.ts";
 import { TaskChannel } from "./task_channel.ts";
 import type { TaskParts } from "./task_parts.ts";
@@ -54,7 +55,7 @@ export class TaskExecution {
   readonly claim?: Claim;
   readonly parking: Parking;
   readonly #abort = new AbortController();
-  readonly #run?: DurableRun;
+  readonly #steps?: DurableSteps;
   readonly #watch: TaskWatch;
   /** The work that a context of the task speaks for. */
   readonly channel: TaskChannel;
@@ -69,7 +70,8 @@ export class TaskExecution {
     const claim = this.claim = durable?.claim;
     const now = () => database.now();
     const { signal } = this;
-    const interrupt = (reason: unknown) => this.channel.authored.cut(reason);
+    const interrupt = (reason: unknown) =>
+      this.channel.authored.interrupt(reason);
     this.taskId = taskId;
     this.origin = origin;
     this.#onAbort = claim ? undefined : STOPPED;
@@ -90,15 +92,19 @@ export class TaskExecution {
         return await runs.park(claim, dueSeconds, questions, { waitsFor });
       }),
     });
-    const run = this.#run = durable && new DurableRun({
-      ...durable,
-      parking,
-      signal,
-      now,
-      interrupt,
-      save: (step) => this.#save(durable.claim, step),
-      isAllowed: () => this.#watch.isAllowed(),
-    });
+    const steps = this.#steps = durable && new DurableSteps(
+      durableRun({
+        claim: durable.claim,
+        parking,
+        signal,
+        now,
+        interrupt,
+        store: (step) => this.#store(durable.claim, step),
+        isAllowed: () => this.#watch.isAllowed(),
+      }),
+      durable.steps,
+      durable.version,
+    );
     this.channel = new TaskChannel(taskId, origin, {
       tasks,
       questions,
@@ -106,13 +112,12 @@ export class TaskExecution {
       signal,
       parking,
       call,
-      durable: run &&
-        {
-          run,
-          waits,
-          address: durable!.claim.run.address,
-          tool: durable!.claim.run.tool,
-        },
+      durable: durable && {
+        steps: steps!,
+        waits,
+        tool: durable.claim.run.tool,
+        address: durable.claim.run.address,
+      },
     });
   }
 
@@ -149,7 +154,7 @@ export class TaskExecution {
     try {
       const ending = await orAborted(signal, async () => {
         const result = await authored.wait(work());
-        this.#run?.end();
+        this.#steps?.end();
         return result;
       }).then(
         resultEnding,
@@ -217,7 +222,7 @@ export class TaskExecution {
   }
 
   /** Keeps a step, and counts its failure as well. */
-  async #save(claim: Claim, step: Step): Promise<boolean> {
+  async #store(claim: Claim, step: Step): Promise<boolean> {
     const { steps, failures } = this.parts;
     const isSaved = await steps.save(claim, step);
     if (step.error) {

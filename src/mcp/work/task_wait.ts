@@ -8,9 +8,9 @@ import { randomId } from "../../crypto/crypto.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "../exchange/call.ts";
-import { sendsToPage } from "../exchange/visits.ts";
+import { sendsToPage } from "../exchange/page_questions.ts";
 import { lackedFor } from "../../protocol/elicitation.ts";
-import type { InputRequest } from "../../protocol/inquiry.ts";
+import { AskedQuestion, type InputRequest } from "../../protocol/question.ts";
 
 /**
  * The questions of a task, put to the client of a call in the way of its
@@ -63,7 +63,7 @@ export class TaskRelay {
     const asked = new AbortController();
     this.#asked.set(key, asked);
     const { method, params } = forGeneration(question, call);
-    call.request(method, params, key, asked.signal)
+    call.request(new AskedQuestion(method, params, key), asked.signal)
       .then((answer) => tasks.answer(taskId, { [key]: answer }))
       .then(
         () => {

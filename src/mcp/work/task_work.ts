@@ -24,7 +24,7 @@ export interface TaskOrigin extends
     | "client"
     | "meta"
     | "changes"
-    | "visits"
+    | "pageQuestions"
     | "advise"
   > {
   readonly authenticated: Authenticated;

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { REQUEST_STATE_SECONDS } from "../../../src/protocol/inquiry.ts";
+import { REQUEST_STATE_SECONDS } from "../../../src/protocol/input_rounds.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { messagesOf, refusal, resultOf, textOf } from "../../kit/answer.ts";

@@ -5,7 +5,7 @@ import {
   follow,
 } from "../../../src/mcp/exchange/authored_run.ts";
 import { ChallengeError } from "../../../src/errors.ts";
-import { Suspended } from "../../../src/protocol/inquiry.ts";
+import { Suspended } from "../../../src/protocol/input_rounds.ts";
 import { settled, until } from "../../kit/wait.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -35,12 +35,12 @@ Deno.test("follow() goes on with what the code gives, throws, or makes of it", a
   assert.deepEqual([run.reason, late], [undefined, []]);
 });
 
-Deno.test("cut() ends every wait, and its promise settles for no one", async () => {
+Deno.test("interrupt() ends every wait, and its promise settles for no one", async () => {
   const { run, late } = oneRun();
   const steps: string[] = [];
   const code = async () => {
     try {
-      await run.cut(REASON);
+      await run.interrupt(REASON);
     } catch {
       steps.push("catch");
     } finally {
@@ -51,20 +51,20 @@ Deno.test("cut() ends every wait, and its promise settles for no one", async () 
   await assert.rejects(async () => await run.wait(hook()), REASON);
   await settled();
   assert.deepEqual([steps, late], [[], []]);
-  run.cut(new Error("another"));
+  run.interrupt(new Error("another"));
   assert.equal(run.reason, REASON);
   // Work that begins after that is not waited for either.
   await assert.rejects(run.follow(Promise.resolve(1), (n) => n), REASON);
 });
 
-Deno.test("a run that goes on after its cut is told once, and gives nothing", async () => {
+Deno.test("a run that goes on though interrupted is told once, and gives nothing", async () => {
   const { run, late } = oneRun();
   run.goesOn();
   assert.deepEqual(late, []);
   let isUsed = false;
   const code = Promise.withResolvers<number>();
   const followed = run.follow(code.promise, () => isUsed = true);
-  run.cut(REASON);
+  run.interrupt(REASON);
   await assert.rejects(followed, REASON);
   code.resolve(1);
   await settled();
@@ -76,11 +76,11 @@ Deno.test("a run that goes on after its cut is told once, and gives nothing", as
 
 Deno.test("a run that goes on after its sign-in ended is told, and one that was cancelled is not", () => {
   const signedOut = oneRun();
-  signedOut.run.cut(new ChallengeError("Sign in again", "invalid_token"));
+  signedOut.run.interrupt(new ChallengeError("Sign in again", "invalid_token"));
   signedOut.run.goesOn();
   assert.match(signedOut.late[0], /^A run went on although the sign-in/);
   const cancelled = oneRun();
-  cancelled.run.cut(new DOMException("enough", "AbortError"));
+  cancelled.run.interrupt(new DOMException("enough", "AbortError"));
   cancelled.run.goesOn();
   assert.deepEqual(cancelled.late, []);
 });
@@ -102,7 +102,7 @@ Deno.test("follow() goes on at once with a value that is here, and waits for wha
   }
 });
 
-Deno.test("what waits for a cut run is collected", async () => {
+Deno.test("what waits for an interrupted run is collected", async () => {
   const collected: number[] = [];
   const registry = new FinalizationRegistry<number>((n) => collected.push(n));
   async function ask(n: number): Promise<void> {
@@ -111,7 +111,7 @@ Deno.test("what waits for a cut run is collected", async () => {
     registry.register(held, n);
     const code = async () => {
       try {
-        await run.cut(REASON);
+        await run.interrupt(REASON);
       } finally {
         held.n++;
       }

@@ -36,7 +36,7 @@ function contextOf(
     meta: {},
     signal: AbortSignal.abort(),
     notify: (...message) => keep(...message).then(() => {}),
-    request: keep,
+    request: ({ method, params, key }) => keep(method, params, key),
     changes: { resourceUpdated: note, listChanged: note },
     ...settings,
   });

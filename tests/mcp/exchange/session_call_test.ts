@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AskedQuestion } from "../../../src/protocol/question.ts";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { settled } from "../../kit/wait.ts";
@@ -52,15 +53,18 @@ Deno.test("isLive() is what the grant says, for all that the session is there", 
 Deno.test("request() has one question too many refused, until one is answered or left", async () => {
   const { call, asked } = oneCall();
   const response = call.response.response;
-  const first = call.request("roots/list", {});
-  await assert.rejects(call.request("roots/list", {}), /questions at a time/);
+  const first = call.request(new AskedQuestion("roots/list", {}));
+  await assert.rejects(
+    call.request(new AskedQuestion("roots/list", {})),
+    /questions at a time/,
+  );
   await settled();
   assert.equal(asked.length, 1);
   await (await response).body!.cancel();
   await assert.rejects(first, /left before it answered roots\/list/);
   // The place is free again, but the client has left.
   await assert.rejects(
-    call.request("roots/list", {}),
+    call.request(new AskedQuestion("roots/list", {})),
     /The client left before roots\/list/,
   );
   assert.equal(asked.length, 1);
@@ -71,7 +75,7 @@ Deno.test("request() tells all who listen that the client has left", async () =>
   let gone = 0;
   call.response.onGone = () => void gone++;
   const response = call.response.response;
-  const question = call.request("roots/list", {});
+  const question = call.request(new AskedQuestion("roots/list", {}));
   await settled();
   await (await response).body!.cancel();
   await assert.rejects(question, /left before it answered/);
@@ -82,7 +86,7 @@ Deno.test("request() asks nothing for a call that was cancelled", async () => {
   const { call, asked } = oneCall();
   call.cancel("enough");
   await assert.rejects(
-    call.request("roots/list", {}),
+    call.request(new AskedQuestion("roots/list", {})),
     /The client left before roots\/list/,
   );
   assert.deepEqual(asked, []);

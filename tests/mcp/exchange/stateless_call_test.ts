@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AskedQuestion } from "../../../src/protocol/question.ts";
 import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { run } from "../../../src/mcp/exchange/run.ts";
@@ -47,7 +48,11 @@ Deno.test("a question that cannot be sealed ends the call with the reason, and n
   let thrown: unknown;
   const ending = await run(call, async () => {
     try {
-      return { result: JSON.stringify(await call.request("roots/list", {})) };
+      return {
+        result: JSON.stringify(
+          await call.request(new AskedQuestion("roots/list", {})),
+        ),
+      };
     } catch (error) {
       thrown = error;
       throw error;
@@ -62,7 +67,7 @@ Deno.test("a call that has ended has no one to ask", async () => {
   const { call } = oneCall();
   run(call, () => ({ result: "{}" }));
   await assert.rejects(
-    call.request("roots/list", {}),
+    call.request(new AskedQuestion("roots/list", {})),
     /The client left before roots\/list/,
   );
 });

@@ -330,7 +330,7 @@ Deno.test("refuse() ends tasks that wait for a person, now or later, and lets ot
   assert.deepEqual([caught, runner.runner.size], [[], 0]);
 });
 
-Deno.test("a question of a task that is one too many cuts its run", async () => {
+Deno.test("a question of a task that is one too many interrupts its run", async () => {
   using _timers = new Timers();
   await using runner = new Runner();
   const caught: unknown[] = [];

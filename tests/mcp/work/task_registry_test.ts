@@ -193,8 +193,7 @@ function begunOf(
   const request: Begun["request"] = {
     ...requestOf(() => true),
     authored: new AuthoredRun(() => {}),
-    recall: (_method, _params, key) =>
-      key === "known" ? { action: "accept" } : undefined,
+    recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
     stop: (reason) => stopped.push(reason),
   };
   return { request, result, statusMessage: "3 of 9", take };

@@ -7,11 +7,12 @@
 import type { Caller } from "../../caller.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
+import { fingerprintOfLong } from "../../crypto/crypto.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../oauth/subject.ts";
 import { canonicalJson } from "../../json.ts";
 import { shown } from "../../protocol/messages.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 
 export interface WaitPages {
   waits: WaitStore;
@@ -26,20 +27,17 @@ export interface Link {
   message: string;
 }
 
-/** A question that sends the person to an address. */
-export interface PageQuestion {
-  message: string;
-  url: string;
-  key?: string;
+/** A question that is open on its page. */
+interface OpenPage {
+  key: string;
+  wait: Wait;
+  address: string;
 }
 
-/** A question that is open on its page, or the answer that was given there. */
-export type Visit = { key: string; wait: Wait; address: string } | {
+/** An answer that was given on a page. */
+interface AnsweredPage {
   answer: Elicited<undefined>;
-};
-
-/** A question without its answer. */
-type OpenVisit = Exclude<Visit, { answer: unknown }>;
+}
 
 /** The longest address: browsers and servers take no longer ones. */
 const URL_CHARACTERS = 8000;
@@ -72,7 +70,7 @@ export function sendsToPage(
 }
 
 /** The questions of one call, or of one task, that have pages. */
-export class Visits {
+export class PageQuestions {
   #count = 0;
   #taken: TakenWait[] = [];
   #opening = new Set<Promise<unknown>>();
@@ -91,27 +89,33 @@ export class Visits {
   ) {}
 
   /** The questions of the task that the call becomes. */
-  within(taskId: string): Visits {
-    return new Visits(this.pages, this.caller, this.tool, { taskId }, taskId);
+  within(taskId: string): PageQuestions {
+    return new PageQuestions(
+      this.pages,
+      this.caller,
+      this.tool,
+      { taskId },
+      taskId,
+    );
   }
 
-  /**
-   * Opens a question, or takes the answer that it got since it was opened.
-   *
-   * @throws {TypeError} for an address that no page may lead to
-   */
-  async open(question: PageQuestion): Promise<Visit> {
-    const key = question.key ?? `page-${++this.#count}`;
-    const opening: Promise<Visit> = this.#open(question, key)
+  /** Opens a question, or takes the answer that it got since it was opened. */
+  async open(
+    question: AskedQuestion,
+    key = `page-${++this.#count}`,
+  ): Promise<OpenPage | AnsweredPage> {
+    const opening: Promise<OpenPage | AnsweredPage> = this.#open(question, key)
       .finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
     return await opening;
   }
 
-  async #open({ message, url }: PageQuestion, key: string): Promise<Visit> {
+  async #open(
+    { fingerprint, params: { message, url } }: AskedQuestion,
+    key: string,
+  ): Promise<OpenPage | AnsweredPage> {
     const { pages, caller, tool, taskId } = this;
     const { subject, binding, clientId, grantId } = caller;
-    const { origin } = checkedUrl(url);
     const waiting = {
       subject,
       kind: "page",
@@ -123,8 +127,7 @@ export class Visits {
         // Another client of the same person is another asker.
         canonicalJson([binding, clientId ?? grantId, tool, this.asker, key]),
       ),
-      // An address often changes with every call, and the page opens the first.
-      question: fingerprint(JSON.stringify([message, origin])),
+      question: fingerprint,
     } as const;
     for (;;) {
       const wait = await pages.waits.open(waiting, { message, url });
@@ -152,8 +155,8 @@ export class Visits {
    * @throws {ToolError} when the wait has ended without one
    * @throws the signal's reason when it fires first
    */
-  async hold(
-    { wait }: OpenVisit,
+  async waitFor(
+    { wait }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Elicited<undefined> | undefined> {
@@ -165,7 +168,7 @@ export class Visits {
   }
 
   /** Ends a question that the client has turned down. */
-  async withdraw({ wait }: OpenVisit): Promise<void> {
+  async withdraw({ wait }: OpenPage): Promise<void> {
     await this.pages.waits.withdraw(wait);
   }
 
@@ -185,10 +188,10 @@ export class Visits {
  *
  * @throws {TypeError} unless it is https or http
  */
-export function checkedUrl(url: string): URL {
+export function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
-  if (parsed && isWeb && url.length <= URL_CHARACTERS) return parsed;
+  if (isWeb && url.length <= URL_CHARACTERS) return;
   throw new TypeError(
     `ask: url must be an https or http address of at most ${URL_CHARACTERS} characters, not ${
       shown(url)

@@ -1,7 +1,8 @@
 /**
- * The questions of a 2026 tool. The protocol has no way to ask while the tool
- * runs. So the request ends with the questions, the client sends it again with
- * the answers, and the tool runs again from its beginning and finds them here.
+ * The input rounds of a 2026 request: its questions and their answers. The
+ * protocol has no way to ask while a tool runs. So the request ends with the
+ * questions, the client sends it again with the answers, and the tool runs again
+ * from its beginning and finds them here.
  * The state that the client carries meanwhile passes through hostile hands, so
  * it is sealed, and opens only for the same caller and the same request, and
  * only for a while.
@@ -9,16 +10,12 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
  */
-import { fingerprint, fingerprintOfLong } from "../crypto/crypto.ts";
+import { fingerprintOfLong } from "../crypto/crypto.ts";
 import { canonicalJson, isObject, type JsonObject } from "../json.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import type { RpcError } from "../errors.ts";
 import { invalidParams, shown } from "./messages.ts";
-
-export interface InputRequest {
-  method: string;
-  params: JsonObject;
-}
+import type { AskedQuestion } from "./question.ts";
 
 /** Thrown into a tool to end its run while it waits for an answer. */
 export class Suspended extends Error {
@@ -28,9 +25,9 @@ export class Suspended extends Error {
   }
 }
 
-export class Inquiry {
+export class InputRounds {
   /** Questions asked in this round that have no answer yet, by key. */
-  readonly open = new Map<string, InputRequest>();
+  readonly open = new Map<string, AskedQuestion>();
   #answered: Map<string, Answered>;
   #reopened: Map<string, number>;
   #count = 0;
@@ -55,17 +52,12 @@ export class Inquiry {
    * question is then open. A question that changed between two rounds is asked
    * again.
    */
-  ask(
-    method: string,
-    params: JsonObject,
-    key = `${method.split("/")[0]}-${++this.#count}`,
-  ): JsonObject | undefined {
-    const [question, answer] = this.#answered.get(key) ?? [];
-    if (question === ANY || question === fingerprintOf({ method, params })) {
-      return answer;
-    }
+  ask(question: AskedQuestion): JsonObject | undefined {
+    const { key = `${question.kind}-${++this.#count}` } = question;
+    const [asked, answer] = this.#answered.get(key) ?? [];
+    if (asked === ANY || asked === question.fingerprint) return answer;
     this.#answered.delete(key);
-    this.open.set(key, { method, params });
+    this.open.set(key, question);
     return undefined;
   }
 
@@ -83,8 +75,8 @@ export class Inquiry {
 
   /** The state that the client must send back with the next round. */
   get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
-    const asked = [...this.open].map(([k, question]) =>
-      [k, fingerprintOf(question)] as const
+    const asked = [...this.open].map(([k, { fingerprint }]) =>
+      [k, fingerprint] as const
     );
     return {
       answered: Object.fromEntries(this.#answered),
@@ -100,10 +92,6 @@ const MOST_REOPENED = 6;
 
 /** The fingerprint of an answer that counts for any question. */
 const ANY = "*";
-
-function fingerprintOf(question: InputRequest): string {
-  return fingerprint(canonicalJson([question.method, question.params]));
-}
 
 /** The time a person has for one round, in seconds. */
 export const REQUEST_STATE_SECONDS = 60 * 60;

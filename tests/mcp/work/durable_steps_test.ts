@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { ToolError } from "../../../src/authoring/tool.ts";
 import { StorageError } from "../../../src/errors.ts";
-import { DurableRun } from "../../../src/mcp/work/durable_run.ts";
-import { Expelled, MOST_CHARACTERS } from "../../../src/mcp/work/run_memory.ts";
-import { Parked, Parking } from "../../../src/mcp/work/parking.ts";
+import { durableRun } from "../../../src/mcp/work/durable_run.ts";
+import { DurableSteps } from "../../../src/mcp/work/durable_steps.ts";
 import {
-  type AskedQuestion,
   DivergenceError,
-  MOST_STEPS,
-} from "../../../src/mcp/work/step_order.ts";
-import { fingerprint } from "../../../src/crypto/crypto.ts";
+  Expelled,
+  Parked,
+} from "../../../src/mcp/work/interruption.ts";
+import { MAX_CHARACTERS, MAX_STEPS } from "../../../src/mcp/work/journal.ts";
+import { Parking } from "../../../src/mcp/work/parking.ts";
+import { AskedQuestion } from "../../../src/protocol/question.ts";
 import type { Step } from "../../../src/store/steps.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled, until } from "../../kit/wait.ts";
@@ -34,8 +35,18 @@ function timersOf(length: (milliseconds: number) => number): Disposable {
 }
 
 /** A question to a person that asks for nothing but its text. */
-function asking(text: string): AskedQuestion {
-  return { fingerprint: fingerprint(text), text, isForPerson: true };
+function asking(message: string, key: string): AskedQuestion {
+  return new AskedQuestion("elicitation/create", { message }, key);
+}
+
+/** The steps of a run, and its parking. */
+class TestedSteps extends DurableSteps {
+  constructor(
+    readonly parking: Parking,
+    ...args: ConstructorParameters<typeof DurableSteps>
+  ) {
+    super(...args);
+  }
 }
 
 /** A task whose runs keep their steps in memory. */
@@ -53,7 +64,7 @@ class Task {
 
   /** Runs code until it ends, or is cut. */
   run<T>(
-    code: (run: DurableRun) => T | Promise<T>,
+    code: (run: TestedSteps) => T | Promise<T>,
     { version = 1, deaths = 0, stop = new AbortController() } = {},
   ): Promise<T> {
     const { signal } = stop;
@@ -75,19 +86,17 @@ class Task {
         return Promise.resolve(this.parking);
       },
     });
-    const run = new DurableRun({
+    const own = durableRun({
       parking,
+      signal,
+      now,
       interrupt,
       claim: {
         taskId: "t",
         run: { deaths },
         expiresAt: this.now + 1000 * 3600,
       } as never,
-      steps: [...this.steps.values()].sort((a, b) => a.number - b.number),
-      version,
-      signal,
-      now,
-      save: (step) => {
+      store: (step) => {
         if (this.isLost) return Promise.resolve(false);
         this.states.push(`${step.id} ${step.state}`);
         this.steps.set(step.id, structuredClone(step));
@@ -95,13 +104,15 @@ class Task {
       },
       isAllowed: () => Promise.resolve(this.isAllowed),
     });
+    const steps = [...this.steps.values()].sort((a, b) => a.number - b.number);
+    const run = new TestedSteps(parking, own, steps, version);
     const ending = (async () => {
       const result = await code(run);
       run.end();
       return result;
     })();
     return Promise.race([ending, promise]).finally(() => {
-      run.rest.end();
+      run.parking.end();
       stop.abort();
     });
   }
@@ -110,7 +121,7 @@ class Task {
 Deno.test("step() keeps a result, and gives it in the next run without doing it again", async () => {
   const task = new Task();
   let done = 0;
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", () => ({ n: ++done, at: new Date(0), no: undefined }));
   const first = await task.run(code);
   assert.deepEqual(first, { n: 1, at: "1970-01-01T00:00:00.000Z" });
@@ -129,7 +140,7 @@ Deno.test("step() that may be repeated is one commit", async () => {
 
 Deno.test("step() throws again what it has thrown, and may be caught", async () => {
   const task = new Task();
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", () => {
       throw new ToolError("no");
     }).catch((error) => [error instanceof ToolError, error.message]);
@@ -141,7 +152,7 @@ Deno.test("step() throws again what it has thrown, and may be caught", async () 
 Deno.test("step() is repeated as often as it may be, after growing pauses", async () => {
   const task = new Task();
   const attempts: number[] = [];
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", ({ attempt }) => {
       attempts.push(attempt);
       throw new Error("away");
@@ -175,7 +186,7 @@ Deno.test("step() that may have happened is not done again", async () => {
 Deno.test("step() that has read `once` is done again with the same", async () => {
   const task = new Task();
   const seen: string[] = [];
-  const code = (end: Promise<void>) => (run: DurableRun) =>
+  const code = (end: Promise<void>) => (run: TestedSteps) =>
     run.step("pay", async ({ once }) => {
       seen.push(once);
       await end;
@@ -195,7 +206,7 @@ Deno.test("step() that has read `once` is done again with the same", async () =>
 Deno.test("repeatableStep() is one commit, and done again wherever its process has died in it", async () => {
   const task = new Task();
   let begun = 0;
-  const code = (end: Promise<void>) => (run: DurableRun) =>
+  const code = (end: Promise<void>) => (run: TestedSteps) =>
     run.repeatableStep("wait", async () => {
       begun++;
       await end;
@@ -226,7 +237,7 @@ Deno.test("repeatableStep() is one commit, and done again wherever its process h
 Deno.test("step() in which process after process dies is given up", async () => {
   const task = new Task();
   const attempts: number[] = [];
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", async ({ attempt }) => {
       attempts.push(attempt);
       await new Promise(() => {});
@@ -253,11 +264,11 @@ Deno.test("step() refuses what cannot be kept, by its name, once", async () => {
       [{ m: new Map() }, /its member m is a Map/],
       [cycle, /it is no JSON/],
       [1n, /it is no JSON/],
-      ["x".repeat(MOST_CHARACTERS), /at most 4194304 characters together/],
+      ["x".repeat(MAX_CHARACTERS), /at most 4194304 characters together/],
     ] as const
   ) {
     let done = 0;
-    const code = (run: DurableRun) =>
+    const code = (run: TestedSteps) =>
       run.step("a", () => (done++, value), { retries: 3 });
     await assert.rejects(new Task().run(code), because);
     assert.equal(done, 1);
@@ -266,8 +277,8 @@ Deno.test("step() refuses what cannot be kept, by its name, once", async () => {
 
 Deno.test("step() bounds the results of all runs together", async () => {
   const task = new Task();
-  const half = "x".repeat(MOST_CHARACTERS / 2 - 2);
-  const code = (run: DurableRun) => run.step("a", () => half);
+  const half = "x".repeat(MAX_CHARACTERS / 2 - 2);
+  const code = (run: TestedSteps) => run.step("a", () => half);
   await task.run(code);
   await assert.rejects(
     task.run(async (run) => {
@@ -280,13 +291,13 @@ Deno.test("step() bounds the results of all runs together", async () => {
 });
 
 Deno.test("step() refuses an ID that is there twice, and names both places", async () => {
-  const code = async (run: DurableRun) => {
+  const code = async (run: TestedSteps) => {
     await run.step("a", () => 1);
     await run.step("a", () => 2).catch(() => assert.fail());
   };
   await assert.rejects(
     new Task().run(code),
-    /step "a" is there twice at .*durable_run_test.* and at .*durable_run_test/,
+    /step "a" is there twice at .*durable_steps_test.* and at .*durable_steps_test/,
   );
 });
 
@@ -302,7 +313,7 @@ Deno.test("step() refuses what is no ID", async () => {
 Deno.test("step() refuses one too many", async () => {
   await assert.rejects(
     new Task().run(async (run) => {
-      for (let n = 0; n <= MOST_STEPS; n++) {
+      for (let n = 0; n <= MAX_STEPS; n++) {
         await run.step(`${n}`, () => n, { retries: 1 });
       }
     }),
@@ -315,11 +326,11 @@ Deno.test("a run whose step is not awaited fails, and names it", async () => {
     new Task().run((run) => {
       run.step("late", () => new Promise(() => {}));
     }),
-    /step "late" was not awaited at .*durable_run_test/,
+    /step "late" was not awaited at .*durable_steps_test/,
   );
 });
 
-const abc = async (run: DurableRun, ...ids: string[]) => {
+const abc = async (run: TestedSteps, ...ids: string[]) => {
   for (const id of ids) await run.step(id, () => id, { retries: 1 });
 };
 
@@ -365,7 +376,7 @@ Deno.test("a run of another version goes on by the IDs alone, and then has an or
 
 Deno.test("steps side by side may end in any order, and be asked for in any", async () => {
   const task = new Task();
-  const code = (slow: string) => async (run: DurableRun) => {
+  const code = (slow: string) => async (run: TestedSteps) => {
     const branch = async (name: string) => {
       await run.step(`${name}1`, async () => {
         if (name === slow) { for (let n = 0; n < 5; n++) await settled(); }
@@ -383,7 +394,7 @@ Deno.test("steps side by side may end in any order, and be asked for in any", as
 
 Deno.test("a step side by side with one that was lost is done as before", async () => {
   const task = new Task();
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     Promise.all(
       ["a", "b", "c"].map((id) => run.step(id, () => id, { retries: 1 })),
     );
@@ -423,7 +434,7 @@ Deno.test("step() drops the result of a process that has lost its turn", async (
 Deno.test("step() keeps a result although the database is away for a while", async () => {
   const task = new Task();
   let isAway = true;
-  const code = (run: DurableRun) => run.step("a", () => 1, { retries: 1 });
+  const code = (run: TestedSteps) => run.step("a", () => 1, { retries: 1 });
   const { isAllowed } = task;
   assert(isAllowed);
   const run = task.run(async (run) => {
@@ -440,7 +451,7 @@ Deno.test("step() keeps a result although the database is away for a while", asy
 
 Deno.test("sleep() leaves the process, and is over in the run after its time", async () => {
   const task = new Task();
-  const code = async (run: DurableRun) => {
+  const code = async (run: TestedSteps) => {
     await run.sleep("cool down", 3600);
     return "woken";
   };
@@ -457,7 +468,7 @@ Deno.test("sleep() leaves the process, and is over in the run after its time", a
 Deno.test("a run that leaves its process tells of its latest wait", async () => {
   const task = new Task();
   const limit = task.now + 900;
-  const code = async (run: DurableRun) => {
+  const code = async (run: TestedSteps) => {
     void run.sleep("day", 86400);
     const end = new Date(limit * 1000);
     await Promise.all(
@@ -531,15 +542,15 @@ Deno.test("a run stays in its process while its code is between two steps", asyn
 
 Deno.test("a run leaves its process when the shorter of two sleeps is over", async () => {
   const task = new Task();
-  const begun = Promise.withResolvers<DurableRun>();
+  const begun = Promise.withResolvers<TestedSteps>();
   const ending = task.run((run) => {
     begun.resolve(run);
     return Promise.all([run.sleep("long", 3600), run.sleep("short", 3)]);
   });
-  const { rest } = await begun.promise;
-  await until(() => rest.until !== undefined);
+  const { parking } = await begun.promise;
+  await until(() => parking.until !== undefined);
   task.now += 3;
-  rest.recheck();
+  parking.recheck();
   await assert.rejects(ending, Parked);
   const { now } = task;
   assert.deepEqual(task.parked, [[now + 3597, [], undefined]]);
@@ -553,7 +564,7 @@ Deno.test("a run that has ended is not left to others for a sleep that it began"
     // All that follows at once happens, and no timer fires.
     for (let n = 0; n < 100; n++) await Promise.resolve();
     assert(task.steps.has("sleep:limit"));
-    run.rest.end();
+    run.parking.end();
     for (let n = 0; n < 5; n++) await settled();
     return "end";
   });
@@ -587,8 +598,8 @@ Deno.test("question() leaves the process, asks again by the same key, and keeps 
   const task = new Task();
   const asked: string[] = [];
   const given: string[] = [];
-  const code = (run: DurableRun) =>
-    run.question("who", asking("Who?"), async (_key, keep) => {
+  const code = (run: TestedSteps) =>
+    run.question(asking("Who?", "who"), async (_key, keep) => {
       const [answer] = given;
       asked.push("who");
       if (answer === undefined) return await new Promise(() => {});
@@ -615,11 +626,11 @@ function answeredBy(answers: Readonly<Record<string, string>>) {
 Deno.test("question() of one key in two branches gives each its own answer, in whichever order they come", async () => {
   const task = new Task();
   const code =
-    (first: string, second: string, answers = {}) => async (run: DurableRun) =>
+    (first: string, second: string, answers = {}) => async (run: TestedSteps) =>
       Object.fromEntries(
         await Promise.all([first, second].map(async (text) => [
           text,
-          await run.question("sure", asking(text), answeredBy(answers)),
+          await run.question(asking(text, "sure"), answeredBy(answers)),
         ])),
       );
   await assert.rejects(task.run(code("A?", "B?")), Parked);
@@ -637,9 +648,9 @@ Deno.test("question() of one key in two branches gives each its own answer, in w
 Deno.test("question() that asks something else than before ends the work with both texts, and gives no answer", async () => {
   for (const hasAnswer of [true, false]) {
     const task = new Task();
-    const code = (text: string) => async (run: DurableRun) => {
+    const code = (text: string) => async (run: TestedSteps) => {
       const ask = answeredBy(hasAnswer ? { buy: "yes" } : EMPTY);
-      const answer = await run.question("buy", asking(text), ask);
+      const answer = await run.question(asking(text, "buy"), ask);
       await run.step("pay", () => assert.equal(text, "Buy for 10?"));
       return answer;
     };
@@ -650,7 +661,7 @@ Deno.test("question() that asks something else than before ends the work with bo
       task.run(code("Buy for 1000?")),
       (error) =>
         error instanceof DivergenceError &&
-        /was the question "buy" \(Buy for 10\?\), and the question "buy" \(Buy for 1000\?\) is/
+        /was the question "buy" \("Buy for 10\?"\), and the question "buy" \("Buy for 1000\?"\) is/
           .test(error.message),
     );
   }
@@ -659,8 +670,8 @@ Deno.test("question() that asks something else than before ends the work with bo
 Deno.test("question() that asks something else under another version is asked, by a key of its own", async () => {
   const task = new Task();
   const code =
-    (text: string, answers: Record<string, string>) => (run: DurableRun) =>
-      run.question("buy", asking(text), answeredBy(answers));
+    (text: string, answers: Record<string, string>) => (run: TestedSteps) =>
+      run.question(asking(text, "buy"), answeredBy(answers));
   assert.equal(await task.run(code("10?", { buy: "yes" })), "yes");
   const later = code("1000?", { buy: "yes", "buy-1": "no" });
   assert.equal(await task.run(later, { version: 2 }), "no");
@@ -668,15 +679,16 @@ Deno.test("question() that asks something else under another version is asked, b
 
 Deno.test("question() that is asked again in a loop is another one each time", async () => {
   const task = new Task();
-  const code = (answers: Record<string, string>) => async (run: DurableRun) => {
-    const given: unknown[] = [];
-    for (let n = 0; n < 3; n++) {
-      given.push(
-        await run.question("more", asking("More?"), answeredBy(answers)),
-      );
-    }
-    return given;
-  };
+  const code =
+    (answers: Record<string, string>) => async (run: TestedSteps) => {
+      const given: unknown[] = [];
+      for (let n = 0; n < 3; n++) {
+        given.push(
+          await run.question(asking("More?", "more"), answeredBy(answers)),
+        );
+      }
+      return given;
+    };
   await assert.rejects(task.run(code({ more: "1", "more-1": "2" })), Parked);
   const answers = { more: "no", "more-1": "no", "more-2": "3" };
   assert.deepEqual(await task.run(code(answers)), ["1", "2", "3"]);
@@ -686,17 +698,19 @@ Deno.test("question() that is open twice with the same key and text ends the wor
   const ask = () => new Promise(() => {});
   await assert.rejects(
     new Task().run((run) =>
-      Promise.all([1, 2].map(() => run.question("sure", asking("Sure?"), ask)))
+      Promise.all([1, 2].map(() => run.question(asking("Sure?", "sure"), ask)))
     ),
-    /question "sure" \(Sure\?\) is open twice.*give each a key of its own/s,
+    /question "sure" \("Sure\?"\) is open twice.*give each a key of its own/s,
   );
   // Of the client itself any answer is as good as the other.
-  const sampled = { ...asking("Think"), isForPerson: false };
+  const sampled = new AskedQuestion("sampling/createMessage", {
+    message: "Think",
+  });
   const answers = answeredBy({ sampling: "a", "sampling-1": "b" });
   assert.deepEqual(
     await new Task().run((run) =>
       Promise.all(
-        [1, 2].map(() => run.question("sampling", sampled, answers)),
+        [1, 2].map(() => run.question(sampled, answers)),
       )
     ),
     ["a", "b"],
@@ -708,7 +722,7 @@ Deno.test("question() whose answer only its process sees stays there", async () 
   const task = new Task();
   const result = await task.run((run) => {
     void run.sleep("limit", 3600);
-    return run.question("page", asking("Done?"), async (_key, keep) => {
+    return run.question(asking("Done?", "page"), async (_key, keep) => {
       for (let n = 0; n < 5; n++) await settled();
       await keep('"done"');
     }, { until: 0 });
@@ -720,7 +734,7 @@ Deno.test("a run whose question was slow to open leaves its process all the same
   const task = new Task();
   task.parking = "answered";
   const run = task.run((run) =>
-    run.question("who", asking("Who?"), () => new Promise(() => {}))
+    run.question(asking("Who?", "who"), () => new Promise(() => {}))
   );
   await until(() => task.parked.length === 2);
   task.parking = "parked";
@@ -731,7 +745,7 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
   const task = new Task();
   await assert.rejects(
     task.run(async (run) => {
-      await run.step("a", () => run.rest.release());
+      await run.step("a", () => run.parking.release());
       await run.step("b", () => assert.fail());
     }),
     Parked,
@@ -744,8 +758,8 @@ Deno.test("release() leaves a short sleep at once", async () => {
   const task = new Task();
   const run = task.run(async (run) => {
     const sleeping = run.sleep("nap", 3);
-    await until(() => run.rest.until !== undefined);
-    run.rest.release();
+    await until(() => run.parking.until !== undefined);
+    run.parking.release();
     await sleeping;
   });
   await assert.rejects(run, Parked);
@@ -757,7 +771,7 @@ Deno.test("release() lets code between two steps go on, up to the next", async (
   let isOn = false;
   await assert.rejects(
     task.run(async (run) => {
-      run.rest.release();
+      run.parking.release();
       await settled();
       isOn = true;
       await run.step("a", () => assert.fail());
@@ -794,7 +808,7 @@ Deno.test("release() pauses before it leaves again while the database is away", 
   const run = task.run(async (run) => {
     const sleeping = run.sleep("long", 3600);
     await settled();
-    run.rest.release();
+    run.parking.release();
     await sleeping;
   });
   await assert.rejects(run, Parked);
@@ -802,14 +816,14 @@ Deno.test("release() pauses before it leaves again while the database is away", 
   await until(() => turn === turns.length);
 });
 
-Deno.test("rest.until is the end of a short wait, while nothing else happens", async () => {
+Deno.test("parking.until is the end of a short wait, while nothing else happens", async () => {
   // Only a clock that is moved on ends the sleep.
   using _timers = timersOf((milliseconds) =>
     milliseconds === 3000 ? LONGEST_TIMER_MILLISECONDS : milliseconds
   );
   const task = new Task();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<DurableRun>();
+  const begun = Promise.withResolvers<TestedSteps>();
   const ending = task.run(async (run) => {
     begun.resolve(run);
     await Promise.all([run.sleep("nap", 3), run.step("a", () => held)]);
@@ -818,20 +832,20 @@ Deno.test("rest.until is the end of a short wait, while nothing else happens", a
   const run = await begun.promise;
   await until(() => task.steps.has("sleep:nap"));
   await settled();
-  assert.equal(run.rest.until, undefined);
+  assert.equal(run.parking.until, undefined);
   release();
-  await until(() => run.rest.until !== undefined);
-  assert.equal(run.rest.until, task.now + 3);
+  await until(() => run.parking.until !== undefined);
+  assert.equal(run.parking.until, task.now + 3);
   task.now += 3;
   // It is about to go on.
-  assert.equal(run.rest.until, undefined);
-  run.rest.recheck();
+  assert.equal(run.parking.until, undefined);
+  run.parking.recheck();
   assert.equal(await ending, "end");
 });
 
-Deno.test("rest.until leaves out a wait for which the run leaves its process", async () => {
+Deno.test("parking.until leaves out a wait for which the run leaves its process", async () => {
   const task = new Task();
-  const { promise, resolve } = Promise.withResolvers<DurableRun>();
+  const { promise, resolve } = Promise.withResolvers<TestedSteps>();
   const stop = new AbortController();
   const ending = task.run((run) => {
     resolve(run);
@@ -840,7 +854,7 @@ Deno.test("rest.until leaves out a wait for which the run leaves its process", a
   const run = await promise;
   await until(() => task.steps.has("sleep:night"));
   await settled();
-  assert.equal(run.rest.until, undefined);
+  assert.equal(run.parking.until, undefined);
   await assert.rejects(ending, Parked);
 });
 
@@ -854,7 +868,7 @@ Deno.test("step() waits for the time of its next try in a later run too, and nev
   const task = new Task();
   left(task, { state: "waiting", attempts: 20, until: task.now + 60 });
   let tries = 0;
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", () => {
       tries++;
       throw new Error("away");
@@ -890,7 +904,7 @@ Deno.test("step() counts deaths for the step that the process died in, if it is 
 });
 
 Deno.test("step() is done however many processes died before it began, or stopped in it", async () => {
-  const code = (run: DurableRun) =>
+  const code = (run: TestedSteps) =>
     run.step("a", ({ attempt }) => attempt, { retries: 1 });
   assert.equal(await new Task().run(code, { deaths: 20 }), 1);
   const stopped = new Task();

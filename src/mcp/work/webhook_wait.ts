@@ -1,6 +1,6 @@
 /**
- * Waits of durable work for a word from outside, which a route of the author's
- * brings: with no process waiting, and at most once each.
+ * `context.wait`: durable work waits for a webhook. No process is held, and each
+ * wait is answered at most once.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 import { persist, tidy } from "../../store/persist.ts";
 import { listOfWaits } from "../../store/run_record.ts";
 import { type CountedAs, MANY } from "../exchange/caller_bound.ts";
-import type { DurableRun } from "./durable_run.ts";
+import type { DurableSteps } from "./durable_steps.ts";
 import type { Parking } from "./parking.ts";
 
 interface WaitingWork {
@@ -28,29 +28,29 @@ interface WaitingWork {
   /** The identity by which limits count its caller. */
   countedAs?: CountedAs;
   signal: AbortSignal;
+  parking: Pick<Parking, "activity">;
 }
 
-/** The run of durable work that waits. */
-type WaitingRun =
-  & Pick<DurableRun, "repeatableStep" | "sleep" | "hasKept">
-  & { rest: Pick<Parking, "activity"> };
+/** The steps of the work that waits. */
+type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
  * Waits in durable work; undefined if no word came in time. Its steps have the
  * same names in every run, and the answer is kept as a step.
  */
-export async function waitForMoment(
-  run: WaitingRun,
+export async function waitForWebhook(
+  run: WaitingSteps,
   work: WaitingWork,
   id: string,
   { message, open, seconds }: WaitOptions,
 ): Promise<unknown> {
-  const { waits, taskId, address, tool, caller, countedAs, signal } = work;
+  const { waits, taskId, address, tool, caller, countedAs, signal, parking } =
+    work;
   const { subject, grantId } = caller;
   const waiting: Waiting = {
     subject,
     list: listOfWaits({ caller, countedAs }),
-    kind: "moment",
+    kind: "webhook",
     asker: canonicalJson(["task", taskId, id]),
     question: id,
     tool,
@@ -69,7 +69,7 @@ export async function waitForMoment(
     return wait.expiresAt;
   });
   const end = `wait ${id}: end`;
-  const wait = await run.rest.activity(() =>
+  const wait = await parking.activity(() =>
     persist(() => waits.at(waiting), { signal })
   );
   const over = new AbortController();
@@ -92,6 +92,6 @@ export async function waitForMoment(
       await persist(() => waits.close(wait), { signal });
     return answer ? { told: answer.data } : {};
   });
-  if (wait) await run.rest.activity(() => tidy(() => waits.withdraw(wait)));
+  if (wait) await parking.activity(() => tidy(() => waits.withdraw(wait)));
   return told;
 }

@@ -6,7 +6,7 @@ import type { RoutesContext } from "../../../src/server/server_options.ts";
 import type { WaitOptions } from "../../../src/authoring/durable.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { stateOf as printState } from "../../../src/mcp/exchange/task_answer.ts";
-import { waitForMoment } from "../../../src/mcp/work/moments.ts";
+import { waitForWebhook } from "../../../src/mcp/work/webhook_wait.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
@@ -33,7 +33,7 @@ class KeptSteps {
   wake = () => {};
 
   /** One run. */
-  run(): Parameters<typeof waitForMoment>[0] {
+  run(): Parameters<typeof waitForWebhook>[0] {
     return {
       repeatableStep: async (id, work) => {
         const known = this.kept.get(id);
@@ -48,7 +48,6 @@ class KeptSteps {
         return value;
       },
       hasKept: (id) => this.kept.has(id),
-      rest: { activity: (work) => work() },
       sleep: (_id, until, { enough } = {}) =>
         new Promise((resolve) => {
           if (Number(until) <= Date.now() || enough?.aborted) return resolve();
@@ -85,7 +84,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
     network = "network 1",
   ) => {
     await begun;
-    return await waitForMoment(
+    return await waitForWebhook(
       steps.run(),
       {
         waits,
@@ -95,6 +94,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
         caller: ANONYMOUS,
         countedAs: { name: isMany ? network : "jo", isMany },
         signal: new AbortController().signal,
+        parking: { activity: (work) => work() },
       },
       id,
       {
@@ -124,7 +124,7 @@ function hooksOn(kv: Deno.Kv) {
 test.inMemory("wait() of one network leaves room to another", async ({ kv }) => {
   const [full, other] = ["t1", "t2"].map((id) => workOn(kv, id));
   const list = "network 1";
-  const asked = { subject: "anonymous", list, kind: "moment" } as const;
+  const asked = { subject: "anonymous", list, kind: "webhook" } as const;
   for (let n = 0; n < WAITS_PER_PERSON * MANY; n++) {
     const asker = `${n}`;
     const waiting = { ...asked, asker, question: "paid", tool: "pay" };
@@ -277,7 +277,7 @@ test.inMemory("wait() has a hundred places for a person, and more for many peopl
   const { subject } = ANONYMOUS;
   const other = {
     subject,
-    kind: "moment",
+    kind: "webhook",
     question: "q",
     tool: "pay",
   } as const;
@@ -294,7 +294,7 @@ test.inMemory("wait() has a hundred places for a person, and more for many peopl
   assert.equal(await paid, "paid");
 });
 
-test.inMemory("no page shows a moment, and no token answers a page", async ({ kv }) => {
+test.inMemory("no page shows the wait for a webhook, and no token answers a page", async ({ kv }) => {
   const { run, tokens, waits } = workOn(kv);
   const paid = run();
   await until(() => tokens.length === 1);

@@ -1,0 +1,67 @@
+/**
+ * The values of durable work: what a step gave, and what it threw, as they are
+ * kept. JSON, checked where it is made.
+ *
+ * @module
+ */
+import { ToolError } from "../../authoring/tool.ts";
+import type { Step } from "../../store/steps.ts";
+import { errorNameOf, isError, messageOf } from "../../thrown.ts";
+
+/**
+ * Prints what a step gave as JSON; undefined for undefined.
+ *
+ * @throws {TypeError} with the step's name, for what JSON cannot hold
+ */
+export function printKept(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const refuse = (what: string, cause?: unknown) => {
+    throw new TypeError(`The result of ${name} cannot be kept: ${what}`, {
+      cause,
+    });
+  };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, (key, member) => {
+      const where = key === "" ? "it" : `its member ${key}`;
+      if (typeof member === "function") refuse(`${where} is a function`);
+      if (typeof member === "symbol") refuse(`${where} is a symbol`);
+      if (member instanceof Map || member instanceof Set) {
+        refuse(`${where} is a ${member.constructor.name}`);
+      }
+      return member;
+    });
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith("The result")) {
+      throw error;
+    }
+    return refuse("it is no JSON", error);
+  }
+  if (text === undefined) return refuse("it is no JSON");
+  return text;
+}
+
+export function parseKept<T>(text: string | undefined): T {
+  return (text === undefined ? undefined : JSON.parse(text)) as T;
+}
+
+/** The most characters of a message that is kept. */
+const MESSAGE_CHARACTERS = 1000;
+
+export function printThrown(thrown: unknown): Step["error"] {
+  if (!isError(thrown)) {
+    return { name: "Error", message: "The step threw what is no error" };
+  }
+  return {
+    name: (errorNameOf(thrown) ?? "Error").slice(0, 100),
+    message: messageOf(thrown).slice(0, MESSAGE_CHARACTERS).toWellFormed(),
+  };
+}
+
+/** Makes the error again that a step has thrown in an earlier run. */
+export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
+  if (name === "ToolError") return new ToolError(message);
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}

@@ -1,0 +1,85 @@
+/**
+ * A question to a client or to the person behind it. It travels in four ways: on
+ * the stream of a 2025 request, in the answer to a 2026 request, in the record of
+ * a task, or on a page of this server. In each of them an answer belongs to it by
+ * what is asked.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import { canonicalJson, type JsonObject } from "../json.ts";
+import { shortened } from "./messages.ts";
+
+/** A question on the wire. */
+export interface InputRequest {
+  method: string;
+  params: JsonObject;
+}
+
+/** The most characters of a question in an error. */
+const TEXT_CHARACTERS = 200;
+
+export class AskedQuestion implements InputRequest {
+  /**
+   * @param key names it, if its author did
+   * @param origin of a page of ours: that of the address which it leads to
+   */
+  constructor(
+    readonly method: string,
+    readonly params: JsonObject,
+    readonly key?: string,
+    private readonly origin?: string,
+  ) {}
+
+  /** Makes the question of a page of ours that leads to an address. */
+  static onPage(
+    { message, url, key }: { message: string; url: string; key?: string },
+  ): AskedQuestion {
+    return new AskedQuestion(
+      "elicitation/create",
+      { mode: "url", message, url },
+      key,
+      new URL(url).origin,
+    );
+  }
+
+  /** The name of all questions like it. */
+  get kind(): string {
+    return this.origin === undefined ? this.method.split("/")[0] : "page";
+  }
+
+  /** The SHA-256 of what is asked. */
+  get fingerprint(): string {
+    const { method, params, origin } = this;
+    // An address often changes with every run, and the page opens the first.
+    const asked = origin === undefined
+      ? [method, params]
+      : [params.message, origin];
+    return fingerprint(canonicalJson(asked));
+  }
+
+  /** The beginning of its text. */
+  get text(): string {
+    const { message = this.params } = this.params;
+    return shortened(JSON.stringify(message), TEXT_CHARACTERS);
+  }
+
+  /** Gives what the wire has of it. */
+  toJSON(): InputRequest {
+    const { method, params } = this;
+    return { method, params };
+  }
+
+  /** True if a person answers it, false if the client itself does. */
+  get isForPerson(): boolean {
+    return this.method === "elicitation/create";
+  }
+}
+
+/** Makes a key of a name that is in none of the keys so far, and adds it. */
+export function unusedKey(name: string, keys: Set<string>): string {
+  let key = name;
+  for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;
+  keys.add(key);
+  return key;
+}
