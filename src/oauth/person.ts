@@ -14,13 +14,19 @@ export interface Person {
   identity: Identity;
 }
 
-/** An identity as a provider tells it, perhaps not all of it. */
+/** An identity as one answer of a provider has it, perhaps not all of it. */
 export interface ToldIdentity extends Identity {
   /**
-   * The parts of which its answer says nothing: they are unknown, not gone.
+   * The parts that the answer says nothing of: they are unknown, not gone.
    * `email` stands for all addresses.
    */
-  untold?: readonly (Membership | "email")[];
+  untold?: readonly (
+    | "groups"
+    | "roles"
+    | "organizations"
+    | "teams"
+    | "email"
+  )[];
 }
 
 /** Drops the mark of parts that were not told: a new person has none of them. */

@@ -132,6 +132,7 @@ const TYPES = [
   "StartContext",
   "StepContext",
   "StepOptions",
+  "ToldIdentity",
   "Tool",
   "ToolAnnotations",
   "ToolAnswer",
