@@ -67,6 +67,7 @@ export type Situation =
   | "blocked"
   | "sign in again"
   | "sign in to erase"
+  | "not asked again"
   | "account sign-in expired"
   | "provider refused"
   | "provider failed"

@@ -5,6 +5,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
+import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { readParameters } from "../http/body.ts";
 import { isCsrf, readCookie } from "../http/browser.ts";
 import { checkSameSite } from "./doors/origin.ts";
@@ -71,6 +72,18 @@ export function signedInPeople(
   }
 
   return { find, findForm, isOperator };
+}
+
+/**
+ * Returns true unless a provider says that a person showed who they are longer
+ * ago. Many do not say.
+ */
+export function isOfNow(
+  authenticatedAt: number | undefined,
+  now: number,
+): boolean {
+  const latest = now - RECENT_SIGN_IN_SECONDS - CLOCK_TOLERANCE_SECONDS;
+  return (authenticatedAt ?? now) >= latest;
 }
 
 /** Returns true if a person signed in a moment ago. */

@@ -4,19 +4,21 @@
  *
  * @module
  */
-import { AccountForm, Fact, type FormPage } from "./layout.tsx";
+import { AccountForm, Fact, type FormPage, HiddenFields } from "./layout.tsx";
 
 interface DataProps extends FormPage {
+  /** The provider's name in the list of several; undefined for an only one. */
+  providerKey?: string;
   providerName: string;
-  /** True if the person signed in a moment ago, and may erase. */
-  isRecent: boolean;
+  /** True if the person was asked a moment ago who they are. */
+  mayErase: boolean;
   /** The kinds of data: their words, their time, and why an erasure leaves them. */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
 }
 
 /** The data of a person: what it is, a copy of it, and its end. */
 export function DataSection(
-  { providerName, isRecent, kept, ...form }: DataProps,
+  { providerKey, providerName, mayErase, kept, ...form }: DataProps,
 ) {
   const { base = "" } = form;
   const staying = kept.filter(([, , stays]) => stays !== undefined);
@@ -64,7 +66,7 @@ export function DataSection(
               connects for you: they may come back.
             </li>
           </ul>
-          {isRecent
+          {mayErase
             ? (
               <AccountForm {...form} to="/account/erase">
                 <label class="tick">
@@ -79,7 +81,13 @@ export function DataSection(
             )
             : (
               <form method="post" action={`${base}/account/sign-in`}>
-                <input type="hidden" name="back" value={form.back ?? "data"} />
+                <HiddenFields
+                  of={[
+                    ["back", form.back ?? "data"],
+                    ["provider", providerKey],
+                    ["fresh", "on"],
+                  ]}
+                />
                 <p>Sign in again first, so that no one else can do it.</p>
                 <div class="actions">
                   <button type="submit">Sign in again</button>

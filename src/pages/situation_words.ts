@@ -113,6 +113,14 @@ export function situationWords(
       move: "Press Sign in again there, then erase.",
       button: { label: "Open your data", href: `${base}/account/data` },
     },
+    "not asked again": {
+      title: sentence(message, ""),
+      happened:
+        "It knew you from before. Only a sign-in at which it asks who " +
+        "you are may erase everything. Nothing was changed.",
+      move: "Sign out there, then press Sign in again on your data's page.",
+      button: { label: "Open your data", href: `${base}/account/data` },
+    },
     "account sign-in expired": {
       title: "This sign-in has expired",
       happened: LEFT_TOO_LONG,

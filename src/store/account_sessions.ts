@@ -28,7 +28,13 @@ export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 /** The age up to which a sign-in counts as of this moment. */
 export const RECENT_SIGN_IN_SECONDS = 5 * 60;
 
-export interface AccountSession extends Expiring, KnownPerson {
+/** A person who has signed in. */
+interface SignedInPerson extends KnownPerson {
+  /** True if the provider was asked to have them show who they are again. */
+  isFresh?: true;
+}
+
+export interface AccountSession extends Expiring, SignedInPerson {
   /** The provider's access token, sealed with the cookie. */
   sealed?: string;
 }
@@ -61,7 +67,10 @@ export function accountSessionStore(database: Database) {
      * @param tokens of the sign-in, where they are needed again
      * @throws {import("../errors.ts").OAuthError} if they are blocked
      */
-    async save(person: KnownPerson, tokens?: SessionTokens): Promise<string> {
+    async save(
+      person: SignedInPerson,
+      tokens?: SessionTokens,
+    ): Promise<string> {
       const id = randomId();
       const session: Omit<AccountSession, "expiresAt"> = { ...person };
       if (tokens) {

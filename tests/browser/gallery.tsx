@@ -767,7 +767,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <DataSection
         csrf="c"
         providerName="GitHub"
-        isRecent
+        mayErase
         kept={keptAbout(KEPT_UNDER)}
       />
     </AccountPage>
@@ -777,7 +777,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <DataSection
         csrf="c"
         providerName="GitHub"
-        isRecent={false}
+        mayErase={false}
         kept={keptAbout({ ...KEPT_UNDER, ledgerDays: 0 })}
       />
     </AccountPage>

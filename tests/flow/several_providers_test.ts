@@ -300,6 +300,60 @@ Deno.test("an address that a client proposes leads to the provider of its domain
   }
 });
 
+/** Records the addresses at providers to which a server sends browsers. */
+function recordSent(server: TestServer) {
+  const sent: URLSearchParams[] = [];
+  return {
+    sent,
+    async fetch(path: string, init?: RequestInit) {
+      const response = await server.fetch(path, init);
+      const location = response.headers.get("location") ?? "";
+      if (location.includes("code_challenge")) {
+        sent.push(new URL(location).searchParams);
+      }
+      return response;
+    },
+  };
+}
+
+Deno.test("the address that an app proposes is told to no other provider than that of its domain", async () => {
+  await using two = await startTwoProviders();
+  await using server = await start(two, {
+    OAUTH_PARTNER_PROVIDER_DOMAINS: "partner.example",
+  });
+  const client = await Client.register(server);
+  const recording = recordSent(server);
+  const toldTo = async (key: string, login_hint: string) => {
+    const changes = { login_hint, prompt: "select_account" };
+    await choose(two.browser(recording), client, key, changes);
+    return recording.sent.pop()!.get("login_hint");
+  };
+  const theirs = "jo@PARTNER.example";
+  assert.equal(await toldTo("partner", theirs), theirs);
+  assert.equal(await toldTo("work", theirs), null);
+  // No one's domain: it may be known where the person chooses to sign in.
+  assert.equal(await toldTo("work", "jo@example.com"), "jo@example.com");
+});
+
+Deno.test("a person who signs in again to erase what is kept comes to their provider, without a choice", async () => {
+  await using two = await startTwoProviders();
+  await using server = await start(two);
+  const recording = recordSent(server);
+  const browser = two.browser(recording);
+  const page = await browser.open(`${BASE_URL}/account`);
+  const away = await browser.press(page, "provider", "partner");
+  await signInAt(two.partner.issuer, browser, away);
+  const data = await browser.open(`${BASE_URL}/account/data`);
+  const again = formOf(data, "/account/sign-in");
+  const asked = await browser.press(again, "", "");
+  assert(asked.url.startsWith(two.partner.issuer), asked.url);
+  // They are signed in there, and asked all the same.
+  assert.match(asked.text, /name="login"/);
+  assert.equal(recording.sent.pop()!.get("max_age"), "0");
+  const back = await signInAt(two.partner.issuer, browser, asked);
+  assert.match(back.text, /action="\/account\/erase"/);
+});
+
 Deno.test("a client that needs no consent comes to the choice at once, and nothing is approved by it", async () => {
   await using two = await startTwoProviders();
   const redirectUri = "https://intranet.example/cb";
@@ -430,17 +484,9 @@ Deno.test("who chose another provider meanwhile is not signed in by the first, w
   const browser = two.browser(server);
   const page = await browser.open(client.authorizationUrl());
   const chooser = await browser.press(page, "decision", "approve");
-  const sent: URLSearchParams[] = [];
-  const watching = two.browser({
-    async fetch(path, init) {
-      const response = await server.fetch(path, init);
-      const location = response.headers.get("location") ?? "";
-      if (location.includes("code_challenge")) {
-        sent.push(new URL(location).searchParams);
-      }
-      return response;
-    },
-  });
+  const recording = recordSent(server);
+  const { sent } = recording;
+  const watching = two.browser(recording);
   for (const [name, value] of browser.cookies) {
     watching.cookies.set(name, value);
   }

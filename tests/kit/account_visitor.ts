@@ -42,6 +42,12 @@ export class AccountVisitor {
     return this.words;
   }
 
+  /** Signs in again on the page of their data, as erasing wants it. */
+  async signInToErase(): Promise<Arrival> {
+    await this.look("/data");
+    return await this.press("/account/sign-in");
+  }
+
   /** Makes an access token where people make theirs; empty if it is refused. */
   async makeToken(fields: Record<string, string> = {}): Promise<string> {
     await this.look("/tokens");

@@ -31,6 +31,8 @@ export class FakeProvider implements Provider {
   memberships: Partial<Pick<Identity, Membership>> = {};
   /** The failure when asked again. */
   identityFailure: UpstreamErrorKind | undefined;
+  /** The time at which the next person showed who they are, if it tells. */
+  authenticatedAt?: number;
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;
   givesRefreshTokens = true;
@@ -89,7 +91,12 @@ export class FakeProvider implements Provider {
     if (this.failsAfterCode) {
       throw new UpstreamError("unavailable", "As told", { isCodeSpent: true });
     }
-    return { tokens: this.#issue(), identity: this.#identity() };
+    const { authenticatedAt } = this;
+    return {
+      tokens: this.#issue(),
+      identity: this.#identity(),
+      ...authenticatedAt !== undefined && { authenticatedAt },
+    };
   }
 
   async identify({ accessToken }: UpstreamTokens): Promise<Identity> {

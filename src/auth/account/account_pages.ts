@@ -82,7 +82,9 @@ export function accountPlaces(
 /** A signed-in person who opens a part. */
 export interface AccountVisit extends SignedIn {
   isOperator: boolean;
-  /** The name of the provider that they signed in at. */
+  /** The provider that they signed in at, by its name in the list of several. */
+  providerKey?: string;
+  /** The name of that provider for people. */
   providerName: string;
   /** The parameters of its address. */
   query: Readonly<Record<string, string>>;
@@ -125,11 +127,13 @@ export function accountPages(
     const query = c.req.query();
     const { ended, changed } = query;
     const csrf = mintCsrf(id);
-    const { name: providerName } = providers.of(session)?.provider ?? providers;
+    const signedInAt = providers.of(session);
+    const { name: providerName } = signedInAt?.provider ?? providers;
     const children = await part.show({
       id,
       session,
       isOperator,
+      providerKey: signedInAt?.key,
       providerName,
       query,
       form: { base: frame.base, csrf, back: places.print(part.name, query) },

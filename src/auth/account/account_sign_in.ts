@@ -11,6 +11,7 @@ import { seal, unseal } from "../../crypto/seal.ts";
 import { HttpError } from "../../errors.ts";
 import { isBlocked, refusedByBlock } from "../../oauth/allowed_users.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
+import { now } from "../../clock.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import { isSubjectOfOther, subjectOf } from "../../oauth/subject.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../store/account_sessions.ts";
@@ -30,6 +31,7 @@ import {
   redirect,
 } from "../../http/browser.ts";
 import { checkSameSite } from "../doors/origin.ts";
+import { isOfNow } from "../signed_in.ts";
 import type { AuthServices } from "../services.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 import { readParameters } from "../../http/body.ts";
@@ -49,9 +51,17 @@ export function accountSignIn(
 
   // It names the provider, whose answer is no other provider's business, and
   // which cannot name another: it does not know the browser.
-  const stateOf = (handle: string, browser: string, { id }: SignInProvider) =>
-    `${STATE_PREFIX}${handle}.` +
-    fingerprint(`${browser} ${handle} ${id}`).slice(0, 16);
+  // Nor does it make a sign-in of another of one that was to be fresh.
+  const stateOf = (
+    handle: string,
+    browser: string,
+    { id }: SignInProvider,
+    isFresh: boolean,
+  ) => {
+    const purpose = isFresh ? " fresh" : "";
+    return `${STATE_PREFIX}${handle}.` +
+      fingerprint(`${browser} ${handle} ${id}${purpose}`).slice(0, 16);
+  };
 
   /** Makes the key that seals the place to come back to, for a browser alone. */
   const placeKey = (handle: string, browser: string) =>
@@ -113,14 +123,15 @@ export function accountSignIn(
       const chosen = choice.find({ key: form?.get("provider") });
       // Several, and a form that names none: the page has a button for each.
       if (!chosen) return redirect(c, places.addressOf(place));
-      const own = stateOf(handle, browser, chosen);
+      const isFresh = form?.get("fresh") !== undefined;
+      const own = stateOf(handle, browser, chosen, isFresh);
       const state = place === ""
         ? own
         : `${own}.${await seal(placeKey(handle, browser), place)}`;
       const url = await ask(
         c,
         chosen,
-        () => providerUrl(chosen, { handle, state, browser }),
+        () => providerUrl(chosen, { handle, state, browser, isFresh }),
       );
       choice.remember(c, chosen);
       return redirect(c, url.href);
@@ -138,10 +149,12 @@ export function accountSignIn(
       const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
       // Each has its own address: no answer is taken for another's.
       const from = providers.at(c.req.param("provider"));
-      if (
-        !handle || !browser || !from ||
-        !isSameSecret(own, stateOf(handle, browser, from))
-      ) {
+      const isFresh = handle && browser && from
+        ? [false, true].find((isFresh) =>
+          isSameSecret(own, stateOf(handle, browser, from, isFresh))
+        )
+        : undefined;
+      if (!handle || !browser || !from || isFresh === undefined) {
         throw new HttpError(
           400,
           "This sign-in has expired, or it began in another browser",
@@ -155,13 +168,17 @@ export function accountSignIn(
         if (!other) dropCookie(c, cookie);
         throw refused(provider, other);
       }
-      const { tokens, identity } = await ask(c, from, () =>
-        provider.redeem({
-          code,
-          ...upstreamSecrets(handle, browser, from),
-          redirectUri: from.redirectUri,
-          issuer,
-        }));
+      const { tokens, identity, authenticatedAt } = await ask(
+        c,
+        from,
+        () =>
+          provider.redeem({
+            code,
+            ...upstreamSecrets(handle, browser, from),
+            redirectUri: from.redirectUri,
+            issuer,
+          }),
+      );
       const isTakenForOther = isSubjectOfOther(
         identity.subject,
         services.subjectIds,
@@ -172,10 +189,16 @@ export function accountSignIn(
       if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
         throw refusedByBlock();
       }
+      if (isFresh && !isOfNow(authenticatedAt, now(services.clock))) {
+        throw new HttpError(403, `${provider.name} did not ask you again`, {
+          situation: "not asked again",
+        });
+      }
       const session = {
         subject,
         provider: providerId,
         identity: confirmation.reduce(identity),
+        ...isFresh && { isFresh },
       };
       const id = await storeSignIn(() =>
         services.accountSessions.save(

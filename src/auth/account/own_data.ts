@@ -16,7 +16,10 @@ import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
-import { RECENT_SIGN_IN_SECONDS } from "../../store/account_sessions.ts";
+import {
+  type AccountSession,
+  RECENT_SIGN_IN_SECONDS,
+} from "../../store/account_sessions.ts";
 import { printDuration } from "../../pages/times.tsx";
 
 export function dataPart(
@@ -27,14 +30,20 @@ export function dataPart(
     label: "Your data",
     title: "Your data",
     leadsAway: true,
-    show: ({ session, providerName, form, now }) =>
+    show: ({ session, providerKey, providerName, form, now }) =>
       Promise.resolve(DataSection({
         ...form,
+        providerKey,
         providerName,
-        isRecent: isRecent(session, now),
+        mayErase: mayErase(session, now),
         kept: keptAbout({ lifetimes, ledgerDays }),
       })),
   };
+}
+
+/** True if a person was asked a moment ago who they are. */
+function mayErase(session: AccountSession, now: number): boolean {
+  return session.isFresh === true && isRecent(session, now);
 }
 
 /** The downloads of one person: each reads all that they ever had. */
@@ -67,7 +76,7 @@ export function ownDataEndpoints(
     /** Erases everything that is kept about the person, and signs them out. */
     async erase(c: Context): Promise<Response> {
       const { session, form } = await signedIn.findForm(c);
-      if (!isRecent(session, now(clock))) {
+      if (!mayErase(session, now(clock))) {
         throw new HttpError(
           403,
           `Erasing needs a sign-in of the last ${

@@ -96,17 +96,20 @@ export function providerChoice(
 /** Makes the authorization URL at a provider for a request of a browser. */
 export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
-  { handle, state = handle, browser, wishes }: {
+  { handle, state = handle, browser, wishes, isFresh }: {
     handle: string;
     /** The handle by default. */
     state?: string;
     browser: string;
     wishes?: ProviderWishes;
+    /** True if the person is to show who they are, signed in there or not. */
+    isFresh?: boolean;
   },
 ): Promise<URL> {
   const { codeVerifier, nonce } = upstreamSecrets(handle, browser, { key });
   return await provider.authorizationUrl({
     ...wishes,
+    isFresh,
     state,
     nonce,
     codeChallenge: codeChallenge(codeVerifier),

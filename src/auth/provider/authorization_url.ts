@@ -16,6 +16,10 @@ export interface AuthorizationRequestOptions {
   prompt?: string;
   /** The provider's name for `login_hint`; undefined: it has none. */
   hintName?: string;
+  /**
+   * The `prompt` of a request with `isFresh`; undefined: the provider has none.
+   */
+  freshPrompt?: "login" | "select_account";
 }
 
 /**
@@ -43,11 +47,12 @@ const OURS = [
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect §3.1.2.1
  */
 export function buildAuthorizationUrl(
-  { endpoint, clientId, scopes, extra, prompt, hintName }:
+  { endpoint, clientId, scopes, extra, prompt, hintName, freshPrompt }:
     AuthorizationRequestOptions,
-  { state, nonce, codeChallenge, redirectUri, loginHint, prompts = [] }:
+  { state, nonce, codeChallenge, redirectUri, isFresh, ...request }:
     UpstreamRequest,
 ): URL {
+  const { loginHint, prompts = [] } = request;
   const url = new URL(endpoint);
   const query = url.searchParams;
   if (hintName !== undefined && loginHint !== undefined) {
@@ -60,6 +65,11 @@ export function buildAuthorizationUrl(
   // The operator's prompt replaces ours: not every provider takes two values.
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
+  if (isFresh && freshPrompt !== undefined) {
+    // The operator's parameters must not take it back.
+    query.set("prompt", freshPrompt);
+    query.set("max_age", "0");
+  }
   for (const name of OURS) query.delete(name);
   query.set("response_type", "code");
   query.set("client_id", clientId);

@@ -49,6 +49,8 @@ const PRESETS: Readonly<
     // Only with both is there a refresh token, also at later sign-ins.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
+    // Its documentation knows no `login`.
+    freshPrompt: "select_account",
     apiUrl: "https://www.googleapis.com",
     isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",

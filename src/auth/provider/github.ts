@@ -97,6 +97,8 @@ export function gitHubProvider(
     scopes,
     extra,
     hintName: "login",
+    // It has nothing that asks for a password again.
+    freshPrompt: "select_account" as const,
   };
 
   return {

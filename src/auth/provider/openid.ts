@@ -40,6 +40,8 @@ export interface OpenIdOptions {
   extraAuthParams: Readonly<Record<string, string>>;
   /** The `prompt` that these scopes need. */
   prompt?: string;
+  /** The `prompt` that asks for who is signed in too; `login` by default. */
+  freshPrompt?: AuthorizationRequestOptions["freshPrompt"];
   apiUrl?: string;
   /** True if the metadata of `issuer` may name `named`; exact if unset. */
   isMetadataIssuer?(issuer: string, named: string): boolean;
@@ -110,18 +112,24 @@ export function openIdProvider(
     return { ...identity, groups, ...isCut && { untold: ["groups"] } };
   }
 
+  /** Verifies an `id_token`, and gives its person and their last `auth_time`. */
   async function identify(
     metadata: Metadata,
     idToken: string | undefined,
     ask: Ask,
     nonce?: string,
-  ): Promise<ToldIdentity> {
+  ): Promise<{ told: ToldIdentity; authenticatedAt?: number }> {
     const claims = await client.verify(metadata, idToken, {
       nonce,
       isIssuer: (issuer, tenant) =>
         isTokenIssuer(metadata.issuer, issuer, tenant),
     });
-    return await identityIn(await complete(metadata, claims, ask), ask);
+    const told = await identityIn(await complete(metadata, claims, ask), ask);
+    const { auth_time: time } = claims;
+    return {
+      told,
+      authenticatedAt: Number.isFinite(time) ? Number(time) : undefined,
+    };
   }
 
   /** Replaces an issuer that the provider may use by that of its metadata. */
@@ -142,6 +150,7 @@ export function openIdProvider(
         clientId,
         extra: options.extraAuthParams,
         hintName: "login_hint",
+        freshPrompt: options.freshPrompt ?? "login",
         ...scopesToRequest(metadata, options),
       }, request);
     },
@@ -155,10 +164,10 @@ export function openIdProvider(
         ...response,
         issuer: metadataIssuer(metadata, response.issuer),
       });
-      const told = await afterCode(() =>
+      const { told, authenticatedAt } = await afterCode(() =>
         identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
       );
-      return { tokens, identity: withoutUntold(told) };
+      return { tokens, identity: withoutUntold(told), authenticatedAt };
     },
     async refresh(refreshToken) {
       const { tokens, idToken } = await client.refresh(
@@ -170,7 +179,9 @@ export function openIdProvider(
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
       const ask = askAs(accessToken);
-      if (idToken !== undefined) return await identify(metadata, idToken, ask);
+      if (idToken !== undefined) {
+        return (await identify(metadata, idToken, ask)).told;
+      }
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;

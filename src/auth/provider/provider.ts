@@ -24,6 +24,8 @@ export interface UpstreamRequest {
   loginHint?: string;
   /** Steps that the person is to take there even if they are signed in. */
   prompts?: readonly ("login" | "select_account")[];
+  /** True if the person is to show who they are, signed in there or not. */
+  isFresh?: boolean;
 }
 
 /** A code from the provider, with the values of its request. */
@@ -38,6 +40,17 @@ export interface UpstreamResponse {
   redirectUri: string;
   /** The `iss` parameter, if the response had one (RFC 9207). */
   issuer?: string;
+}
+
+/** The result of an exchanged code. */
+export interface RedeemedCode {
+  tokens: UpstreamTokens;
+  identity: Identity;
+  /**
+   * The time at which the person showed who they are, in epoch seconds (OpenID
+   * `auth_time`); undefined if the provider does not tell.
+   */
+  authenticatedAt?: number;
 }
 
 /** One provider. Every method throws {@linkcode UpstreamError}. */
@@ -56,9 +69,7 @@ export interface Provider {
    */
   checkIssuer?(issuer: string | undefined): Promise<void>;
   /** Exchanges a code, and identifies its person. */
-  redeem(
-    response: UpstreamResponse,
-  ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
+  redeem(response: UpstreamResponse): Promise<RedeemedCode>;
   /** Refreshes tokens; without a new refresh token the old one stays. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**

@@ -26,11 +26,13 @@ export interface WatchedProvider {
 
 export function watchProvider(
   watched: Provider,
-  { key, vouched = (identity) => identity, onFault }: {
+  { key, vouched = (identity) => identity, mayBeOf, onFault }: {
     /** Its name, if it is one of several. */
     key?: string;
     /** Takes from an identity what the provider cannot vouch for. */
     vouched?<T extends Identity>(identity: T): T;
+    /** True if an account that a client proposes may be one of this provider. */
+    mayBeOf?(loginHint: string): boolean;
     /** Called with the reason when looks begin to fail. */
     onFault?(error: unknown): void;
   } = {},
@@ -78,16 +80,17 @@ export function watchProvider(
       return watched.apiUrl;
     },
     revokesOne: watched.revokesOne,
-    authorizationUrl: (request) =>
-      noted("authorization_url", () => watched.authorizationUrl(request)),
+    authorizationUrl({ loginHint, ...request }) {
+      const isTheirs = loginHint !== undefined &&
+        mayBeOf?.(loginHint) !== false;
+      const own = isTheirs ? { ...request, loginHint } : request;
+      return noted("authorization_url", () => watched.authorizationUrl(own));
+    },
     // Most check it without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
-      const { tokens, identity } = await noted(
-        "redeem",
-        () => watched.redeem(response),
-      );
-      return { tokens, identity: vouched(identity) };
+      const redeemed = await noted("redeem", () => watched.redeem(response));
+      return { ...redeemed, identity: vouched(redeemed.identity) };
     },
     refresh: (token) => noted("refresh", () => watched.refresh(token)),
     identify: watched.identify && (async (tokens) => {

@@ -45,14 +45,18 @@ export function signInProviders(
     listed.flatMap(({ id, domains }) => domains.map((it) => [it, id] as const)),
   );
 
+  /** True unless an address is in a domain of another provider. */
+  function mayHave(id: string, address: string): boolean {
+    return (ownerOf.get(domainOf(address)) ?? id) === id;
+  }
+
   /**
    * Marks an address that only another provider can vouch for as unverified.
    *
    * @param id the prefix of the issuer that names the address
    */
   function vouched<T extends Identity>(id: string, identity: T): T {
-    const isAnothers = (address: string) =>
-      (ownerOf.get(domainOf(address)) ?? id) !== id;
+    const isAnothers = (address: string) => !mayHave(id, address);
     const { email = "", otherEmails = [], unverifiedEmails = [] } = identity;
     const anothers = otherEmails.filter(isAnothers);
     return {
@@ -71,6 +75,7 @@ export function signInProviders(
     ...watchProvider(make(it), {
       key: it.key,
       vouched: (identity) => vouched(it.id, identity),
+      mayBeOf: (loginHint) => mayHave(it.id, loginHint),
       onFault: (error) =>
         log.warning(
           it.key === undefined

@@ -238,7 +238,8 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     const before = new Set(await keptIn(kv));
     return kinds.every((kind) => before.has(kind));
   });
-  await visitor.look("/data");
+  server.provider.subject = "42";
+  await visitor.signInToErase();
   const erased = await visitor.press("/account/erase", { erase: "on" });
   assert.equal(erased.url, `${BASE_URL}/account?erased=1`);
   assert.match(visitor.words, /Erased\. You are signed out/);
@@ -271,14 +272,25 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   assert.deepEqual(kept.filter((kind) => !nameless.has(kind)), []);
 });
 
-Deno.test("POST /account/erase wants the box ticked, a form of this session, and a sign-in of five minutes", async () => {
+Deno.test("POST /account/erase wants the box ticked, a form of this session, and to have been asked again who it is within five minutes", async () => {
   using time = new FakeTime();
   await using server = await start();
   const { client, tokens, visitor } = await live(server);
-  const other = await AccountVisitor.signIn(server, { as: "43", at: "/data" });
-  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(other.page.text)!;
   await visitor.look("/data");
+  // They are signed in since a moment ago; who knows if they were asked then.
+  assert.doesNotMatch(visitor.page.text, /action="\/account\/erase"/);
+  const own = formOf(visitor.page, "/account/export");
+  const text = own.text.replace("/account/export", "/account/erase");
+  const unasked = await visitor.browser.press({ ...own, text }, "", "", {
+    erase: "on",
+  });
+  assert.equal(unasked.status, 403);
+  await visitor.press("/account/sign-in");
+  assert.equal(server.provider.asked?.isFresh, true);
   const form = formOf(visitor.page, "/account/erase");
+  const other = await AccountVisitor.signIn(server, { as: "43", at: "/data" });
+  assert(!server.provider.asked?.isFresh);
+  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(other.page.text)!;
   for (
     const [fields, status] of [
       [{ erase: "" }, 400],
@@ -299,6 +311,16 @@ Deno.test("POST /account/erase wants the box ticked, a form of this session, and
   const policy = visitor.page.headers.get("content-security-policy")!;
   assert.doesNotMatch(policy, /form-action/);
   server.provider.subject = "42";
+  // The provider says that it knew them from before.
+  server.provider.authenticatedAt = Date.now() / 1000 - 361;
+  const known = await visitor.press("/account/sign-in");
+  assert.deepEqual([known.status, known.headers.get("set-cookie")], [
+    403,
+    null,
+  ]);
+  assert.match(known.text, /Example ID did not ask you again/);
+  server.provider.authenticatedAt += 1;
+  await visitor.look("/data");
   await visitor.press("/account/sign-in");
   assert.equal(visitor.page.url, `${BASE_URL}/account/data`);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
@@ -316,7 +338,8 @@ Deno.test("POST /account/erase goes on where it was broken off, and again does n
     await visitor.press("/account/end");
   }
   for (let times = 0; times < 2; times++) {
-    const again = await AccountVisitor.signIn(server, { at: "/data" });
+    const again = await AccountVisitor.signIn(server);
+    await again.signInToErase();
     await again.press("/account/erase", { erase: "on" });
     assert.match(again.words, /Erased\./);
   }
@@ -330,7 +353,7 @@ test.onDatabases("a call that was admitted before an erasure keeps nothing of it
   const [{ value: grant }] = (await Array.fromAsync(
     kv.list<{ id: string; kind?: string }>({ prefix: ["grant"] }),
   )).filter(({ value }) => value.kind === undefined);
-  await visitor.look("/data");
+  await visitor.signInToErase();
   await visitor.press("/account/erase", { erase: "on" });
   const caller = { binding: BINDING, grantId: grant.id };
   const database = new Database(other);
@@ -359,6 +382,7 @@ Deno.test("what people download and erase is an event, which does not name whom 
   await using server = await start({ log });
   const visitor = await AccountVisitor.signIn(server, { at: "/data" });
   await visitor.browser.press(formOf(visitor.page, "/account/export"), "", "");
+  await visitor.signInToErase();
   await visitor.press("/account/erase", { erase: "on" });
   const [exported, erased] = ["exported", "erased"].map((did) =>
     events.find(({ message }) =>

@@ -68,7 +68,7 @@ Deno.test("github asks for who it is and their address, with PKCE", async () => 
     codeChallenge: "c",
     redirectUri: SIGN_IN.redirectUri,
     loginHint: "octocat",
-    prompts: ["select_account"],
+    isFresh: true,
   });
   assert.equal(
     url.origin + url.pathname,
@@ -78,6 +78,7 @@ Deno.test("github asks for who it is and their address, with PKCE", async () => 
     allow_signup: "false",
     login: "octocat",
     prompt: "select_account",
+    max_age: "0",
     response_type: "code",
     client_id: "our-app",
     redirect_uri: SIGN_IN.redirectUri,

@@ -62,6 +62,20 @@ Deno.test("authorizationUrl() passes a wish on, and keeps what the provider need
   );
 });
 
+Deno.test("authorizationUrl() of a fresh sign-in asks who it is, whatever the operator set, and redeem() tells when that was", async () => {
+  await using fake = serveOpenId({ claims: { auth_time: 1_790_000_000 } });
+  const extraAuthParams = { prompt: "none", max_age: "9000" };
+  const provider = oidc(fake, { extraAuthParams });
+  const { searchParams } = await provider.authorizationUrl({
+    ...REQUEST,
+    isFresh: true,
+  });
+  assert.equal(searchParams.get("prompt"), "login");
+  assert.equal(searchParams.get("max_age"), "0");
+  const { authenticatedAt } = await provider.redeem(SIGN_IN);
+  assert.equal(authenticatedAt, 1_790_000_000);
+});
+
 Deno.test("authorizationUrl() asks with state, nonce and PKCE", async () => {
   await using fake = serveOpenId();
   const url = await oidc(fake).authorizationUrl(REQUEST);
