@@ -7,6 +7,7 @@
  */
 import { pause } from "../../src/clock.ts";
 import { isObject } from "../../src/json.ts";
+import { callbackAt } from "../../src/settings/providers.ts";
 import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
@@ -26,12 +27,14 @@ const PROVIDER_CHECK: Check = {
     const worst = ["misbehaved", "unavailable", "ok"]
       .find((state) => states.some(([, is]) => is === state));
     // An only provider has no name.
+    const names = states.map(([name]) => name).filter((name) => name !== "");
     const who = states.filter(([name, is]) => name && is === worst)
       .map(([name]) => `${name}: `).join("");
     const there = who && " there";
     switch (worst) {
       case "ok":
-        return `${who}answers the server; ending at /account tells it nothing`;
+        return `${who}answers the server; ending at /account tells it nothing` +
+          (names.length > 0 ? exactCallbacks(site, names) : "");
       case "unavailable":
         throw new Fault(
           `${who}does not answer the server, so no one can sign in${there}`,
@@ -51,6 +54,15 @@ const PROVIDER_CHECK: Check = {
     throw new Skipped("the server does not tell how its provider is");
   },
 };
+
+/**
+ * Tells the addresses to register at several providers: no one but the operator
+ * sees if a provider has the beginning of one, and takes another's for it.
+ */
+function exactCallbacks({ base }: Site, names: readonly string[]): string {
+  const addresses = names.map((name) => callbackAt(base, name)).join(", ");
+  return `; see that exactly these are registered there, one each: ${addresses}`;
+}
 
 /** Reads the state of each provider by its name; an only one's is empty. */
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {

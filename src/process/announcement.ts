@@ -5,6 +5,7 @@
  */
 import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
+import { callbackAt } from "../settings/providers.ts";
 import type { Logger } from "../log/log.ts";
 import { hideSecrets, isLoopback } from "../net/url.ts";
 import {
@@ -57,6 +58,7 @@ export function announce(
 ): void {
   const url = `${baseUrl}/mcp`;
   const guides = clientGuides({ title, baseUrl, access: accessOf(auth) });
+  const callbacks = callbacksOf(auth, baseUrl);
   const commands = guides.filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);
@@ -64,7 +66,14 @@ export function announce(
       ? "Deno's default for this folder"
       : hideSecrets(kvPath);
     const views = showsViews ? `${baseUrl}/views` : undefined;
-    return log.info("Listening", { url, connect, database, views });
+    const exactly = callbacks.map(({ address }) => address);
+    return log.info("Listening", {
+      url,
+      connect,
+      database,
+      views,
+      callbacks: exactly.length > 0 ? exactly : undefined,
+    });
   }
   const rows = [
     ...isDevelopment
@@ -75,12 +84,31 @@ export function announce(
       .map(({ client, line }) => [client, line]),
     ...cloudRows(guides),
     ["Any other", `open ${baseUrl} in a browser`],
+    ...callbacks.map(({ key, address }) => [
+      `Callback at ${key}`,
+      `register exactly ${address}`,
+    ]),
   ];
   const width = Math.max(...rows.map(([what]) => what!.length));
   const lines = rows.map(([what, words]) =>
     `  ${what!.padEnd(width)}  ${words}`
   );
   console.log(`\n${title} listens on ${url}\n\n${lines.join("\n")}\n`);
+}
+
+/**
+ * Lists the addresses that are registered at several providers. One that takes
+ * longer addresses too would send its codes to another provider's.
+ */
+function callbacksOf(
+  { oauth }: Config["auth"],
+  baseUrl: string,
+): { key: string; address: string }[] {
+  return (oauth?.providers ?? []).flatMap(({ key, config }) =>
+    key === undefined || config.provider === "dev"
+      ? []
+      : [{ key, address: callbackAt(baseUrl, key) }]
+  );
 }
 
 /** The clients that call from the internet. */

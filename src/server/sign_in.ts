@@ -8,7 +8,7 @@ import {
   type DevProvider,
   devProvider,
 } from "../auth/provider/dev/dev_provider.ts";
-import { callbackAt } from "../auth/provider/sign_in_providers.ts";
+import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";

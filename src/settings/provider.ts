@@ -21,8 +21,8 @@ import {
   text,
 } from "./shapes.ts";
 
-const REGISTER = "Register an application at the provider, with the callback " +
-  "address BASE_URL/oauth/provider-callback";
+const REGISTER = "Register an application at the provider, with exactly the " +
+  "callback address BASE_URL/oauth/provider-callback";
 
 /** A name in a list of several: a part of settings, and of an address. */
 const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
@@ -56,7 +56,8 @@ export const PROVIDER = settingsOf({
   },
   OAUTH_CLIENT_ID: {
     words: "Your application at the provider. Its callback address there is " +
-      "`BASE_URL/oauth/provider-callback`.",
+      "exactly `BASE_URL/oauth/provider-callback`; of one of several it has " +
+      "the provider's name at its end.",
     shape: text("your application's client ID at the provider"),
     default: "",
     fix: REGISTER,

@@ -26,6 +26,18 @@ export interface ListedProvider {
 /** The providers, at least one. */
 export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
 
+export const CALLBACK_PATH = "/oauth/provider-callback";
+
+/**
+ * Gives the redirect URI at a provider, which exactly is to be registered there.
+ *
+ * @param key its name, if it is one of several
+ */
+export function callbackAt(baseUrl: string, key?: string): string {
+  const address = `${baseUrl}${CALLBACK_PATH}`;
+  return key === undefined ? address : `${address}/${key}`;
+}
+
 const { OAUTH_PROVIDER: CHOICE, ...GROUP } = PROVIDER;
 
 /** Gives the settings of one of several as its group calls them. */

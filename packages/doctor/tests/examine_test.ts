@@ -295,6 +295,16 @@ for (const [what, defects, thing, summary] of REPORTS) {
   });
 }
 
+Deno.test("examine() lists what exactly is to be registered at each of several providers", async () => {
+  const well = readyWith({ providers: { work: "ok", github: "ok" } });
+  const found = (await findings(fakeServer(ORIGIN, well)))
+    .find(({ name }) => name.startsWith("Sign-in provider"))!.found;
+  assert.match(found, /exactly these are registered there/);
+  for (const key of ["work", "github"]) {
+    assert(found.includes(`${ORIGIN}/oauth/provider-callback/${key}`), found);
+  }
+});
+
 Deno.test("examine() waits for a server that looks for its provider just now", async () => {
   let asked = 0;
   const all = await findings(fakeServer(ORIGIN, {

@@ -103,6 +103,7 @@ export function gitHubProvider(
 
   return {
     name,
+    issuer: checkable(PUBLIC_ISSUER),
     apiUrl,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),

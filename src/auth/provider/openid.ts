@@ -142,6 +142,7 @@ export function openIdProvider(
 
   return {
     name,
+    issuer,
     apiUrl,
     async authorizationUrl(request) {
       const metadata = await discover();

@@ -57,6 +57,8 @@ export interface RedeemedCode {
 export interface Provider {
   /** The name for people: "GitHub". */
   readonly name: string;
+  /** The `iss` of its answers, where they have one (RFC 9207). */
+  readonly issuer?: string;
   /** The base address of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
   /** Makes the address to send the person to. */

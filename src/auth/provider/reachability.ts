@@ -6,7 +6,7 @@
  */
 import { detached, telemetry } from "../../telemetry/current.ts";
 import type { Identity } from "../../caller.ts";
-import { type Provider, UpstreamError } from "./provider.ts";
+import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
 /** The least time between two looks, which strangers may cause. */
 const LOOK_MILLISECONDS = 60_000;
@@ -26,11 +26,13 @@ export interface WatchedProvider {
 
 export function watchProvider(
   watched: Provider,
-  { key, vouched = (identity) => identity, mayBeOf, onFault }: {
+  { key, vouched = (identity) => identity, isOfAnother, mayBeOf, onFault }: {
     /** Its name, if it is one of several. */
     key?: string;
     /** Takes from an identity what the provider cannot vouch for. */
     vouched?<T extends Identity>(identity: T): T;
+    /** True if another provider sends this `iss` with its answers. */
+    isOfAnother?(issuer: string): boolean;
     /** True if an account that a client proposes may be one of this provider. */
     mayBeOf?(loginHint: string): boolean;
     /** Called with the reason when looks begin to fail. */
@@ -76,6 +78,7 @@ export function watchProvider(
 
   const provider: Provider = {
     name: watched.name,
+    issuer: watched.issuer,
     get apiUrl() {
       return watched.apiUrl;
     },
@@ -89,6 +92,12 @@ export function watchProvider(
     // Most check it without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
+      // Mix-up (RFC 9700 §4.4): that provider's code is not for this one, which
+      // may have no `iss` to compare with.
+      const { issuer } = response;
+      if (issuer !== undefined && isOfAnother?.(issuer)) {
+        throw misbehaved("The provider's answer is that of another one");
+      }
       const redeemed = await noted("redeem", () => watched.redeem(response));
       return { ...redeemed, identity: vouched(redeemed.identity) };
     },

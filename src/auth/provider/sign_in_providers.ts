@@ -7,6 +7,7 @@ import type { Identity } from "../../caller.ts";
 import type { Logger } from "../../log/log.ts";
 import { providerSetting } from "../../settings/provider.ts";
 import {
+  callbackAt,
   type ListedProvider,
   type ListedProviders,
   renameFor,
@@ -25,13 +26,6 @@ export interface SignInProvider extends ListedProvider, WatchedProvider {
 }
 
 export type SignInProviders = ReturnType<typeof signInProviders>;
-
-export const CALLBACK_PATH = "/oauth/provider-callback";
-
-export function callbackAt(baseUrl: string, key?: string): string {
-  const address = `${baseUrl}${CALLBACK_PATH}`;
-  return key === undefined ? address : `${address}/${key}`;
-}
 
 export function signInProviders(
   { listed, baseUrl, make, log }: {
@@ -69,12 +63,16 @@ export function signInProviders(
     };
   }
 
-  const all = listed.map((it): SignInProvider => ({
+  const all: SignInProvider[] = listed.map((it) => ({
     ...it,
     redirectUri: callbackAt(baseUrl, it.key),
     ...watchProvider(make(it), {
       key: it.key,
       vouched: (identity) => vouched(it.id, identity),
+      isOfAnother: (issuer) =>
+        all.some(({ id, provider }) =>
+          id !== it.id && provider.issuer === issuer
+        ),
       mayBeOf: (loginHint) => mayHave(it.id, loginHint),
       onFault: (error) =>
         log.warning(

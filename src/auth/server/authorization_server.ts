@@ -9,7 +9,6 @@ import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/identity.ts";
-import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { TrustedIssuer } from "../../oauth/identity_assertion.ts";
 import {
   authorizationServerMetadata,
@@ -19,6 +18,7 @@ import {
 import { issuerId } from "../../oauth/subject.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
+import { CALLBACK_PATH } from "../../settings/providers.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";

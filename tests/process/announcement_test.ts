@@ -1,0 +1,47 @@
+/** The messages of a server that has started. */
+import assert from "node:assert/strict";
+import { announce } from "../../src/process/announcement.ts";
+import { parseConfig } from "../../src/settings/config.ts";
+import { recordLog } from "../kit/log.ts";
+
+const baseUrl = "https://tools.example.com";
+
+/** Gives the callback addresses in the line of a start with some providers. */
+function callbacksWith(environment: Record<string, string>): unknown {
+  const { logger, events } = recordLog();
+  const config = parseConfig({
+    BASE_URL: baseUrl,
+    AUTH_STRATEGY: "oauth",
+    ...environment,
+  });
+  announce(config, {
+    log: logger,
+    baseUrl,
+    isDevelopment: false,
+    showsViews: false,
+  });
+  return events[0].properties.callbacks;
+}
+
+Deno.test("announce() lists what exactly is to be registered at each of several providers", () => {
+  const google = { CLIENT_ID: "a", CLIENT_SECRET: "b" };
+  const named = (prefix: string) =>
+    Object.fromEntries(
+      Object.entries(google).map(([name, text]) => [
+        `OAUTH_${prefix}${name}`,
+        text,
+      ]),
+    );
+  assert.deepEqual(
+    callbacksWith({
+      OAUTH_PROVIDER: "google,github",
+      ...named("GOOGLE_"),
+      ...named("GITHUB_"),
+    }),
+    ["google", "github"].map((key) =>
+      `${baseUrl}/oauth/provider-callback/${key}`
+    ),
+  );
+  const only = callbacksWith({ OAUTH_PROVIDER: "github", ...named("") });
+  assert.equal(only, undefined);
+});
