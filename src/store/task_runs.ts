@@ -40,8 +40,8 @@ export type Taking =
     because: "ended" | "held" | "watched" | "lost";
   };
 
-/** The rest of a task, as its client is told of it. */
-type Rest = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
+/** The wait of a parked task, as its client is told of it. */
+type ParkedWait = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
@@ -75,11 +75,11 @@ export function taskRunStore(
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
-  /** Tells its client that a task rests, or without a rest that it woke. */
-  function setRest(
+  /** Tells the client of a task that it is parked, or without a wait that it goes on. */
+  function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,
-    { sleepsUntil, waitsFor }: Rest = {},
+    { sleepsUntil, waitsFor }: ParkedWait = {},
   ): void {
     const { key, value } = task;
     if (!value) return;
@@ -87,8 +87,8 @@ export function taskRunStore(
       value.waitsFor === waitsFor;
     if (isSame) return;
     const updatedMilliseconds = nextUpdate(database, value);
-    const rest = { sleepsUntil, waitsFor, updatedMilliseconds };
-    transaction.check(task).set<TaskRecord>(key, { ...value, ...rest });
+    const wait = { sleepsUntil, waitsFor, updatedMilliseconds };
+    transaction.check(task).set<TaskRecord>(key, { ...value, ...wait });
   }
 
   return {
@@ -127,7 +127,7 @@ export function taskRunStore(
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
         setLease(transaction, taskId, now);
         setWake(transaction, { address, taskId, dueSeconds, expiresAt });
-        setRest(transaction, task);
+        setWait(transaction, task);
       });
       return version === undefined
         ? { because: "lost" }
@@ -192,7 +192,7 @@ export function taskRunStore(
             const { address } = run;
             setWake(transaction, { address, taskId, dueSeconds, expiresAt });
           }
-          setRest(transaction, task, {
+          setWait(transaction, task, {
             sleepsUntil: dueSeconds,
             waitsFor: shortMessage(waitsFor),
           });

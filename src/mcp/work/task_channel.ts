@@ -11,6 +11,7 @@ import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
+import type { NewRun } from "../../store/run_record.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { AuthoredRun } from "../exchange/authored_run.ts";
 import type { Work } from "../exchange/work.ts";
@@ -41,8 +42,7 @@ interface Surroundings {
   durable?: {
     steps: DurableSteps;
     waits: WaitStore;
-    tool: string;
-    address: string;
+    run: Pick<NewRun, "tool" | "address">;
   };
 }
 
@@ -124,7 +124,7 @@ export class TaskChannel implements Work {
 
   async wait(id: string, options: WaitOptions): Promise<unknown> {
     const { signal, parking, durable } = this.#surroundings;
-    const { steps, waits, tool, address } = durable!;
+    const { steps, waits, run: { tool, address } } = durable!;
     const { requestId: taskId, caller } = this;
     const { countedAs } = this.#origin;
     try {

@@ -54,11 +54,11 @@ export class TaskExecution {
   readonly origin: TaskOrigin;
   readonly claim?: Claim;
   readonly parking: Parking;
+  /** The work that a context of the task speaks for. */
+  readonly channel: TaskChannel;
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
   readonly #watch: TaskWatch;
-  /** The work that a context of the task speaks for. */
-  readonly channel: TaskChannel;
   /** Its end if its signal fires; undefined: the work goes on elsewhere. */
   #onAbort?: SettledTask;
 
@@ -112,12 +112,7 @@ export class TaskExecution {
       signal,
       parking,
       call,
-      durable: durable && {
-        steps: steps!,
-        waits,
-        tool: durable.claim.run.tool,
-        address: durable.claim.run.address,
-      },
+      durable: steps && { steps, waits, run: claim!.run },
     });
   }
 

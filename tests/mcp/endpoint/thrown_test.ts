@@ -67,7 +67,7 @@ for (const [what, [make, words]] of Object.entries(THROWN)) {
           tool({
             name: "work",
             task: { durable: true },
-            run: (_input, { step }) => step("a", fail),
+            run: fail,
           }),
         ],
         prompts: [prompt({ name: "prompt", get: fail })],

@@ -8,6 +8,7 @@ import { ANONYMOUS } from "../../../src/caller.ts";
 import { stateOf as printState } from "../../../src/mcp/exchange/task_answer.ts";
 import { waitForWebhook } from "../../../src/mcp/work/webhook_wait.ts";
 import { Database } from "../../../src/store/database.ts";
+import { checkLayout } from "../../../src/store/layout.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
 import { WAITS_PER_PERSON, waitStore } from "../../../src/store/waits.ts";
@@ -109,8 +110,10 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
 }
 
 /** A server whose webhook answers. */
-function hooksOn(kv: Deno.Kv) {
-  return startServer({
+async function hooksOn(kv: Deno.Kv) {
+  // As at the start of a process: work writes records before any request.
+  await checkLayout(kv);
+  return await startServer({
     kv,
     routes(app, { answer }) {
       app.post("/paid/:token", async (c) => {
