@@ -22,6 +22,11 @@ export function errorAnswer(
 ): ErrorHandler<AppEnv> {
   return (error, c) => {
     const reference = c.get("reference");
+    const own = exceptionResponse(error);
+    if (own) {
+      if (own.status >= 500) logFailure(log, error, { reference });
+      return c.newResponse(own.body, own);
+    }
     const { status, code, description, headers } = printed(error, c, challenge);
     if (status >= 500) {
       const isRefusal = error instanceof OAuthError ||
@@ -39,6 +44,21 @@ export function errorAnswer(
       ...(status >= 500 && { reference }),
     }, status as 400);
   };
+}
+
+/**
+ * Gives the answer of an `HTTPException`, which a route of the author's throws,
+ * or Hono's middleware in it; their Hono may be another copy than ours.
+ */
+function exceptionResponse(
+  error: Error & { getResponse?(): unknown },
+): Response | undefined {
+  try {
+    const response = error.getResponse?.();
+    return response instanceof Response ? response : undefined;
+  } catch {
+    // No status of HTTP, or a body that was sent before.
+  }
 }
 
 /** Gives an error as the wire has it. */

@@ -62,7 +62,10 @@ function outcomeOf(
     return { outcome: status < 500 ? "refused" : "internal_error" };
   }
   const isOurs = error instanceof OAuthError || error instanceof HttpError;
-  if (!isOurs) return { outcome: "internal_error" };
+  if (!isOurs) {
+    // Below 500 it is an `HTTPException` of the author's, whose text stays out.
+    return { outcome: c.res.status < 500 ? "refused" : "internal_error" };
+  }
   return { outcome: "refused", refusal: error.message };
 }
 

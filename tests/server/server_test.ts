@@ -1,5 +1,8 @@
 /** An author's description of a server, and the facts that are added to it. */
 import assert from "node:assert/strict";
+import { basicAuth } from "@hono/hono/basic-auth";
+import { bodyLimit } from "@hono/hono/body-limit";
+import { HTTPException } from "@hono/hono/http-exception";
 import {
   createServer,
   type ServerOptions,
@@ -96,6 +99,71 @@ Deno.test("routes answer what the server itself does not", async () => {
   assert.equal(await (await hook()).text(), "a 1");
   assert.equal(await (await hook()).text(), "a 2");
   assert.equal(await statusOf(server.fetch("/hook", { method: "POST" })), 404);
+});
+
+Deno.test("routes may throw Hono's exceptions, which are answered as they say, and its middleware does", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { log, events } = recordLog("debug");
+  await using server = createServer({
+    ...described,
+    kv,
+    log,
+    routes(app) {
+      app.use("/own/*", basicAuth({ username: "jo", password: "pw" }));
+      app.use("/own/*", bodyLimit({ maxSize: 3 }));
+      app.post("/own/:status", async (c) => {
+        const cause = new Error("the text of a cause");
+        const message = `said: ${await c.req.text()}`;
+        const status = Number(c.req.param("status")) as 409;
+        throw new HTTPException(status, { message, cause });
+      });
+    },
+  });
+  const ask = async (status: number, body: string, password = "pw") => {
+    const response = await server.fetch(
+      new Request(`http://localhost/own/${status}`, {
+        method: "POST",
+        body,
+        headers: {
+          accept: "text/html",
+          authorization: `Basic ${btoa(`jo:${password}`)}`,
+          "content-length": String(body.length),
+        },
+      }),
+    );
+    const text = await response.text();
+    assert.doesNotMatch(text, /cause/);
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    return { response, text };
+  };
+  const { response: unknown } = await ask(409, "one", "wrong");
+  assert.equal(unknown.status, 401);
+  const asked = unknown.headers.get("www-authenticate");
+  assert.equal(asked, 'Basic realm="Secure Area"');
+  assert.equal((await ask(409, "four")).response.status, 413);
+  const { response: refused, text } = await ask(409, "one");
+  assert.deepEqual([refused.status, text], [409, "said: one"]);
+  const outcomes = events.map(({ message, level, properties }) => [
+    message,
+    level,
+    properties.status,
+    properties.outcome,
+    properties.refusal,
+  ]);
+  assert.deepEqual(
+    outcomes,
+    [401, 413, 409].map((
+      status,
+    ) => ["Request", "info", status, "refused", undefined]),
+  );
+  events.length = 0;
+  assert.equal((await ask(503, "one")).response.status, 503);
+  // No status of HTTP.
+  assert.equal((await ask(42, "one")).response.status, 500);
+  assert.deepEqual(
+    events.map(({ level }) => level),
+    ["warning", "info", "error", "info"],
+  );
 });
 
 for (
