@@ -124,8 +124,9 @@ export class Connection {
    * Yields the messages of an answer: one if it is JSON, or all those of its
    * stream.
    *
-   * @throws {Error} for another text, and for a message of over 64 Mi characters
-   * or over 500 levels
+   * @throws {Error} for another text, for a message of over 64 Mi characters or
+   * over 500 levels, and for a stream without end: of over 128 Mi characters, or
+   * a million events, comments included
    */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
@@ -135,6 +136,8 @@ export class Connection {
       .getReader();
     let parts: string[] = [];
     let size = 0;
+    let total = 0;
+    let count = 0;
     /** The last characters, in which the end of an event may have begun. */
     let tail = "";
     try {
@@ -143,7 +146,10 @@ export class Connection {
         if (done) break;
         parts.push(value);
         size += value.length;
-        if (size > Connection.#MOST_CHARACTERS) {
+        total += value.length;
+        const isEndless = total > 2 * Connection.#MOST_CHARACTERS ||
+          count > Connection.#MOST_EVENTS;
+        if (isEndless || size > Connection.#MOST_CHARACTERS) {
           throw Connection.#unanswered(response, "is too long");
         }
         const hasEnd = isStream && /\r?\n\r?\n/.test(tail + value);
@@ -154,6 +160,7 @@ export class Connection {
         parts = [rest];
         size = rest.length;
         tail = rest.slice(-3);
+        count += events.length;
         for (const event of events) {
           const data = event.split(/\r?\n/)
             .flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
@@ -237,4 +244,6 @@ export class Connection {
 
   static readonly #MOST_CHARACTERS = 64 * 2 ** 20;
   static readonly #MOST_LEVELS = 500;
+  /** A comment every 15 seconds makes as many in half a year. */
+  static readonly #MOST_EVENTS = 1_000_000;
 }

@@ -101,11 +101,11 @@ export class Metadata {
         `${url} does not say where to sign in: its metadata must name resource and authorization_servers`,
       );
     }
-    // A token for another resource would be of use to that one.
-    const [asked, named] = [new URL(url), this.checkAddress(resource)];
-    const isOwn = asked.origin === named.origin &&
-      `${asked.pathname}/`.startsWith(named.pathname.replace(/\/*$/, "/"));
-    if (!isOwn) throw new Error(`${url} says that it is ${resource}`);
+    // RFC 9728 §3.3: a token for another resource, one above it included,
+    // would be of use to all that is there.
+    if (this.checkAddress(resource).href !== new URL(url).href) {
+      throw new Error(`${url} says that it is ${resource}`);
+    }
     return { resource, issuer, resourceScopes: scopes_supported };
   }
 

@@ -44,7 +44,7 @@ export function discoveryRoutes(
   app.get(
     "/llms.txt",
     send(
-      llmsText({ card, about, baseUrl, tools }),
+      llmsText({ card, about, baseUrl, tools, hasCard: config.serverCard }),
       "text/markdown; charset=utf-8",
     ),
   );
@@ -81,11 +81,13 @@ function send(body: string, type: string): (c: Context) => Response {
 
 /** Makes the document at `/llms.txt`, in Markdown. */
 function llmsText(
-  { card, about, baseUrl, tools }: {
+  { card, about, baseUrl, tools, hasCard }: {
     card: ServerCard;
     about: About;
     baseUrl: string;
     tools: readonly { name: string; title?: string }[];
+    /** True if the card is served. */
+    hasCard: boolean;
   },
 ): string {
   const [{ url }] = card.remotes;
@@ -107,7 +109,9 @@ function llmsText(
     "## Connect",
     [
       `- [How to connect](${baseUrl}/): for each client, what to do`,
-      `- [Server card](${url}/server-card): the same for programs`,
+      ...hasCard
+        ? [`- [Server card](${url}/server-card): the same for programs`]
+        : [],
     ].join("\n"),
     ...(more.length > 0
       ? [

@@ -5,7 +5,7 @@
  * @module
  * @see https://docs.deno.com/deploy/kv/key_space/
  */
-import type { KvKey, KvKeyPart } from "./kv.ts";
+import type { KvKey, KvKeyPart, KvSelector } from "./kv.ts";
 import { KvUsageError } from "./kv_error.ts";
 
 const MAX_KEY_BYTES = 2048;
@@ -24,6 +24,31 @@ export function packKey(key: KvKey): string {
   throw new KvUsageError(
     `Key too large for write (max ${MAX_KEY_BYTES} bytes)`,
   );
+}
+
+/** A part of the packed keys, in their order. */
+interface Selection {
+  /** No selected key is before it. */
+  start: string;
+  /** False for keys after which none is selected. */
+  isBefore(name: string): boolean;
+  /** True for selected keys among those between. */
+  isIn(name: string): boolean;
+}
+
+/** Gives the part of the keys that a list asks for. */
+export function selectionOf(selector: KvSelector): Selection {
+  if ("start" in selector) {
+    const [start, end] = [packKey(selector.start), packKey(selector.end)];
+    return { start, isBefore: (name) => name < end, isIn: () => true };
+  }
+  const start = packKey(selector.prefix);
+  return {
+    start,
+    isBefore: (name) => name.startsWith(start),
+    // 0xff continues an escaped zero: the part is longer than the prefix's.
+    isIn: (name) => name !== start && name[start.length] !== "\xff",
+  };
 }
 
 function packPart(part: KvKeyPart): string {

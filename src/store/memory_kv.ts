@@ -18,7 +18,8 @@ import type {
 } from "./kv.ts";
 import { KvClosedError } from "./kv_error.ts";
 import { checkKeys, checkParts, checkWrite, cloneBytes } from "./kv_limits.ts";
-import { packKey } from "./memory_key.ts";
+import { packKey, selectionOf } from "./memory_key.ts";
+import { SortedKeys } from "./sorted_keys.ts";
 
 const SWEEP_MILLISECONDS = 60_000;
 
@@ -50,6 +51,7 @@ export function memoryKv(): Deno.Kv {
 
 class MemoryKv {
   #rows = new Map<string, Row>();
+  #names = new SortedKeys();
   #commits = 0;
   #isClosed = false;
   #sweptMilliseconds = performance.now();
@@ -84,10 +86,14 @@ class MemoryKv {
     { limit = Infinity }: KvListOptions = {},
   ): AsyncGenerator<KvEntry> {
     this.#checkOpen();
-    const names = this.#rows.keys().toArray().filter(inSelection(selector))
-      .sort();
-    const rows = names.flatMap((name) => this.#alive(name) ?? []);
-    yield* rows.slice(0, limit).map(print);
+    const { start, isBefore, isIn } = selectionOf(selector);
+    const rows: Row[] = [];
+    for (const name of this.#names.from(start)) {
+      if (rows.length >= limit || !isBefore(name)) break;
+      const row = isIn(name) ? this.#alive(name) : undefined;
+      if (row) rows.push(row);
+    }
+    yield* rows.map(print);
   }
 
   atomic() {
@@ -182,8 +188,10 @@ class MemoryKv {
     const count = (++this.#commits).toString(16);
     const versionstamp = `${count.padStart(16, "0")}0000`;
     for (const [name, row] of rows) {
-      if (row) this.#rows.set(name, { ...row, versionstamp });
-      else this.#rows.delete(name);
+      if (row) {
+        if (!this.#rows.has(name)) this.#names.add(name);
+        this.#rows.set(name, { ...row, versionstamp });
+      } else this.#drop(name);
     }
     this.#sweep();
     const written = new Set(rows.map(([name]) => name));
@@ -198,25 +206,17 @@ class MemoryKv {
     this.#sweptMilliseconds += passed;
     const now = Date.now();
     for (const [name, { expiresMilliseconds }] of this.#rows) {
-      if (expiresMilliseconds <= now) this.#rows.delete(name);
+      if (expiresMilliseconds <= now) this.#drop(name);
     }
+  }
+
+  #drop(name: string): void {
+    if (this.#rows.delete(name)) this.#names.delete(name);
   }
 
   #checkOpen(): void {
     if (this.#isClosed) throw new KvClosedError("The database is closed");
   }
-}
-
-/** A test whether a packed key is selected. */
-function inSelection(selector: KvSelector): (name: string) => boolean {
-  if ("start" in selector) {
-    const [start, end] = [packKey(selector.start), packKey(selector.end)];
-    return (name) => start <= name && name < end;
-  }
-  const start = packKey(selector.prefix);
-  // 0xff continues an escaped zero: the part is longer than the prefix's.
-  return (name) =>
-    name.startsWith(start) && name !== start && name[start.length] !== "\xff";
 }
 
 function newRow(

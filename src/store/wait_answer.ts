@@ -99,12 +99,13 @@ export function waitAnswers(
 
     /**
      * Accepts the answer of a webhook's wait, from anyone who has its id; false if
-     * nothing waits for it.
+     * nothing waits for it, or for an id of a request's JSON that is no text.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long
      */
-    async tell(id: string, data: unknown): Promise<boolean> {
+    async tell(id: unknown, data: unknown): Promise<boolean> {
+      if (typeof id !== "string") return false;
       const text = JSON.stringify(data);
       if (text === undefined) throw new TypeError("An answer must be JSON");
       if (text.length > WAIT_CHARACTERS) {

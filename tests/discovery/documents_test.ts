@@ -155,9 +155,18 @@ Deno.test("GET /llms.txt is Markdown with one heading, the address and the tools
       assert.match(text, /is https:\/\/tools\.example\.com\/mail\/mcp\. It/);
       assert.match(text, /^- `search`: Search$/m);
       assert.match(text, /## Optional\n\n- \[Privacy\]\(https:\/\/ex.+\)\n$/);
+      assert.match(text, /\/mcp\/server-card\)/);
     },
     {},
     { privacyUrl: "https://example.com/privacy" },
+  ));
+
+Deno.test("GET /llms.txt leads to no card that is switched off", () =>
+  withServer(
+    async (get) => {
+      assert.doesNotMatch(await (await get("/llms.txt")).text(), /card/i);
+    },
+    { SERVER_CARD: "false" },
   ));
 
 const CARD: ServerCard = {

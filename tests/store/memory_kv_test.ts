@@ -31,6 +31,34 @@ Deno.test("memoryKv() forgets what has expired", async () => {
   assert.equal(stale.ok, false);
 });
 
+Deno.test("memoryKv() looks at no more rows than are listed", async () => {
+  using kv = memoryKv();
+  for (let n = 0; n < 3000; n++) await kv.set(["a", n % 7, n], n);
+  await kv.delete(["a", 3, 3]);
+  let looks = 0;
+  const { now } = Date;
+  Date.now = () => {
+    looks++;
+    return now();
+  };
+  const keys = async (selector: Deno.KvListSelector) =>
+    (await Array.fromAsync(kv.list(selector, { limit: 2 })))
+      .map(({ key }) => key);
+  try {
+    assert.deepEqual(await keys({ prefix: ["a", 3] }), [
+      ["a", 3, 10],
+      ["a", 3, 17],
+    ]);
+    assert.deepEqual(await keys({ start: ["a", 5, 3000], end: ["b"] }), [
+      ["a", 6, 6],
+      ["a", 6, 13],
+    ]);
+  } finally {
+    Date.now = now;
+  }
+  assert(looks <= 4, `it looked at ${looks} rows`);
+});
+
 Deno.test("memoryKv() gathers nothing for a watcher that does not read", async () => {
   using kv = memoryKv();
   const reader = kv.watch<[number]>([["a"]]).getReader();

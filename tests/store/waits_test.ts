@@ -131,6 +131,8 @@ test.inMemory("answer() and find() know a wait's own person and kind only", asyn
   assert.equal(await waits.answer(webhook.id!, ADA, YES, nothing), undefined);
   assert.equal(await waits.find(webhook.id!, ADA), undefined);
   assert.deepEqual(await waits.listOf(ADA), [page]);
+  // As it may come in the JSON of a request.
+  assert.equal(await waits.tell([webhook.id!], YES), false);
   assert.equal(await waits.tell(webhook.id!, YES), true);
   assert.equal(await waits.tell(webhook.id!, NO), false);
   assert.deepEqual(await waits.close(webhook), { data: YES });

@@ -450,23 +450,31 @@ Deno.test("Client reads events that are cut anywhere", async () => {
   }
 });
 
-Deno.test("Client reads no answer without an end", async () => {
-  const part = new TextEncoder().encode("x".repeat(2 ** 20));
-  let parts = 0;
-  const client = clientOf({
-    "tools/list": () =>
-      streamOf(
-        new ReadableStream({
-          pull: (controller) => {
-            parts++;
-            controller.enqueue(part);
-          },
-        }),
-      ),
+for (
+  const [what, text, most] of [
+    ["one message", "x".repeat(2 ** 20), 80],
+    ["long messages", `data: {"a":"${"x".repeat(2 ** 20)}"}\n\n`, 144],
+    ["comments", ":\n\n".repeat(2 ** 16), 32],
+  ] as const
+) {
+  Deno.test(`Client reads no answer without an end: ${what}`, async () => {
+    const part = new TextEncoder().encode(text);
+    let parts = 0;
+    const client = clientOf({
+      "tools/list": () =>
+        streamOf(
+          new ReadableStream({
+            pull: (controller) => {
+              parts++;
+              controller.enqueue(part);
+            },
+          }),
+        ),
+    });
+    await assert.rejects(client.request("tools/list"), /is too long/);
+    assert(parts < most, `${parts} parts were read`);
   });
-  await assert.rejects(client.request("tools/list"), /is too long/);
-  assert(parts < 80, `${parts} parts were read`);
-});
+}
 
 Deno.test("Client reads no answer that is nested too deep to be walked", async () => {
   const client = clientOf({

@@ -155,6 +155,11 @@ for (
       /says that it is/,
     ],
     [
+      "the resource above it",
+      changed(RESOURCE, { resource: ORIGIN }),
+      /\/mcp says that it is https:\/\/[^/]+$/,
+    ],
+    [
       "no authorization server",
       changed(RESOURCE, { authorization_servers: [] }),
       /does not say where to sign in/,

@@ -1,0 +1,65 @@
+/**
+ * The keys of the database in memory, in their order, so that a part of them is
+ * found without looking at the others.
+ *
+ * @module
+ */
+
+/** The most keys that are moved when one is added. */
+const MAX_BLOCK = 1024;
+
+/** Texts, each once, in the order of their UTF-16 code units. */
+export class SortedKeys {
+  /** The keys in order, in blocks of which none is empty. */
+  readonly #blocks: string[][] = [];
+
+  add(key: string): void {
+    const index = this.#blockOf(key);
+    const block = this.#blocks[index] ??= [];
+    const place = findPlace(block.length, (place) => block[place] < key);
+    if (block[place] === key) return;
+    block.splice(place, 0, key);
+    if (block.length < MAX_BLOCK) return;
+    this.#blocks.splice(index + 1, 0, block.splice(MAX_BLOCK / 2));
+  }
+
+  delete(key: string): void {
+    const index = this.#blockOf(key);
+    const block = this.#blocks[index] ?? [];
+    const place = findPlace(block.length, (place) => block[place] < key);
+    if (block[place] !== key) return;
+    block.splice(place, 1);
+    if (block.length === 0) this.#blocks.splice(index, 1);
+  }
+
+  /** Yields the keys from `start` on. */
+  *from(start: string): Generator<string> {
+    let index = this.#blockOf(start);
+    let block = this.#blocks[index];
+    if (!block) return;
+    let place = findPlace(block.length, (place) => block[place] < start);
+    for (; block; block = this.#blocks[++index], place = 0) {
+      for (; place < block.length; place++) yield block[place];
+    }
+  }
+
+  /** Finds the last block that begins with the key or before it. */
+  #blockOf(key: string): number {
+    const next = findPlace(
+      this.#blocks.length,
+      (index) => this.#blocks[index][0] <= key,
+    );
+    return Math.max(0, next - 1);
+  }
+}
+
+/** Finds the first of so many places that is not before what is looked for. */
+function findPlace(count: number, isBefore: (place: number) => boolean) {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
