@@ -11,7 +11,7 @@ import {
   rateStore,
 } from "../store/rate.ts";
 import type { MaybePromise } from "../authoring/service.ts";
-import type { Logger } from "../log/log.ts";
+import { type Logger, logRepeated } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
 import { detached } from "../telemetry/current.ts";
 
@@ -176,12 +176,11 @@ export class SharedBuckets {
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
       this.#aloneUntil = time + ALONE_MILLISECONDS;
-      this.parts.log.warning(
+      const endpoint = this.purpose;
+      logRepeated(
+        this.parts.log,
         "Limits could not be shared with other processes",
-        {
-          endpoint: this.purpose,
-          error,
-        },
+        { endpoint, error },
       );
     }
   }

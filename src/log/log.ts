@@ -172,8 +172,10 @@ export class Log {
 
 /** The time in which a cause is logged once. */
 const SAME_CAUSE_MILLISECONDS = 1000;
-/** The most causes that are remembered; beyond it all are logged again. */
-const MOST_CAUSES = 100;
+/** The time in which a failure of what is tried again by itself is logged once. */
+const SAME_WORK_MILLISECONDS = 60_000;
+/** The most failures that are remembered; beyond it all are logged again. */
+const MAX_KINDS = 100;
 
 interface Told {
   atMilliseconds: number;
@@ -181,7 +183,7 @@ interface Told {
   repeated: number;
 }
 
-/** The logged causes of each log: each server has its own. */
+/** The logged failures of each log: each server has its own. */
 const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
 /** Logs a failure of what we depend on, with the repetitions since the last. */
@@ -190,21 +192,43 @@ export function logFailure(
   error: unknown,
   properties: Properties,
 ): void {
-  let told = toldTo.get(log);
-  if (!told) toldTo.set(log, told = new Map());
   // All failures of one cause share its root.
   const cause = headOf(reasonsOf(error).at(-1) ?? error).slice(0, 200);
+  const before = countFailure(log, cause, SAME_CAUSE_MILLISECONDS);
+  if (before) log.warning("Not available", { ...properties, ...before, error });
+}
+
+/**
+ * Logs a failure of work that is tried again by itself, with the repetitions
+ * since the last: once a minute, however much work fails so.
+ */
+export function logRepeated(
+  log: Logger,
+  message: string,
+  properties: Properties,
+): void {
+  const before = countFailure(log, message, SAME_WORK_MILLISECONDS);
+  if (before) log.warning(message, { ...properties, ...before });
+}
+
+/**
+ * Counts a failure. Gives the number of those that were left out since the last
+ * that was logged; undefined if this one is left out too.
+ */
+function countFailure(
+  log: Logger,
+  kind: string,
+  milliseconds: number,
+): { repeated?: number } | undefined {
+  let told = toldTo.get(log);
+  if (!told) toldTo.set(log, told = new Map());
   const time = performance.now();
-  const before = told.get(cause);
-  if (before && time - before.atMilliseconds < SAME_CAUSE_MILLISECONDS) {
+  const before = told.get(kind);
+  if (before && time - before.atMilliseconds < milliseconds) {
     before.repeated++;
-    return;
+    return undefined;
   }
-  if (told.size >= MOST_CAUSES) told.clear();
-  told.set(cause, { atMilliseconds: time, repeated: 0 });
-  log.warning("Not available", {
-    ...properties,
-    repeated: before?.repeated || undefined,
-    error,
-  });
+  if (told.size >= MAX_KINDS) told.clear();
+  told.set(kind, { atMilliseconds: time, repeated: 0 });
+  return { repeated: before?.repeated || undefined };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { originCheck } from "../auth/doors/origin.ts";
+import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { ArrivingBodies } from "../net/body_bytes.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
@@ -106,7 +107,7 @@ export function openParts(
     cancellations,
     changes: changeStore(
       database,
-      (error) => log.warning("Changes could not be read", { error }),
+      (error) => logRepeated(log, "Changes could not be read", { error }),
     ),
     requestStates: stateStore(database),
     tasks,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Logger } from "../log/log.ts";
+import { type Logger, logRepeated } from "../log/log.ts";
 import { detached } from "../telemetry/current.ts";
 import type { Database, Expiring } from "./database.ts";
 
@@ -58,7 +58,7 @@ export function sharedList<T>(
       startTimer();
     } catch (error) {
       // They may have been written: better lost than counted twice.
-      log.warning(complaint, { error });
+      logRepeated(log, complaint, { error });
     }
   }
 

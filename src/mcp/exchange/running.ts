@@ -9,7 +9,7 @@ import type {
   Cancellable,
   CancellationStore,
 } from "../../store/cancellations.ts";
-import type { Logger } from "../../log/log.ts";
+import { type Logger, logRepeated } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound, type CountedAs } from "./caller_bound.ts";
@@ -145,7 +145,9 @@ export class RunningCalls {
     return async () => {
       if (isAtWork) return;
       isAtWork = true;
-      await work().catch((error) => this.log.warning(complaint, { error }));
+      await work().catch((error) =>
+        logRepeated(this.log, complaint, { error })
+      );
       isAtWork = false;
     };
   }

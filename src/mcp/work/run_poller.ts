@@ -5,6 +5,7 @@
  * @module
  */
 import { pause } from "../../clock.ts";
+import { logRepeated } from "../../log/log.ts";
 import type { Claim } from "../../store/run_record.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
@@ -102,7 +103,9 @@ export class RunPoller {
 
   #alone(look: () => Promise<void>): Promise<void> {
     return this.#looking ??= look().catch((error) =>
-      this.#parts.log.warning("Durable work could not be looked at", { error })
+      logRepeated(this.#parts.log, "Durable work could not be looked at", {
+        error,
+      })
     ).finally(() => this.#looking = undefined);
   }
 
@@ -139,7 +142,7 @@ export class RunPoller {
     if ("claim" in taken) {
       return await this.#takeOver(taken.claim).catch((error) =>
         // Its lease lapses, and someone looks again.
-        log.warning("Durable work could not be taken over", {
+        logRepeated(log, "Durable work could not be taken over", {
           reference: taskId,
           error,
         })

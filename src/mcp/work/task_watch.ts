@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Logger } from "../../log/log.ts";
+import { type Logger, logRepeated } from "../../log/log.ts";
 import { HEARTBEAT_SECONDS } from "../../store/leases.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { LIVE_MILLISECONDS } from "../exchange/running.ts";
@@ -67,7 +67,9 @@ export class TaskWatch {
     const { parts: { log }, watched: { taskId: reference } } = this;
     return setInterval(
       () =>
-        look().catch((error) => log.warning(complaint, { reference, error })),
+        look().catch((error) =>
+          logRepeated(log, complaint, { reference, error })
+        ),
       milliseconds,
     );
   }
