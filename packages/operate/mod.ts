@@ -12,7 +12,11 @@ import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
-import { isPostgres, isRemote } from "../../src/settings/server.ts";
+import {
+  isPostgres,
+  isRemote,
+  printDatabase,
+} from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
 import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
 import {
@@ -40,7 +44,9 @@ async function databasePath(): Promise<string> {
   }
   const isFile = !isRemote(path) && !isPostgres(path);
   if (isFile && !await Deno.stat(path).then(() => true, () => false)) {
-    throw new RefusalError(`There is no database at KV_PATH=${path}`);
+    throw new RefusalError(
+      `There is no database at KV_PATH=${printDatabase(path)}`,
+    );
   }
   return path;
 }

@@ -10,7 +10,11 @@ import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
-import { isPostgres, isRemote } from "../../src/settings/server.ts";
+import {
+  isPostgres,
+  isRemote,
+  printDatabase,
+} from "../../src/settings/server.ts";
 import type { Kv } from "../../src/store/kv.ts";
 import { checkUnused, count, move, MoveError } from "../../src/store/moving.ts";
 
@@ -98,7 +102,7 @@ async function run(args: readonly string[]): Promise<number> {
   try {
     if (fromPath === toPath) throw new MoveError("FROM and TO are the same");
     if (!await isThere(fromPath)) {
-      throw new MoveError(`There is no database at ${fromPath}`);
+      throw new MoveError(`There is no database at ${printDatabase(fromPath)}`);
     }
     const from = await open(fromPath, false);
     try {

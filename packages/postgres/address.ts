@@ -54,6 +54,15 @@ export function parseAddress(text: string, password?: string): Address {
       fix: "Use postgres://USER@HOST:5432/DATABASE",
     });
   }
+  // A password with one of these would end before its end.
+  if (url.hash || /@/.test(url.pathname + url.search)) {
+    throw new PostgresError(
+      "its password has a /, a ? or a # that is no escape",
+      {
+        fix: "Write them as %2F, %3F and %23, or set PGPASSWORD",
+      },
+    );
+  }
   const parameters = url.searchParams;
   for (const name of parameters.keys()) {
     if ([...PARAMETERS, ...OTHERS].includes(name)) continue;

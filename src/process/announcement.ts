@@ -6,8 +6,9 @@
 import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import { callbackAt } from "../settings/providers.ts";
+import { printDatabase } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
-import { hideSecrets, isLoopback } from "../net/url.ts";
+import { isLoopback } from "../net/url.ts";
 import {
   accessOf,
   type ClientGuide,
@@ -64,7 +65,7 @@ export function announce(
     const connect = commands.map(({ line }) => line);
     const database = kvPath === undefined
       ? "Deno's default for this folder"
-      : hideSecrets(kvPath);
+      : printDatabase(kvPath);
     const views = showsViews ? `${baseUrl}/views` : undefined;
     const exactly = callbacks.map(({ address }) => address);
     return log.info("Listening", {

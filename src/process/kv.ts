@@ -4,7 +4,12 @@
  * @module
  */
 import type { Config } from "../settings/config.ts";
-import { isPostgres, isRemote } from "../settings/server.ts";
+import {
+  isPostgres,
+  isRemote,
+  printDatabase,
+  SERVER,
+} from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
 import type { Kv } from "../store/kv.ts";
 import { whileLocked } from "../store/persist.ts";
@@ -39,9 +44,30 @@ export function checkDatabase(
   });
 }
 
+/**
+ * Checks the `KV_PATH` of a command that reads it alone, as a server's is.
+ *
+ * @throws {StartError}
+ */
+function checkPath(kvPath?: string): void {
+  const { shape: { parse, wants } } = SERVER.KV_PATH;
+  try {
+    if (kvPath !== undefined) parse(kvPath);
+  } catch {
+    throw new StartError({
+      variable: "KV_PATH",
+      got: printDatabase(kvPath!),
+      wants,
+      fix: "Use that of the server, such as data/tools.db",
+    });
+  }
+}
+
 /** @throws {StartError} */
 export async function openKv(config: Config, log: Logger): Promise<Kv> {
   const { kvPath, deployed } = config;
+  const got = kvPath && printDatabase(kvPath);
+  checkPath(kvPath);
   if (isPostgres(kvPath)) {
     const { openPostgresKv } = await import("./postgres.ts");
     return await openPostgresKv(config, log);
@@ -51,7 +77,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     if (kvPath !== undefined && kvPath !== ":memory:") {
       throw new StartError({
         variable: "KV_PATH",
-        got: kvPath,
+        got,
         wants: "Deno KV, which a database needs",
         fix: "Run with --unstable-kv",
       });
@@ -63,7 +89,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     const { memoryKv } = await import("../store/memory_kv.ts");
     return memoryKv();
   }
-  const database = kvPath ?? "the default database";
+  const database = got ?? "the default database";
   const waiting = setTimeout(() => {
     const why = isRemote(kvPath)
       ? "it does not answer"
@@ -88,7 +114,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     const { message } = error as Error;
     throw new StartError({
       variable: "KV_PATH",
-      got: kvPath,
+      got,
       wants: `a database that can be opened: ${message}`,
       fix: "Use data/tools.db, or look at that file or address",
     });

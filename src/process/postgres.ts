@@ -7,9 +7,9 @@
  */
 import type { openPostgres } from "../../packages/postgres/mod.ts";
 import type { Logger } from "../log/log.ts";
-import { hideSecrets } from "../net/url.ts";
 import { StartError } from "../settings/complaint.ts";
 import type { Config } from "../settings/config.ts";
+import { printDatabase } from "../settings/server.ts";
 import type { Kv } from "../store/kv.ts";
 import { AWAITED } from "../store/awaited.ts";
 
@@ -39,7 +39,7 @@ export async function openPostgresKv(
   >,
   log: Logger,
 ): Promise<Kv> {
-  const complaint = { variable: "KV_PATH", got: hideSecrets(kvPath!) };
+  const complaint = { variable: "KV_PATH", got: printDatabase(kvPath!) };
   let open: typeof openPostgres;
   try {
     ({ openPostgres: open } = await loadPackage());

@@ -5,7 +5,7 @@
  */
 import { parseNetwork } from "../net/address.ts";
 import { LOG_LEVELS } from "../log/log.ts";
-import { isLoopback } from "../net/url.ts";
+import { hideSecrets, isLoopback } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
   listOf,
@@ -44,6 +44,22 @@ export function isRemote(path = ""): boolean {
 /** True if a `KV_PATH` is the address of a database in Postgres. */
 export function isPostgres(path = ""): boolean {
   return /^postgres(ql)?:/.test(path);
+}
+
+/**
+ * Prints a `KV_PATH` without what opens it: of an address only the scheme, the
+ * host and the path, and no more than the scheme where it cannot be told which
+ * part is the password.
+ */
+export function printDatabase(path: string): string {
+  const [, scheme, rest] = /^([a-z][a-z\d+.-]+:)(.*)$/is.exec(path) ?? [];
+  if (scheme === undefined || scheme === "file:") return hideSecrets(path);
+  const url = URL.parse(path);
+  const isClear = url?.host && rest.startsWith("//") &&
+    !/[@#]/.test(url.pathname + url.search + url.hash);
+  if (!isClear) return `${scheme}(hidden)`;
+  const person = url.username || url.password ? "(hidden)@" : "";
+  return `${scheme}//${person}${url.host}${url.pathname}`;
 }
 
 /** The machines that can reach the server. */
@@ -112,8 +128,9 @@ export const SERVER = settingsOf({
       "a file without file:, :memory:, the http(s) URL of a denokv server " +
         "without a password, or a postgres:// URL",
       // SQLite would read file: as a URL, with options of its own.
-      /^(?!file:)(?!https?:(?!\/\/(?![^/?#]*@)))/,
+      /^(?:https?:\/\/(?!.*@)|postgres(?:ql)?:\/\/|(?!\/\/|[a-zA-Z][\w+.-]+:))/,
     ),
+    print: printDatabase,
     unset: "Deno's default database for this folder, or on Deno Deploy the " +
       "one assigned to the app",
     example: "data/tools.db",

@@ -23,6 +23,8 @@ export interface Setting {
   fix?: string;
   /** True if no one may see the text. */
   secret?: boolean;
+  /** Prints a text without what is secret in it; {@linkcode hideSecrets}. */
+  print?(text: string): string;
 }
 
 export type NamedSetting = Setting & { name: string };
@@ -146,7 +148,8 @@ export class Settings {
   ): void {
     this.complaints.push({
       variable: setting.name,
-      got: got && (setting.secret ? "(hidden)" : hideSecrets(got)),
+      got: got &&
+        (setting.secret ? "(hidden)" : (setting.print ?? hideSecrets)(got)),
       wants: hideSecrets(wants),
       fix,
     });

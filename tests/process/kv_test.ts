@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isService, openKv } from "../../src/process/kv.ts";
-import { StartError } from "../../src/settings/complaint.ts";
+import { announce, warnOfSettings } from "../../src/process/announcement.ts";
+import { ConfigError, StartError } from "../../src/settings/complaint.ts";
 import { type Config, parseConfig } from "../../src/settings/config.ts";
 import { guardFile } from "../../src/process/kv_file.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
@@ -19,6 +20,61 @@ function at(kvPath: string): Config {
 
 async function rightsOf(path: string): Promise<number> {
   return (await Deno.stat(path)).mode! & 0o777;
+}
+
+/** Addresses that are wrong in some way, all with this password. */
+const PASSWORD = "hush";
+const WRONG = [
+  "postgres://jo:hush@127.0.0.1/tools?schema=a;b",
+  "postgresql://jo:a%40hush%2F@127.0.0.1/tools?schema=a;b",
+  "postgres://jo:a hush@127.0.0.1/tools?schema=a;b",
+  "postgres://jo@127.0.0.1/tools?password=hush",
+  "postgres://jo:%hush@127.0.0.1/tools",
+  "postgres://jo:1/hush@127.0.0.1/tools",
+  "postgres://jo:1?hush@127.0.0.1/tools",
+  "postgres://jo:1#hush@127.0.0.1/tools",
+  "postgres://jo:a/hush@127.0.0.1/tools",
+  "postgres:///jo:hush@127.0.0.1/tools",
+  "postgres:/jo:hush@127.0.0.1/tools",
+  "postgres:jo:hush@127.0.0.1/tools",
+  "Postgres://jo:hush@127.0.0.1/tools",
+  "POSTGRESQL://jo:hush@127.0.0.1/tools",
+  "postgre://jo:hush@127.0.0.1/tools",
+  "jo:hush@127.0.0.1/tools",
+  "//jo:hush@127.0.0.1/tools",
+  "http://jo:hush@127.0.0.1:4512",
+  "http:jo:hush@127.0.0.1:4512",
+  "HTTP://jo:hush@127.0.0.1:4512",
+  "https://127.0.0.1/hush@127.0.0.1:4512",
+];
+
+for (const address of WRONG) {
+  Deno.test(`the password of ${address} is nowhere in what a start says`, async () => {
+    const { logger, events } = recordLog("debug");
+    await assert.rejects(openKv(at(address), logger), (error) => {
+      assert(error instanceof StartError);
+      assert(!Deno.inspect(error).includes(PASSWORD), error.message);
+      return true;
+    });
+    for (const name of ["KV_PATH", "DATABASE_URL"]) {
+      for (const deployed of [{}, { DENO_DEPLOYMENT_ID: "d" }]) {
+        try {
+          const config = parseConfig({ [name]: address, ...deployed });
+          warnOfSettings(config, logger);
+          announce(config, {
+            log: logger,
+            baseUrl: "http://localhost:3000",
+            isDevelopment: false,
+            showsViews: false,
+          });
+        } catch (error) {
+          assert(error instanceof ConfigError);
+          assert(!Deno.inspect(error).includes(PASSWORD), error.message);
+        }
+      }
+    }
+    assert(!Deno.inspect(events, { depth: 9 }).includes(PASSWORD));
+  });
 }
 
 Deno.test({

@@ -198,7 +198,7 @@ for (
     ["BASE_URL", "https://jo:hush@a.example", "https://(hidden)@a.example"],
     ["BASE_URL", "https://jo@a.example", "https://(hidden)@a.example"],
     ["BASE_URL", "https://:hush@a.example", "https://(hidden)@a.example"],
-    ["KV_PATH", "https://jo:hush@kv.example", "https://(hidden)@kv.example"],
+    ["KV_PATH", "https://jo:hush@kv.example", "https://(hidden)@kv.example/"],
     ["KV_PATH", "http://:hush@kv.example/", "http://(hidden)@kv.example/"],
     [
       "ALLOWED_ORIGINS",

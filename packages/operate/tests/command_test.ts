@@ -336,20 +336,41 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
 });
 
 /** Runs a command as a process; gives its exit code and what it complains of. */
-async function runProcess(path: string, ...command: string[]) {
+function runProcess(path: string, ...command: string[]) {
+  return runModule("mod.ts", path, command);
+}
+
+async function runModule(name: string, path: string, args: string[]) {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "--quiet",
       "--unstable-kv",
       "--allow-all",
-      new URL("../mod.ts", import.meta.url).href,
-      ...command,
+      new URL(`../${name}`, import.meta.url).href,
+      ...args,
     ],
     env: { KV_PATH: path },
   }).output();
   return { code, said: new TextDecoder().decode(stderr) };
 }
+
+Deno.test("the commands do not repeat the password of an address", async () => {
+  for (
+    const address of [
+      "Postgres://jo:hush@127.0.0.1/tools",
+      "postgres:jo:hush@127.0.0.1/tools",
+      "postgres://jo:1?hush@127.0.0.1/tools",
+    ]
+  ) {
+    const people = await runProcess(address, "people", "blocked");
+    assert.notEqual(people.code, 0);
+    assert.doesNotMatch(people.said, /hush/);
+    const move = await runModule("move.ts", "", [address, "to.db"]);
+    assert.equal(move.code, 1);
+    assert.doesNotMatch(move.said, /hush/);
+  }
+});
 
 Deno.test("the command line ends with 1 where nothing is known of a name", async () => {
   const directory = await Deno.makeTempDir();
