@@ -203,6 +203,8 @@ Deno.test("guardFile() writes in the log that a file was removed or replaced, on
     time.tick(60);
     assert.deepEqual(await messages(), [message]);
     await Deno.rename(`${path}.old`, path);
+    // A look that began before is over.
+    assert.deepEqual(await messages(), []);
     time.tick(60);
     assert.deepEqual(await messages(), []);
     await Deno.remove(path);
