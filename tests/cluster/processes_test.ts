@@ -98,7 +98,7 @@ Deno.test("tasks across processes", async (t) => {
     const entries = await Array.fromAsync(cluster.kv.list({ prefix: [] }));
     const kinds = new Set(entries.map(({ key }) => String(key[0])));
     kinds.delete("text");
-    assert.deepEqual([...kinds], ["task", "task-of"]);
+    assert.deepEqual([...kinds], ["layout", "task", "task-of"]);
   });
 
   await t.step(
