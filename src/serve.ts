@@ -11,7 +11,7 @@ import { Log, type Logger } from "./log/log.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { CatalogueError } from "./catalogue/compiled_definitions.ts";
-import { Assembled } from "./server/assemble.ts";
+import { ServerInstance } from "./server/server_instance.ts";
 import { type Plan, planServer } from "./server/plan.ts";
 import type {
   CreateServerOptions,
@@ -138,7 +138,8 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const origin = localOrigin(socket.addr);
   const isDevelopment = Deno.args.includes("--views");
   const showsViews = isDevelopment && isLocal(config);
-  const server = new Assembled(plan, { ...options, kv, origin, showsViews });
+  const given = { ...options, kv, origin, showsViews };
+  const server = new ServerInstance(plan, given);
   await server.start();
   current = server;
   if (drains()) {

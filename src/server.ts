@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Assembled } from "./server/assemble.ts";
+import { ServerInstance } from "./server/server_instance.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { planServer } from "./server/plan.ts";
@@ -68,5 +68,5 @@ export function createServer<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(options: CreateServerOptions<S, V>): Server {
-  return new Assembled(planServer(options, options.env ?? {}), options);
+  return new ServerInstance(planServer(options, options.env ?? {}), options);
 }

@@ -4,15 +4,15 @@
  * @module
  */
 import type { LogEvent, LogOptions } from "../../src/log/log.ts";
-import { Assembled } from "../../src/server/assemble.ts";
+import { ServerInstance } from "../../src/server/server_instance.ts";
 import { type Plan, planServer } from "../../src/server/plan.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
-import type { GivenParts } from "../../src/server/server_parts.ts";
+import type { ServerDependencies } from "../../src/server/server_core.ts";
 import { MortalKv } from "./mortal_kv.ts";
 
 /** The options of a process, the database and the settings among them. */
 export interface ProcessOptions
-  extends Omit<GivenParts, "kv">, CreateServerOptions {
+  extends Omit<ServerDependencies, "kv">, CreateServerOptions {
   log: LogOptions;
 }
 
@@ -25,7 +25,7 @@ const DEADLINE_MILLISECONDS = 60 * 60 * 1000;
 /** A process of a test's server. */
 export class TestProcess implements AsyncDisposable {
   readonly plan: Plan;
-  readonly server: Assembled;
+  readonly server: ServerInstance;
   readonly database: MortalKv;
   #isLogging: boolean;
 
@@ -44,7 +44,7 @@ export class TestProcess implements AsyncDisposable {
       },
     };
     this.plan = planServer({ ...options, log: own }, options.env ?? {});
-    this.server = new Assembled(this.plan, {
+    this.server = new ServerInstance(this.plan, {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,

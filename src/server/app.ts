@@ -24,10 +24,10 @@ import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
 import type { RoutesContext } from "./server_options.ts";
-import type { ServerParts } from "./server_parts.ts";
+import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
-interface AppParts extends ServerParts {
+interface AppParts extends ServerCore {
   /** The public address, without a trailing slash. */
   baseUrl: string;
   gate: Gate;

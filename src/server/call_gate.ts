@@ -14,7 +14,7 @@ import type { GrantKey } from "../auth/provider/provider_tokens.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { grantStore } from "../store/grants.ts";
-import type { ServerParts } from "./server_parts.ts";
+import type { ServerCore } from "./server_core.ts";
 
 /**
  * Makes the gate of the chosen strategies at one public address.
@@ -22,7 +22,7 @@ import type { ServerParts } from "./server_parts.ts";
  * @param upstream loads the provider's API for the tools that a caller calls
  */
 export async function callGate(
-  { plan, database }: Pick<ServerParts, "plan" | "database">,
+  { plan, database }: Pick<ServerCore, "plan" | "database">,
   baseUrl: string,
   upstream: (key: GrantKey) => Promise<Upstream>,
 ): Promise<Gate> {

@@ -11,8 +11,9 @@ import { logFailure, type Logger } from "../log/log.ts";
 import { newReference } from "../log/request.ts";
 import { basePathOf, isHost } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
-import type { AddressedServer, AddressedServers } from "./addressed_server.ts";
+import type { ServerSite, ServerSites } from "./server_site.ts";
 
+/** Answers requests: calls by the endpoint of their site, others by its routes. */
 export class Router {
   readonly #basePath: string;
   /** The last valid host name: clients call by one name all day long. */
@@ -20,11 +21,11 @@ export class Router {
 
   /** @param notice is called with each request, once the home address is known */
   constructor(
-    private readonly servers: AddressedServers,
+    private readonly sites: ServerSites,
     private readonly log: Logger,
     private readonly notice: () => void,
   ) {
-    const { home } = servers;
+    const { home } = sites;
     this.#basePath = home === undefined ? "" : basePathOf(home);
   }
 
@@ -72,15 +73,15 @@ export class Router {
     request: Request,
     info: ConnectionInfo,
   ): Response | Promise<Response> {
-    const server = this.servers.of(request);
+    const site = this.sites.of(request);
     this.notice();
     const path = this.#pathOf(request);
     // A router and its middleware would double the cost of a call.
     if (request.method === "POST" && path === "/mcp") {
       telemetry?.nameRoute("POST", `${this.#basePath}/mcp`);
-      return server.mcp.post(request, info);
+      return site.mcp.post(request, info);
     }
-    return routeInApp(server, request, path, info);
+    return routeInApp(site, request, path, info);
   }
 
   /** Finds the path below the server's own, without parsing the whole URL. */
@@ -109,12 +110,12 @@ export class Router {
 }
 
 async function routeInApp(
-  server: AddressedServer,
+  site: ServerSite,
   request: Request,
   path: string,
   info: ConnectionInfo,
 ): Promise<Response> {
-  const { routes } = await server.app();
+  const { routes } = await site.app();
   const url = new URL(request.url);
   if (url.pathname === path) return await routes.fetch(request, info);
   url.pathname = path;

@@ -12,11 +12,11 @@ import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
-import type { ServerParts } from "./server_parts.ts";
+import type { ServerCore } from "./server_core.ts";
 
 /** Makes the sign-in at one public address. */
 export function signInAt(
-  parts: Pick<ServerParts, "plan" | "given" | "database" | "engine">,
+  parts: Pick<ServerCore, "plan" | "given" | "database" | "engine">,
   baseUrl: string,
 ): SignIn {
   const { plan, given, database, engine } = parts;
@@ -55,7 +55,7 @@ const fetchPublic: FetchDocument = async (url) => {
 };
 
 function devProviderOf(
-  { plan: { config }, database }: Pick<ServerParts, "plan" | "database">,
+  { plan: { config }, database }: Pick<ServerCore, "plan" | "database">,
   baseUrl: string,
 ): DevProvider | undefined {
   const { auth, deployed, title: serverTitle } = config;

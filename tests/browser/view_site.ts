@@ -7,7 +7,7 @@ import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import { Assembled } from "../../src/server/assemble.ts";
+import { ServerInstance } from "../../src/server/server_instance.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
@@ -94,7 +94,11 @@ export class ViewSite implements AsyncDisposable {
       ...this.env,
     });
     const [kv, showsViews] = [this.#kv, true];
-    this.#app = new Assembled(plan, { kv, origin: this.origin, showsViews });
+    this.#app = new ServerInstance(plan, {
+      kv,
+      origin: this.origin,
+      showsViews,
+    });
   }
 
   /** Begins again with other tools. */

@@ -7,7 +7,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Assembled } from "../../src/server/assemble.ts";
+import { ServerInstance } from "../../src/server/server_instance.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
@@ -64,7 +64,7 @@ export class Line extends Sender implements AsyncDisposable {
       env,
     );
     const { provider } = this;
-    return new Assembled(plan, {
+    return new ServerInstance(plan, {
       kv,
       provider,
       clock: () => Date.now() + this.#passedSeconds * 1000,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Assembled } from "../../src/server/assemble.ts";
+import { ServerInstance } from "../../src/server/server_instance.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { type Fault, FaultyKv } from "./faulty_kv.ts";
@@ -39,7 +39,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
       BASE_URL,
       ...env,
     });
-    this.#app = new Assembled(plan, {
+    this.#app = new ServerInstance(plan, {
       kv: this.#faulty.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Assembled } from "../../../src/server/assemble.ts";
+import { ServerInstance } from "../../../src/server/server_instance.ts";
 import { planServer } from "../../../src/server/plan.ts";
 import type { Server } from "../../../src/server/server_options.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
@@ -33,7 +33,11 @@ class Site implements AsyncDisposable {
     const tools = [chart, tool({ name: "plain", run: () => "" })];
     const plan = planServer({ ...INTRODUCTION, tools, log: SILENT }, {});
     const origin = BASE_URL;
-    this.server = new Assembled(plan, { kv: this.#kv, origin, showsViews });
+    this.server = new ServerInstance(plan, {
+      kv: this.#kv,
+      origin,
+      showsViews,
+    });
   }
 
   async get(path: string, header?: [string, string]): Promise<Response> {

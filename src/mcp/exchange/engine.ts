@@ -1,6 +1,6 @@
 /**
  * The parts of one server that the MCP endpoint uses, made once in
- * `server_parts.ts`.
+ * `server_core.ts`.
  *
  * @module
  */

@@ -15,7 +15,7 @@ import type { TaskStore } from "../../store/tasks.ts";
 import { type WaitStore, waitStore } from "../../store/waits.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 
-interface GivenParts {
+interface ServerDependencies {
   database: Database;
   tasks: TaskStore;
   /** The bound on open questions of plain tasks. */
@@ -25,7 +25,7 @@ interface GivenParts {
   stopping: AbortSignal;
 }
 
-export interface TaskParts extends GivenParts {
+export interface TaskParts extends ServerDependencies {
   runs: TaskRunStore;
   steps: StepStore;
   failures: StepFailureStore;
@@ -34,7 +34,7 @@ export interface TaskParts extends GivenParts {
 
 /** @param options those of the store of runs */
 export function openTaskParts(
-  given: GivenParts,
+  given: ServerDependencies,
   options?: Parameters<typeof taskRunStore>[1],
 ): TaskParts {
   const { database, log } = given;

@@ -1,5 +1,6 @@
 /**
- * A planned server, put together, from its start to its end.
+ * A server that runs, from its start to its end: its core, its sites, and the
+ * router in front of them.
  *
  * @module
  */
@@ -11,41 +12,41 @@ import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import type { Database } from "../store/database.ts";
 import { checkLayoutOf } from "../store/layout.ts";
-import { AddressedServers } from "./addressed_server.ts";
+import { ServerSites } from "./server_site.ts";
 import type { Plan } from "./plan.ts";
 import { failureResponse, Router } from "./router.ts";
 import type { Server } from "./server_options.ts";
 import {
-  type GivenParts,
-  openParts,
-  type ServerParts,
-} from "./server_parts.ts";
+  openCore,
+  type ServerCore,
+  type ServerDependencies,
+} from "./server_core.ts";
 
-/** A server, with the parts that the test kit uses. */
-export class Assembled implements Server {
-  readonly #parts: ServerParts;
-  readonly #servers: AddressedServers;
+/** A server that runs; the test kit uses more of it than {@linkcode Server}. */
+export class ServerInstance implements Server {
+  readonly #core: ServerCore;
+  readonly #sites: ServerSites;
   readonly #router: Router;
   readonly #hasDurable: boolean;
   /** The log of all starts, in which a repeated failure is told once a second. */
   readonly #log: Logger;
   #closing?: Promise<void>;
 
-  constructor(plan: Plan, given: GivenParts) {
+  constructor(plan: Plan, given: ServerDependencies) {
     if (given.provider) checkSingleProvider(plan.config.auth);
-    this.#parts = openParts(plan, given, {
+    this.#core = openCore(plan, given, {
       at: (address) => {
-        const { waitPages, gate } = this.#servers.at(address);
+        const { waitPages, gate } = this.#sites.at(address);
         return {
           waitPages,
           restore: async (caller) => await gate.restore(caller),
         };
       },
-      addresses: () => this.#servers.addresses(),
+      addresses: () => this.#sites.addresses(),
     });
-    const { catalogue, log } = this.#parts.engine;
-    this.#servers = new AddressedServers(this.#parts);
-    this.#router = new Router(this.#servers, log, () => this.#notice());
+    const { catalogue, log } = this.#core.engine;
+    this.#sites = new ServerSites(this.#core);
+    this.#router = new Router(this.#sites, log, () => this.#notice());
     this.#log = plan.log.logger("start");
     this.#hasDurable = [...catalogue.tools.values()].some(durableOf);
   }
@@ -54,7 +55,7 @@ export class Assembled implements Server {
     request: Request,
     info: ConnectionInfo = {},
   ): Response | Promise<Response> => {
-    const { lifecycle } = this.#parts.plan;
+    const { lifecycle } = this.#core.plan;
     if (lifecycle.hasStarted) return this.#router.answer(request, info);
     return lifecycle.start().then(
       () => this.#router.answer(request, info),
@@ -64,7 +65,7 @@ export class Assembled implements Server {
   };
 
   async start(): Promise<void> {
-    const { plan, database } = this.#parts;
+    const { plan, database } = this.#core;
     const { config: { auth, baseUrl }, options } = plan;
     await checkLayoutOf(database);
     await plan.lifecycle.start();
@@ -75,46 +76,46 @@ export class Assembled implements Server {
     }
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
-    if (options.routes && this.#servers.home !== undefined) {
-      await this.#servers.at().app();
+    if (options.routes && this.#sites.home !== undefined) {
+      await this.#sites.at().app();
     }
   }
 
   /** Looks for durable work, once the address of its callers is known. */
   #notice(): void {
-    const isKnown = this.#hasDurable && this.#servers.home !== undefined;
+    const isKnown = this.#hasDurable && this.#sites.home !== undefined;
     if (isKnown) this.tasks.poller.notice();
   }
 
   /** Takes up durable work that is due, and starts the services before it. */
   async wake(): Promise<void> {
-    const { plan: { config: { auth }, lifecycle }, stopping } = this.#parts;
+    const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
-    const hasNone = needsAddress && this.#servers.home === undefined;
+    const hasNone = needsAddress && this.#sites.home === undefined;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
     await this.tasks.wake();
   }
 
   get running(): number {
-    const { running, taskRegistry } = this.#parts.engine;
+    const { running, taskRegistry } = this.#core.engine;
     return running.size + taskRegistry.size;
   }
 
   /** The tasks that it works on. */
   get tasks(): TaskRegistry {
-    return this.#parts.engine.taskRegistry;
+    return this.#core.engine.taskRegistry;
   }
 
   endStreams(): void {
-    const { stopping, engine } = this.#parts;
+    const { stopping, engine } = this.#core;
     stopping.abort();
     engine.subscriptions.end();
     engine.taskRegistry.refuse();
   }
 
   stop(): void {
-    const { engine } = this.#parts;
+    const { engine } = this.#core;
     this.endStreams();
     engine.running.stop();
     engine.bodies.stop();
@@ -125,11 +126,11 @@ export class Assembled implements Server {
   }
 
   async #close(): Promise<void> {
-    const { plan, database, engine } = this.#parts;
+    const { plan, database, engine } = this.#core;
     await engine.taskRegistry.stop();
     await engine.changes.close();
     await engine.ledger?.close();
-    await this.#servers.close();
+    await this.#sites.close();
     await database.idle();
     await plan.lifecycle.stop();
     await plan.log.flush();

@@ -1,6 +1,6 @@
 /**
- * The parts of a server that are the same at each of its addresses: its
- * database, its stores, and the engine of its calls without a gate.
+ * The core of a server, which all of its sites share: the database, the stores,
+ * and the engine of calls without a gate.
  *
  * @module
  */
@@ -34,8 +34,8 @@ const DAY_SECONDS = 24 * 60 * 60;
 /** The most questions that one caller may be asked at a time in one process. */
 const QUESTIONS_PER_CALLER = 100;
 
-/** The parts that a planned server is given: its database, clock and so on. */
-export interface GivenParts
+/** Everything that a planned server is given: its database, clock and so on. */
+export interface ServerDependencies
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
   /** The origin it listens on, for a server without `BASE_URL`. */
@@ -50,10 +50,10 @@ export interface GivenParts
   showsViews?: boolean;
 }
 
-/** The parts of a server, made once. */
-export interface ServerParts {
+/** The core of a server, made once. */
+export interface ServerCore {
   plan: Plan;
-  given: GivenParts;
+  given: ServerDependencies;
   database: Database;
   waits: WaitStore;
   engine: Omit<TaskEngine, "gate" | "waitPages">;
@@ -62,18 +62,19 @@ export interface ServerParts {
 }
 
 /**
- * Opens the parts of a server.
+ * Opens the core of a server.
  *
- * @param servers finds the server at an address, its home if that is empty
+ * @param sites finds the site at an address, the home of the server if it is
+ * empty
  */
-export function openParts(
+export function openCore(
   plan: Plan,
-  given: GivenParts,
-  servers: {
+  given: ServerDependencies,
+  sites: {
     at(address: string): HomeServer;
     addresses(): readonly string[];
   },
-): ServerParts {
+): ServerCore {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");
   const database = openDatabase(plan, given);
@@ -84,7 +85,7 @@ export function openParts(
   });
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
-  const engine: ServerParts["engine"] = {
+  const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0
       ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
       : undefined,
@@ -117,11 +118,11 @@ export function openParts(
       log,
       questions,
       resume: (...run) => resume(...run),
-      addresses: servers.addresses,
+      addresses: sites.addresses,
       runs: given.runs,
     }),
   };
-  const resume = resumeBy(engine, servers.at);
+  const resume = resumeBy(engine, sites.at);
   const waits = waitStore(database);
   const stopping = new AbortController();
   return { plan, given, database, waits, engine, stopping };
@@ -129,7 +130,7 @@ export function openParts(
 
 function openDatabase(
   { config, log }: Plan,
-  { kv, clock, deadlineMilliseconds }: GivenParts,
+  { kv, clock, deadlineMilliseconds }: ServerDependencies,
 ): Database {
   return new Database(checkedKv(observedKv(kv)), {
     clock,

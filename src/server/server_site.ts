@@ -1,6 +1,7 @@
 /**
- * The server at each of its public addresses: a gate, the endpoint of calls,
- * and the rest, which is loaded with the first request for it.
+ * The sites of a server, one for each of its public addresses: a gate, the
+ * endpoint of calls, and the other routes, which are loaded with the first
+ * request for one.
  *
  * @module
  */
@@ -17,9 +18,10 @@ import type { WaitPages } from "../mcp/exchange/page_questions.ts";
 import { isTwin, loopbackOriginOf, twinsOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import type { App } from "./app.ts";
-import type { ServerParts } from "./server_parts.ts";
+import type { ServerCore } from "./server_core.ts";
 
-export class AddressedServer {
+/** A server at one of its public addresses. */
+export class ServerSite {
   readonly gate: Gate;
   /** The pages on which people answer; undefined: no one signs in here. */
   readonly waitPages?: WaitPages;
@@ -28,10 +30,10 @@ export class AddressedServer {
 
   /** @param baseUrl its address; undefined as long as it is not known */
   constructor(
-    private readonly parts: ServerParts,
+    private readonly core: ServerCore,
     private readonly baseUrl: string | undefined,
   ) {
-    const { plan: { config: { auth } }, given, waits, engine } = parts;
+    const { plan: { config: { auth } }, given, waits, engine } = core;
     this.gate = given.gate ?? gateOf(auth, () => this.#loadGate());
     if (auth.oauth && baseUrl !== undefined) {
       const providerIds = auth.oauth.providers.map(({ id }) => id);
@@ -57,7 +59,7 @@ export class AddressedServer {
   async #loadGate(): Promise<Gate> {
     const { callGate } = await import("./call_gate.ts");
     return await callGate(
-      this.parts,
+      this.core,
       this.#knownUrl(),
       async (key) => (await this.app()).upstream!(key),
     );
@@ -67,7 +69,7 @@ export class AddressedServer {
     const baseUrl = this.#knownUrl();
     const { createApp } = await import("./app.ts");
     const { gate, mcp } = this;
-    return await createApp({ ...this.parts, baseUrl, gate, mcp });
+    return await createApp({ ...this.core, baseUrl, gate, mcp });
   }
 
   /** @throws {HttpError} 500 where the server does not know its address */
@@ -77,21 +79,22 @@ export class AddressedServer {
   }
 }
 
-export class AddressedServers {
+/** All sites of a server, each made with the first request for it. */
+export class ServerSites {
   /** `BASE_URL`, or the first address that is known; undefined before. */
   #home?: string;
-  readonly #servers = new Map<string | undefined, AddressedServer>();
+  readonly #sites = new Map<string | undefined, ServerSite>();
 
-  constructor(private readonly parts: ServerParts) {
-    this.#home = parts.plan.config.baseUrl ?? parts.given.origin;
+  constructor(private readonly core: ServerCore) {
+    this.#home = core.plan.config.baseUrl ?? core.given.origin;
   }
 
   get home(): string | undefined {
     return this.#home;
   }
 
-  /** Finds the server at an address of its own; by default at its home. */
-  at(address = ""): AddressedServer {
+  /** Finds the site at an address of the server; by default at its home. */
+  at(address = ""): ServerSite {
     return this.#at(address === "" ? this.#home : address);
   }
 
@@ -100,20 +103,20 @@ export class AddressedServers {
    * are the same at all of them.
    */
   addresses(): readonly string[] {
-    const { config: { baseUrl, auth } } = this.parts.plan;
+    const { config: { baseUrl, auth } } = this.core.plan;
     const home = this.#home;
     if (!auth.oauth || home === undefined) return [""];
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
   /**
-   * Finds the server at the address that a request was sent to. Without
+   * Finds the site at the address that a request was sent to. Without
    * `BASE_URL` a server is at every name of its machine, and for a client each
    * of them is a server of its own.
    */
-  of(request: Request): AddressedServer {
+  of(request: Request): ServerSite {
     const home = this.#home ??= loopbackOriginOf(request);
-    const { baseUrl } = this.parts.plan.config;
+    const { baseUrl } = this.core.plan.config;
     const isHome = baseUrl !== undefined || home === undefined ||
       request.url.startsWith(`${home}/`);
     if (isHome) return this.#at(home);
@@ -122,16 +125,16 @@ export class AddressedServers {
   }
 
   async close(): Promise<void> {
-    for (const server of this.#servers.values()) await server.close();
+    for (const site of this.#sites.values()) await site.close();
   }
 
-  #at(baseUrl: string | undefined): AddressedServer {
-    let server = this.#servers.get(baseUrl);
-    if (server === undefined) {
-      server = new AddressedServer(this.parts, baseUrl);
-      this.#servers.set(baseUrl, server);
+  #at(baseUrl: string | undefined): ServerSite {
+    let site = this.#sites.get(baseUrl);
+    if (site === undefined) {
+      site = new ServerSite(this.core, baseUrl);
+      this.#sites.set(baseUrl, site);
     }
-    return server;
+    return site;
   }
 }
 
