@@ -126,7 +126,9 @@ export async function guardFile(
 ): Promise<void> {
   const opened = await identityOf(path);
   const checkPlace = async () => {
-    if (await identityOf(path) === opened) return;
+    // A disk that does not tell, for once, has not lost it.
+    const found = await identityOf(path).catch(() => opened);
+    if (found === opened) return;
     throw new Error(`The database file ${path} was removed or replaced`);
   };
   let toldMilliseconds = -Infinity;

@@ -179,9 +179,10 @@ Deno.test("guardFile() writes in the log that a file was removed or replaced, on
   const { logger, events } = recordLog();
   let looks = 0;
   const stat = Deno.stat;
+  let failure: Error | undefined;
   Deno.stat = (path) => {
     looks++;
-    return stat(path);
+    return failure ? Promise.reject(failure) : stat(path);
   };
   const messages = async () => {
     const before = looks;
@@ -191,6 +192,9 @@ Deno.test("guardFile() writes in the log that a file was removed or replaced, on
   try {
     await guardFile(kv, path, logger, 1);
     assert.deepEqual(await messages(), []);
+    failure = new Deno.errors.PermissionDenied("not now");
+    assert.deepEqual(await messages(), []);
+    failure = undefined;
     await Deno.rename(path, `${path}.old`);
     const [message, ...rest] = await messages();
     assert.match(
