@@ -7,12 +7,12 @@
  */
 
 /** Characters of one text; the rest is counted. */
-const LONGEST_TEXT = 16 * 1024;
+const MAX_TEXT = 16 * 1024;
 /** A chain of causes may be a circle. */
-const MOST_REASONS = 5;
+const MAX_REASONS = 5;
 /** The levels and members that are printed of an object that is no error. */
 const DEEPEST = 4;
-const MOST_MEMBERS = 50;
+const MAX_MEMBERS = 50;
 
 /** Reads a member, if that is possible. */
 function read(value: unknown, name: PropertyKey): unknown {
@@ -119,7 +119,7 @@ export function reasonsOf(thrown: unknown): unknown[] {
     ];
     for (const reason of found) {
       if (reason === undefined || seen.has(reason)) continue;
-      if (reasons.length === MOST_REASONS) return reasons;
+      if (reasons.length === MAX_REASONS) return reasons;
       seen.add(reason);
       reasons.push(reason);
     }
@@ -129,7 +129,7 @@ export function reasonsOf(thrown: unknown): unknown[] {
 
 function firstOf(list: unknown): unknown[] {
   try {
-    return Array.isArray(list) ? list.slice(0, MOST_REASONS) : [];
+    return Array.isArray(list) ? list.slice(0, MAX_REASONS) : [];
   } catch {
     return [];
   }
@@ -185,14 +185,14 @@ export function plainOf(
   }
   try {
     if (Array.isArray(value)) {
-      const kept = value.slice(0, MOST_MEMBERS)
+      const kept = value.slice(0, MAX_MEMBERS)
         .map((item) => plainOf(item, inner) ?? null);
       const more = value.length - kept.length;
       return more > 0 ? [...kept, `… ${more} more`] : kept;
     }
     const names = Object.keys(value);
     if (names.length === 0) return stringOf(value);
-    const kept = names.slice(0, MOST_MEMBERS)
+    const kept = names.slice(0, MAX_MEMBERS)
       .map((name) => [bounded(name), plainOf(read(value, name), inner)]);
     const more = names.length - kept.length;
     if (more > 0) kept.push(["…", `${more} more`]);
@@ -213,7 +213,7 @@ function stringOf(value: object): unknown {
 }
 
 function bounded(text: string): string {
-  const more = text.length - LONGEST_TEXT;
+  const more = text.length - MAX_TEXT;
   if (more <= 0) return text;
-  return `${text.slice(0, LONGEST_TEXT)}… (${more} more characters)`;
+  return `${text.slice(0, MAX_TEXT)}… (${more} more characters)`;
 }

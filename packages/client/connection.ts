@@ -147,9 +147,9 @@ export class Connection {
         parts.push(value);
         size += value.length;
         total += value.length;
-        const isEndless = total > 2 * Connection.#MOST_CHARACTERS ||
-          count > Connection.#MOST_EVENTS;
-        if (isEndless || size > Connection.#MOST_CHARACTERS) {
+        const isEndless = total > 2 * Connection.#MAX_CHARACTERS ||
+          count > Connection.#MAX_EVENTS;
+        if (isEndless || size > Connection.#MAX_CHARACTERS) {
           throw Connection.#unanswered(response, "is too long");
         }
         const hasEnd = isStream && /\r?\n\r?\n/.test(tail + value);
@@ -190,7 +190,7 @@ export class Connection {
     }
     // Code that walks or prints a schema calls itself once for each level.
     if (Connection.#isTooDeep(text)) {
-      const words = `is nested deeper than ${Connection.#MOST_LEVELS} levels`;
+      const words = `is nested deeper than ${Connection.#MAX_LEVELS} levels`;
       throw Connection.#unanswered(response, words);
     }
     return message;
@@ -207,7 +207,7 @@ export class Connection {
         else if (character === '"') isInString = false;
       } else if (character === '"') isInString = true;
       else if (character === "[" || character === "{") {
-        if (++open > Connection.#MOST_LEVELS) return true;
+        if (++open > Connection.#MAX_LEVELS) return true;
       } else if (character === "]" || character === "}") open--;
     }
     return false;
@@ -242,8 +242,8 @@ export class Connection {
     return await fetch(new Request(url, init));
   }
 
-  static readonly #MOST_CHARACTERS = 64 * 2 ** 20;
-  static readonly #MOST_LEVELS = 500;
+  static readonly #MAX_CHARACTERS = 64 * 2 ** 20;
+  static readonly #MAX_LEVELS = 500;
   /** A comment every 15 seconds makes as many in half a year. */
-  static readonly #MOST_EVENTS = 1_000_000;
+  static readonly #MAX_EVENTS = 1_000_000;
 }

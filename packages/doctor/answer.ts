@@ -8,7 +8,7 @@ import { wholeTextOf } from "../../src/thrown.ts";
 import { Client, type Json } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
 
-const MOST_CHARACTERS = 64 * 2 ** 20;
+const MAX_CHARACTERS = 64 * 2 ** 20;
 
 export interface Answer {
   status: number;
@@ -44,9 +44,9 @@ async function readText({ body }: Response): Promise<string> {
   let text = "";
   for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     text += part;
-    if (text.length > MOST_CHARACTERS) break;
+    if (text.length > MAX_CHARACTERS) break;
   }
-  return text.slice(0, MOST_CHARACTERS);
+  return text.slice(0, MAX_CHARACTERS);
 }
 
 /** Parses a JSON object. @throws {Fault} */

@@ -56,14 +56,14 @@ function commandOf(line: CommandLine, operator: Operator): Command {
 }
 
 /** The longest name and reason, in characters: a block keeps both. */
-const MOST_CHARACTERS = 4096;
+const MAX_CHARACTERS = 4096;
 
 /** Refuses what a verb has no use for, or no room. @throws {UsageError} */
 function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
   for (const { length } of [named, reason ?? ""]) {
-    if (length <= MOST_CHARACTERS) continue;
+    if (length <= MAX_CHARACTERS) continue;
     throw new UsageError(
-      `A name or a reason has at most ${MOST_CHARACTERS} characters, not ${length}`,
+      `A name or a reason has at most ${MAX_CHARACTERS} characters, not ${length}`,
     );
   }
   const isList = noun === "people" && verb === "list";

@@ -10,7 +10,7 @@ import { type Connecting, Ear } from "./driver.ts";
 /** The time an announcement to oneself may take. */
 const ECHO_MILLISECONDS = 1000;
 const FIRST_PAUSE_MILLISECONDS = 100;
-const LONGEST_PAUSE_MILLISECONDS = 5000;
+const MAX_PAUSE_MILLISECONDS = 5000;
 
 /** The payload of an announcement to oneself: no hash of a key. */
 const ECHO = "echo ";
@@ -77,7 +77,7 @@ export class Listener {
         else this.onBack();
       } catch {
         this.#pauseMilliseconds = Math.min(
-          LONGEST_PAUSE_MILLISECONDS,
+          MAX_PAUSE_MILLISECONDS,
           this.#pauseMilliseconds * 2,
         );
         this.#again();

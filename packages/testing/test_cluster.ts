@@ -47,7 +47,7 @@ const PATIENCE_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 5;
 
 /** The most wakes among which the next one is looked for. */
-const MOST_WAKES = 1000;
+const MAX_WAKES = 1000;
 
 const STILL_AT_WORK =
   "advance() moves the time once the work rests, and it is still at work after 5 s: end what its step waits for first";
@@ -135,7 +135,7 @@ export class TestCluster implements AsyncDisposable {
     let before: string | undefined;
     for (;;) {
       const rest = await this.#rest();
-      const all = await wakes.all(MOST_WAKES);
+      const all = await wakes.all(MAX_WAKES);
       const wake = all.find(({ dueSeconds }) => dueSeconds <= now(() => last));
       // A wake that no one takes up does not stop the time.
       const isNew = wake !== undefined && nameOf(wake) !== before;

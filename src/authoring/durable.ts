@@ -8,7 +8,7 @@
 import type { MaybePromise } from "./service.ts";
 
 /** The longest time for which the result of a durable task is kept. */
-export const LONGEST_KEEP_SECONDS = 30 * 24 * 60 * 60;
+export const MAX_KEEP_SECONDS = 30 * 24 * 60 * 60;
 
 /** The option `task` of a tool whose work survives its process. */
 export interface DurableTask {
@@ -82,9 +82,9 @@ export function checkDurable(
       'task must be optional, required or durable: "optional", "required" or { durable: true }',
     );
   }
-  if (!(keep >= 1 && keep <= LONGEST_KEEP_SECONDS)) {
+  if (!(keep >= 1 && keep <= MAX_KEEP_SECONDS)) {
     throw new Error(
-      `task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds, not ${keep}`,
+      `task.keep must be 1 to ${MAX_KEEP_SECONDS} seconds, not ${keep}`,
     );
   }
   if (!Number.isSafeInteger(version) || version < 1) {

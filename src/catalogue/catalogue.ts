@@ -120,7 +120,7 @@ export function compileCatalogue(
     // The set asked for last is the last one to be dropped.
     narrowed.delete(key);
     narrowed.set(key, seen);
-    if (narrowed.size > MOST_NARROWED) {
+    if (narrowed.size > MAX_NARROWED) {
       narrowed.delete(narrowed.keys().next().value!);
     }
     return seen;
@@ -131,7 +131,7 @@ export function compileCatalogue(
 }
 
 /** The most sets of scopes whose printed lists are kept. */
-const MOST_NARROWED = 64;
+const MAX_NARROWED = 64;
 
 /** Compiles everything that catalogues are selected from. */
 function sourceOf(

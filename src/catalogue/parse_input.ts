@@ -10,7 +10,7 @@ import { parseBy, type Parsed } from "../protocol/json_schema.ts";
 import { ISSUES } from "../protocol/tool_result.ts";
 
 /** The most messages that Zod may build: a few milliseconds' work. */
-const MOST_MESSAGES = 1000;
+const MAX_MESSAGES = 1000;
 
 export type ParsedInput = Parsed & {
   /** True if more is wrong than the error says. */
@@ -27,7 +27,7 @@ export function parseInput(
   schema: z.ZodType,
   value: unknown,
 ): ParsedInput | Promise<Parsed> {
-  let left = MOST_MESSAGES;
+  let left = MAX_MESSAGES;
   const count = () => {
     if (left-- === 0) throw TOO_MANY;
     return undefined;

@@ -18,7 +18,7 @@ import { detached } from "../telemetry/current.ts";
 export type { Rate } from "../store/rate.ts";
 
 /** The most buckets that are remembered; a full bucket need not be. */
-const MOST_BUCKETS = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /** Gives `performance.now()` as a number that adds up without rounding. */
 function wholeMilliseconds(): number {
@@ -38,7 +38,7 @@ export class Buckets {
   /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
   take(name: string, time = wholeMilliseconds()): number {
     const before = this.#buckets.get(name);
-    if (before === undefined && this.#buckets.size >= MOST_BUCKETS) {
+    if (before === undefined && this.#buckets.size >= MAX_BUCKETS) {
       this.#forget(time);
     }
     const { fullAt, waitMilliseconds } = this.#filling.take(
@@ -69,7 +69,7 @@ export class Buckets {
       if (fullAt <= time) this.#buckets.delete(name);
     }
     for (const name of this.#buckets.keys()) {
-      if (this.#buckets.size < MOST_BUCKETS * 0.9) break;
+      if (this.#buckets.size < MAX_BUCKETS * 0.9) break;
       this.#buckets.delete(name);
     }
   }
@@ -81,7 +81,7 @@ const UNSHARED = 0.1;
 const PART = 0.05;
 /** The time for which a process limits alone after a failure. */
 const ALONE_MILLISECONDS = 1000;
-const MOST_SHARES = 10_000;
+const MAX_SHARES = 10_000;
 
 interface Share {
   /** Tokens that were taken from the database, and not given yet. */
@@ -189,7 +189,7 @@ export class SharedBuckets {
     let share = this.#shares.get(name);
     if (share === undefined) {
       for (const oldest of this.#shares.keys()) {
-        if (this.#shares.size < MOST_SHARES) break;
+        if (this.#shares.size < MAX_SHARES) break;
         this.#shares.delete(oldest);
       }
       share = { left: 0, free: this.#free, unshared: 0, emptyUntil: 0 };

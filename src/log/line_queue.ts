@@ -16,9 +16,9 @@ const WAIT_MILLISECONDS = 50;
 /** The size that waits no longer. */
 const FULL_CHARACTERS = 64 * 1024;
 /** The bound for all that waits; as much again may be half written. */
-const MOST_CHARACTERS = 1024 * 1024;
+const MAX_CHARACTERS = 1024 * 1024;
 /** The bound for routine lines, which leave room for warnings and errors. */
-const MOST_ROUTINE_CHARACTERS = MOST_CHARACTERS * 3 / 4;
+const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
 /** The time until a write that failed is tried again. */
 const PAUSE_MILLISECONDS = 1000;
 /** The longest that an end waits for a reader. */
@@ -47,7 +47,7 @@ export class LineQueue {
    * @param isUrgent whether they go at once, with all that waited before them
    */
   push(lines: string, isUrgent = false): void {
-    const most = isUrgent ? MOST_CHARACTERS : MOST_ROUTINE_CHARACTERS;
+    const most = isUrgent ? MAX_CHARACTERS : MAX_ROUTINE_CHARACTERS;
     if (this.#waiting.length + lines.length >= most) {
       this.#dropped++;
       return;

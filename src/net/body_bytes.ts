@@ -8,7 +8,7 @@ import { HttpError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
 
 /** The most chunks of a body: each, however small, costs as much as a call. */
-const MOST_CHUNKS = 10_000;
+const MAX_CHUNKS = 10_000;
 
 /**
  * The longest body that is read in one step. Deno makes room for its announced
@@ -60,7 +60,7 @@ async function readChunks(
     const { value: chunk, done } = await reader.read();
     if (done) break;
     const end = size + chunk.length;
-    if (end > most || chunks > MOST_CHUNKS) {
+    if (end > most || chunks > MAX_CHUNKS) {
       await reader.cancel();
       throw end > most ? tooLarge(most) : tooManyChunks();
     }
@@ -104,7 +104,7 @@ function tooLarge(most: number): HttpError {
 function tooManyChunks(): HttpError {
   return new HttpError(
     400,
-    `The body must come in at most ${MOST_CHUNKS} chunks`,
+    `The body must come in at most ${MAX_CHUNKS} chunks`,
   );
 }
 

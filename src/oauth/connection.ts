@@ -13,7 +13,7 @@ import { unionOfScopes } from "./scope.ts";
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /** The most live grants of one connection: one for each place it is used at. */
-export const MOST_SIGN_INS = 100;
+export const MAX_SIGN_INS = 100;
 
 /** Returns true if a grant is one of the sign-ins of a connection. */
 export function isSignInOf(
@@ -35,7 +35,7 @@ export function leastUsed<T extends { value: Grant }>(
   return open.toSorted((a, b) =>
     isWaiting(a) - isWaiting(b) || a.value.usedAt - b.value.usedAt
   )
-    .slice(0, Math.max(0, open.length + 1 - MOST_SIGN_INS));
+    .slice(0, Math.max(0, open.length + 1 - MAX_SIGN_INS));
 }
 
 /** Lists the scopes that a connection has at a redirect URI, on any port. */

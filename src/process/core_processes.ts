@@ -13,7 +13,7 @@ import { printDropped } from "../log/standard_output.ts";
 /** Longer than a start takes: what ends sooner will do so again. */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
-const LONGEST_PAUSE_MILLISECONDS = 10_000;
+const MAX_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 /** The time to pass the last lines on: there may be no reader. */
 const LAST_LINES_MILLISECONDS = 500;
@@ -57,7 +57,7 @@ export class Cores {
   constructor(options: CoresOptions) {
     this.#options = options;
     this.#longestPauseMilliseconds = options.longestPauseMilliseconds ??
-      LONGEST_PAUSE_MILLISECONDS;
+      MAX_PAUSE_MILLISECONDS;
   }
 
   /** Runs until a signal, or no process stays; gives the exit code. */
@@ -215,7 +215,7 @@ function telemetryVariables(): Record<string, string> {
 }
 
 /** The characters of a line; longer ones are cut in pieces. */
-const LONGEST_LINE = 64 * 1024;
+const MAX_LINE = 64 * 1024;
 
 export const stdout = new LineQueue(
   (bytes) => Deno.stdout.write(bytes),
@@ -237,7 +237,7 @@ async function passOn(
     const end = text.lastIndexOf("\n");
     if (end >= 0) to.push(text.slice(0, end));
     rest = text.slice(end + 1);
-    if (rest.length > LONGEST_LINE) {
+    if (rest.length > MAX_LINE) {
       to.push(rest);
       rest = "";
     }

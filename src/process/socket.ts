@@ -11,7 +11,7 @@ import type { Logger } from "../log/log.ts";
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 const FIRST_PAUSE_MILLISECONDS = 100;
-const LONGEST_PAUSE_MILLISECONDS = 2000;
+const MAX_PAUSE_MILLISECONDS = 2000;
 /**
  * The time without a steady socket after which the process gives up, because a
  * new one may do better.
@@ -117,7 +117,7 @@ export class Socket {
       await pause(this.#pauseMilliseconds);
       this.#pauseMilliseconds = Math.min(
         2 * this.#pauseMilliseconds,
-        LONGEST_PAUSE_MILLISECONDS,
+        MAX_PAUSE_MILLISECONDS,
       );
       try {
         this.#listen(this.addr.hostname, this.addr.port);

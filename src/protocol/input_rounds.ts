@@ -67,7 +67,7 @@ export class InputRounds {
    */
   reopen(key: string): boolean {
     const times = (this.#reopened.get(key) ?? 0) + 1;
-    if (times > MOST_REOPENED) return false;
+    if (times > MAX_REOPENED) return false;
     this.#reopened.set(key, times);
     this.#answered.delete(key);
     return true;
@@ -88,7 +88,7 @@ export class InputRounds {
 }
 
 /** The times a question is asked again (TypeScript SDK 2.4 ends after 10). */
-const MOST_REOPENED = 6;
+const MAX_REOPENED = 6;
 
 /** The fingerprint of an answer that counts for any question. */
 const ANY = "*";

@@ -32,12 +32,12 @@ const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
 /** The most entries: of failed clients, of connected ones, of strangers. */
-const MOST_FAILURES = 30;
-const MOST_SUCCESSES = 15;
-const MOST_STRANGERS = 15;
+const MAX_FAILURES = 30;
+const MAX_SUCCESSES = 15;
+const MAX_STRANGERS = 15;
 
 /** The most attempts that are kept in all. */
-export const ATTEMPTS = MOST_FAILURES + MOST_SUCCESSES + MOST_STRANGERS;
+export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
  * Adds an attempt. One that was seen before is counted; strangers are
@@ -67,9 +67,9 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   const failures = known.filter(({ failure }) => failure !== undefined);
   const successes = known.filter(({ failure }) => failure === undefined);
   return [
-    ...cutFairly(failures, MOST_FAILURES),
-    ...successes.slice(0, MOST_SUCCESSES),
-    ...strangers.slice(0, MOST_STRANGERS),
+    ...cutFairly(failures, MAX_FAILURES),
+    ...successes.slice(0, MAX_SUCCESSES),
+    ...strangers.slice(0, MAX_STRANGERS),
   ];
 }
 

@@ -26,7 +26,7 @@ export interface Block {
 }
 
 /** The most blocks: every process remembers their names. */
-export const MOST_BLOCKS = 10_000;
+export const MAX_BLOCKS = 10_000;
 /** The most versions of the head that a process remembers. */
 const MAX_HEADS = 100;
 
@@ -80,7 +80,7 @@ export function knownBlocks(database: Database) {
 
   async function read(): Promise<ReadonlySet<string>> {
     const found = await database.list<Block>(blockKey(), {
-      limit: MOST_BLOCKS,
+      limit: MAX_BLOCKS,
     });
     return new Set(found.map(({ value }) => value.name));
   }
@@ -159,9 +159,9 @@ export function blockStore(database: Database) {
         const at = database.now();
         const block = entry.value ??
           { name, at, by, ...reason && { reason } };
-        if (!entry.value && count >= MOST_BLOCKS) {
+        if (!entry.value && count >= MAX_BLOCKS) {
           throw new RangeError(
-            `There are ${MOST_BLOCKS} blocks already: lift some first`,
+            `There are ${MAX_BLOCKS} blocks already: lift some first`,
           );
         }
         transaction.setForever(entry.key, block)

@@ -39,11 +39,11 @@ interface DocumentRecord extends Expiring {
 }
 
 /** The most documents in memory; of 16 KiB each, as much as a large body. */
-const MOST_UNUSED = 250;
+const MAX_UNUSED = 250;
 
 /** The time for which a failure is the answer without another fetch. */
 const FAILURE_SECONDS = 10;
-const MOST_FAILURES = 1000;
+const MAX_FAILURES = 1000;
 
 /** A document; or the failure, and the older document if there is one. */
 type Looked =
@@ -75,7 +75,7 @@ export function documentStore(
 
   function remember(url: string, record: DocumentRecord): void {
     unused.delete(url);
-    if (unused.size >= MOST_UNUSED) unused.delete(unused.keys().next().value!);
+    if (unused.size >= MAX_UNUSED) unused.delete(unused.keys().next().value!);
     unused.set(url, record);
   }
 
@@ -110,7 +110,7 @@ export function documentStore(
     try {
       record = await fetchRecord(url, kept !== undefined);
     } catch (error) {
-      if (failures.size >= MOST_FAILURES) {
+      if (failures.size >= MAX_FAILURES) {
         failures.delete(failures.keys().next().value!);
       }
       const endMilliseconds = performance.now() + FAILURE_SECONDS * 1000;

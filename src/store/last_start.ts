@@ -13,7 +13,7 @@ interface StartRecord {
 }
 
 /** The most grants that are read to find those of another address. */
-const MOST_GRANTS = 1000;
+const MAX_GRANTS = 1000;
 
 export async function findLastStart(
   database: Database,
@@ -24,7 +24,7 @@ export async function findLastStart(
 /**
  * Stores the address of this start. If the last one had another address, or
  * none is stored, gives one of the others of live grants, and their number
- * among the first {@linkcode MOST_GRANTS}.
+ * among the first {@linkcode MAX_GRANTS}.
  */
 export async function noteStart(
   database: Database,
@@ -33,7 +33,7 @@ export async function noteStart(
   const key = lastStartKey();
   const entry = await database.get<StartRecord>(key);
   if (entry.value?.baseUrl === baseUrl) return undefined;
-  const found = await database.list<Grant>(grantKey(), { limit: MOST_GRANTS });
+  const found = await database.list<Grant>(grantKey(), { limit: MAX_GRANTS });
   const others = found.map(({ value }) => value).filter(({ status, issuer }) =>
     status === "active" && issuer !== baseUrl
   );

@@ -18,7 +18,7 @@ export const HEARTBEAT_SECONDS = 5;
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most leases that are watched, each for a few seconds. */
-const MOST_WATCHED = 10_000;
+const MAX_WATCHED = 10_000;
 
 /**
  * True while a process has the lease of some seconds. One that would last far
@@ -82,7 +82,7 @@ export class ExpiredLeases {
 
   #watch(id: string, suspicion: Suspicion): void {
     this.#suspicions.delete(id);
-    if (this.#suspicions.size >= MOST_WATCHED) {
+    if (this.#suspicions.size >= MAX_WATCHED) {
       this.#suspicions.delete(this.#suspicions.keys().next().value!);
     }
     this.#suspicions.set(id, suspicion);

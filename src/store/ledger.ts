@@ -27,7 +27,7 @@ import { grantKey, ledgerKey } from "./keys.ts";
 const WRITE_MILLISECONDS = 5000;
 
 /** The most grants whose calls may wait; calls of others are not recorded. */
-const MOST_GRANTS = 10_000;
+const MAX_GRANTS = 10_000;
 
 /** The most grants in a commit: each takes two checks. */
 const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
@@ -157,7 +157,7 @@ export function ledgerStore(
       if (isClosed) return;
       const calls = waiting.get(grantId);
       if (calls) return addCall(calls, call);
-      if (waiting.size >= MOST_GRANTS) return void leftOut++;
+      if (waiting.size >= MAX_GRANTS) return void leftOut++;
       waiting.set(grantId, [{ ...call, firstAt: call.at, count: 1 }]);
       startTimer();
     },

@@ -22,7 +22,7 @@ export const DEADLINE_MILLISECONDS = 5000;
  * The most concurrent operations: Deno's client for remote databases keeps
  * those that hang for ever.
  */
-const MOST_AT_ONCE = 128;
+const MAX_AT_ONCE = 128;
 /**
  * The extra time after the deadline. If the whole process was suspended, an
  * answer may have arrived meanwhile; this lets it be read before the timer
@@ -31,7 +31,7 @@ const MOST_AT_ONCE = 128;
 const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
 /** The time after which a check that hangs is followed by another. */
-const LONGEST_LOOK_MILLISECONDS = 30_000;
+const MAX_LOOK_MILLISECONDS = 30_000;
 /** The time after which a late answer tells of a stall. */
 const SLOW_MILLISECONDS = 2500;
 
@@ -51,7 +51,7 @@ export class DeadlineError extends Error {
     super(
       isBegun
         ? `The database has not answered for ${milliseconds} ms`
-        : `${MOST_AT_ONCE} other operations were under way for ` +
+        : `${MAX_AT_ONCE} other operations were under way for ` +
           `${milliseconds} ms`,
     );
   }
@@ -157,7 +157,7 @@ export class Operations {
   }
 
   async #take<T>(operation: () => Promise<T>, state: State): Promise<T> {
-    if (this.#underWay >= MOST_AT_ONCE) {
+    if (this.#underWay >= MAX_AT_ONCE) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
@@ -197,9 +197,7 @@ export class Operations {
   /** Checks if the database is back, once at a time; it may hang. */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
-    const pause = this.#isLooking
-      ? LONGEST_LOOK_MILLISECONDS
-      : LOOK_MILLISECONDS;
+    const pause = this.#isLooking ? MAX_LOOK_MILLISECONDS : LOOK_MILLISECONDS;
     if (time - this.#lookedMilliseconds < pause) return;
     this.#isLooking = true;
     this.#lookedMilliseconds = time;

@@ -18,7 +18,7 @@ import type { ListedPerson } from "./listed_people.ts";
 
 /** The places that one page reads: at a time, and in all. */
 const PLACES_PER_READ = 200;
-const MOST_PLACES = 2000;
+const MAX_PLACES = 2000;
 
 /** The most grants of a person that a page reads. */
 export const GRANTS_READ = 100;
@@ -99,7 +99,7 @@ export function peopleStore(
     // A link may have been made up, or be of another search.
     let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
     const people: PersonGrants[] = [];
-    for (let read = 0; read < MOST_PLACES; read += PLACES_PER_READ) {
+    for (let read = 0; read < MAX_PLACES; read += PLACES_PER_READ) {
       const { found, last } = await database.listSome<ListedPerson>(
         peopleRange(by, { begins, after }),
         PLACES_PER_READ,

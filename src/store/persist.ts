@@ -9,7 +9,7 @@ import { StorageError } from "../errors.ts";
 import { kvErrorOf, KvLockedError } from "./kv_error.ts";
 
 const FIRST_PAUSE_MILLISECONDS = 100;
-const LONGEST_PAUSE_MILLISECONDS = 2000;
+const MAX_PAUSE_MILLISECONDS = 2000;
 
 /**
  * Repeats an operation while the database does not answer.
@@ -34,7 +34,7 @@ export async function persist<T>(
       if (isOver || !(error instanceof StorageError)) throw error;
     }
     await pause(milliseconds, signal);
-    milliseconds = Math.min(LONGEST_PAUSE_MILLISECONDS, milliseconds * 2);
+    milliseconds = Math.min(MAX_PAUSE_MILLISECONDS, milliseconds * 2);
   }
 }
 

@@ -14,7 +14,7 @@ import {
 const KEY = createContextKey("tool-server tally");
 
 /** The most database spans of one request; more are only counted. */
-const MOST_DATABASE_SPANS = 64;
+const MAX_DATABASE_SPANS = 64;
 
 /** The counts of one request, or of one task. */
 export class Tally {
@@ -48,7 +48,7 @@ export class Tally {
 
   /** Counts an operation on the database; true if it gets a span. */
   countDatabaseOperation(): boolean {
-    return ++this.databaseOperations <= MOST_DATABASE_SPANS && !this.isOver;
+    return ++this.databaseOperations <= MAX_DATABASE_SPANS && !this.isOver;
   }
 }
 

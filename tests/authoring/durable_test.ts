@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   checkDurable,
   type DurableTask,
-  LONGEST_KEEP_SECONDS,
+  MAX_KEEP_SECONDS,
 } from "../../src/authoring/durable.ts";
 
 Deno.test("checkDurable() accepts what the option may be", () => {
@@ -10,7 +10,7 @@ Deno.test("checkDurable() accepts what the option may be", () => {
     const task of [
       { durable: true },
       { durable: true, keep: 1, version: 1 },
-      { durable: true, keep: LONGEST_KEEP_SECONDS, version: 12 },
+      { durable: true, keep: MAX_KEEP_SECONDS, version: 12 },
     ] as const
   ) checkDurable(task);
 });
@@ -20,7 +20,7 @@ Deno.test("checkDurable() names the member that is wrong", () => {
     const [task, complaint] of [
       [{ durable: false }, /must be optional, required or durable/],
       [{ durable: true, keep: 0 }, /task\.keep/],
-      [{ durable: true, keep: LONGEST_KEEP_SECONDS + 1 }, /task\.keep/],
+      [{ durable: true, keep: MAX_KEEP_SECONDS + 1 }, /task\.keep/],
       [{ durable: true, version: 0 }, /task\.version/],
       [{ durable: true, version: 1.5 }, /task\.version/],
     ] as const

@@ -12,11 +12,7 @@ import type { Grant } from "../../src/oauth/grant.ts";
 import { Parameters as Form } from "../../src/oauth/parameters.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import {
-  blockStore,
-  knownBlocks,
-  MOST_BLOCKS,
-} from "../../src/store/blocks.ts";
+import { blockStore, knownBlocks, MAX_BLOCKS } from "../../src/store/blocks.ts";
 import { blockHeadKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { CountingKv } from "../kit/counting_kv.ts";
@@ -298,7 +294,7 @@ test.onDatabases("the names of blocks are read when they have changed, and not f
 test.onDatabases("block() refuses more than every process may remember, and lift() makes room", async ({ kv, other }) => {
   const blocks = blockStore(new Database(kv));
   const made = await blocks.block("dev:42", OPS);
-  await kv.set(blockHeadKey(), { count: MOST_BLOCKS });
+  await kv.set(blockHeadKey(), { count: MAX_BLOCKS });
   const others = blockStore(new Database(other));
   await assert.rejects(others.block("dev:43", OPS), RangeError);
   assert.deepEqual(await others.block("dev:42", OPS), made);

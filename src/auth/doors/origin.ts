@@ -19,7 +19,7 @@ export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
 /** The time after which the same refusal is logged again. */
 const QUIET_MILLISECONDS = 60_000;
 /** The most different refusals that are logged in that time. */
-const MOST_SEEN = 20;
+const MAX_SEEN = 20;
 
 /** Makes the refusals of an `Origin` or a `Host`. */
 function refusals(
@@ -34,7 +34,7 @@ function refusals(
     for (const [one, at] of loggedAt) {
       if (time - at >= QUIET_MILLISECONDS) loggedAt.delete(one);
     }
-    if (loggedAt.has(what) || loggedAt.size >= MOST_SEEN) return false;
+    if (loggedAt.has(what) || loggedAt.size >= MAX_SEEN) return false;
     loggedAt.set(what, time);
     return true;
   }

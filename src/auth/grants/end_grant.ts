@@ -67,7 +67,7 @@ export function grantsEnd(
   };
 }
 
-const MOST_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 
 /**
  * Ends everything of a subject: what is open, what a code still opens, and who
@@ -83,7 +83,7 @@ export async function endSubject(
 ): Promise<number> {
   let count = 0;
   // Again until there is none: a client may get another one meanwhile.
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     await accountSessions.endAllOf(subject);
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;

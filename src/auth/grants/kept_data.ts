@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LONGEST_KEEP_SECONDS } from "../../authoring/durable.ts";
+import { MAX_KEEP_SECONDS } from "../../authoring/durable.ts";
 import {
   APPROVAL_TTL_SECONDS,
   AUTHORIZATION_REQUEST_TTL_SECONDS,
@@ -116,7 +116,7 @@ export const KEPT_DATA: readonly KeptData[] = [
     until: () =>
       `${printDuration(TASK_SECONDS)}; long work until it ends, ` +
       `${printDuration(DURABLE_SECONDS)} at most, and then as long as its ` +
-      `tool keeps it, ${printDuration(LONGEST_KEEP_SECONDS)} at most`,
+      `tool keeps it, ${printDuration(MAX_KEEP_SECONDS)} at most`,
     member: "tasks",
   },
   {

@@ -46,7 +46,7 @@ function isRateLimited({ status, headers }: Response): boolean {
 }
 
 /** The most addresses of a person that are looked at. */
-const MOST_ADDRESSES = 30;
+const MAX_ADDRESSES = 30;
 
 interface Emails {
   verified: string[];
@@ -74,6 +74,6 @@ async function readEmails(
   const named = (wanted: boolean) =>
     listed.filter(({ verified }) => (verified === true) === wanted)
       .flatMap(({ email }) => claimText(email) ?? [])
-      .slice(0, MOST_ADDRESSES);
+      .slice(0, MAX_ADDRESSES);
   return { verified: named(true), unverified: named(false) };
 }

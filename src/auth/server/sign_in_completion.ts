@@ -21,7 +21,7 @@ import { finishedAlready } from "./own_request.ts";
 import type { AuthServices } from "../services.ts";
 
 /** The most sign-ins and changes of one connection that may come first. */
-const MOST_TRIES = 50;
+const MAX_TRIES = 50;
 
 /** A person who has come back from the provider. */
 interface ReturnedPerson {
@@ -147,7 +147,7 @@ export function signInCompletion(services: AuthServices) {
     const subject = subjectOf(providerId, identity);
     const { clientId } = leased.value.request;
     const upstreamTokens = JSON.stringify(tokens);
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [connection, approval] = await storeSignIn(() =>
         Promise.all([
           connections.read({ subject, clientId }),

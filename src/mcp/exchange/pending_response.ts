@@ -23,7 +23,7 @@ const COMMENT = encoder.encode(":\n\n");
 const ROOM_BYTES = 64 * 1024;
 
 /** The unread bytes beyond which a stream is cut. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** The time after which a sender no longer waits for a stalled reader. */
 const STALL_MILLISECONDS = 30_000;
@@ -86,7 +86,7 @@ export class PendingResponse {
   async send(message: string): Promise<void> {
     this.open();
     if (this.hasEnded) return;
-    if (this.#queuedBytes > MOST_BYTES) return this.#cut();
+    if (this.#queuedBytes > MAX_BYTES) return this.#cut();
     this.#write(event(message));
     if (this.#queuedBytes > ROOM_BYTES) {
       await (this.#room ??= Promise.withResolvers()).promise;

@@ -1,7 +1,7 @@
 /** The sign-ins of one client by one person are one connection. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { MOST_SIGN_INS } from "../../../src/oauth/connection.ts";
+import { MAX_SIGN_INS } from "../../../src/oauth/connection.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore } from "../../../src/store/grants.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
@@ -228,7 +228,7 @@ Deno.test("a connection has so many sign-ins, and the least recently used ends f
   await using server = await start();
   const client = await Client.register(server);
   const tokens = [];
-  for (let n = 0; n < MOST_SIGN_INS; n++) {
+  for (let n = 0; n < MAX_SIGN_INS; n++) {
     tokens.push(await client.connect());
     time.tick(1);
   }
@@ -237,7 +237,7 @@ Deno.test("a connection has so many sign-ins, and the least recently used ends f
   time.tick(1);
   await client.connect();
   // Room is made after the sign-in that needs it.
-  await until(async () => await live(server.kv) === MOST_SIGN_INS);
+  await until(async () => await live(server.kv) === MAX_SIGN_INS);
   assert.equal((await client.refresh(used.body.refresh_token)).status, 200);
   const ended = await client.refresh(second.refresh_token);
   assert.equal(ended.body.error, "invalid_grant");
@@ -247,13 +247,13 @@ Deno.test("a connection never has more sign-ins, however many processes make one
   await using server = await start();
   await using other = await start({ kv: server.kv, provider: server.provider });
   const client = await Client.register(server);
-  for (let n = 0; n < MOST_SIGN_INS - 1; n++) await client.connect();
+  for (let n = 0; n < MAX_SIGN_INS - 1; n++) await client.connect();
   const there = new Client(other, client.clientId);
   const tokens = await Promise.all(
     [client, there, client, there].map((it) => it.connect()),
   );
   // Room is made after the sign-in that needs it.
-  await until(async () => await live(server.kv) === MOST_SIGN_INS);
+  await until(async () => await live(server.kv) === MAX_SIGN_INS);
   assert.equal(new Set(tokens.map((it) => it.access_token)).size, 4);
 });
 
