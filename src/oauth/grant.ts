@@ -6,6 +6,7 @@
 import type { Caller, Identity } from "../caller.ts";
 import { newRefreshKey } from "./credential.ts";
 import type { Lifetimes } from "./lifetimes.ts";
+import type { RefreshTokens } from "./refresh_token.ts";
 import { resourceOf } from "./resource.ts";
 import { cutScopes } from "./scope.ts";
 
@@ -40,6 +41,8 @@ export interface Grant {
   grantedScopes?: readonly string[];
   /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
+  /** The refresh tokens that count; absent before its code is redeemed. */
+  refreshTokens?: RefreshTokens;
   /** The time of its pause: until its person resumes it, it opens nothing. */
   pausedAt?: number;
   /** A mark of the texts by which its person is listed; absent: not listed. */
@@ -153,7 +156,7 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
  * closed and not paused, whatever it was before.
  */
 export function closeGrant(
-  { listedAs: _, pausedAt: __, ...grant }: Grant,
+  { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
   now: number,
 ): Grant {
   const { subject } = grant.identity;

@@ -23,10 +23,10 @@ export const USED_CODE_TTL_SECONDS = DAY;
 /** The time after which a grant ends, even if it is refreshed. */
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /**
- * The least that an access token has left when a used refresh token answers
- * with the pair that it was exchanged for; one with less is replaced.
+ * The least that an access token has left when the response with it is given
+ * again; one with less is replaced.
  */
-export const SUCCESSOR_MARGIN_SECONDS = MINUTE;
+export const REPLAY_MARGIN_SECONDS = MINUTE;
 /**
  * The time for which a verified address counts in a rule. After that, a refresh
  * asks the provider if it is still the person's.
@@ -36,7 +36,7 @@ export const CONFIRMATION_TTL_SECONDS = DAY;
  * The time for which a used refresh token is still answered after the first
  * call with the access token that it was exchanged for.
  */
-export const SUCCESSOR_TTL_SECONDS = 30;
+export const REPLAY_SECONDS = 30;
 /** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**

@@ -11,7 +11,7 @@ import {
   knownBlocks,
   unlessBlocked,
 } from "./blocks.ts";
-import type { Database, Transaction, Write } from "./database.ts";
+import type { Database, Entry, Transaction, Write } from "./database.ts";
 import {
   type CredentialKind,
   mintCredential,
@@ -20,8 +20,13 @@ import {
 } from "../oauth/credential.ts";
 import type { IssuedTokens } from "../oauth/token_response.ts";
 import { grantStore, setGrant } from "./grants.ts";
-import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
+import {
+  endReplays,
+  isOfExchange,
+  isUnseen,
+  noteRevoked,
+} from "../oauth/refresh_token.ts";
+import type { AccessRecord } from "./issuance.ts";
 import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
 
 const ACCESS_KINDS: readonly CredentialKind[] = [
@@ -41,6 +46,8 @@ const BLOCKED_CODES = {
 
 interface LiveAccessToken {
   grant: Grant;
+  /** The grant as it was read. */
+  read: Entry<Grant>;
   scopes: readonly string[];
   /** The time of its token response, where that is known. */
   issuedAt?: number;
@@ -66,26 +73,16 @@ export function accessTokenStore(database: Database) {
       .create(accessTokenKey(accessToken), { expiresAt: grant.expiresAt });
   }
 
-  /**
-   * Shortens the life of the answer that a token came with: its client has it.
-   * Another machine of the client may still ask for it.
-   */
-  async function endAnswer(
-    accessToken: string,
-    answer: Deno.KvKey,
-  ): Promise<void> {
-    const [token, kept] = await database.getMany<
-      [AccessRecord, SuccessorRecord]
-    >([accessTokenKey(accessToken), answer]);
-    if (!token.value?.answer) return;
-    const { answer: _, ...record } = token.value;
-    const latest = database.now() + SUCCESSOR_TTL_SECONDS;
-    await database.commit((transaction) => {
-      transaction.check(token, kept).set(token.key, record);
-      if (kept.value && kept.value.expiresAt > latest) {
-        transaction.set(kept.key, { ...kept.value, expiresAt: latest });
-      }
-    });
+  /** Notes that a client has the response of an exchange. */
+  function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
+    return database.change(
+      read.key,
+      (transaction, { value: grant }: Entry<Grant>) => {
+        if (grant?.status !== "active" || !isUnseen(exchanged, grant)) return;
+        setGrant(transaction, endReplays(grant, database.now()));
+      },
+      read,
+    );
   }
 
   return {
@@ -104,18 +101,22 @@ export function accessTokenStore(database: Database) {
       if (!credential || !ACCESS_KINDS.includes(credential.kind)) {
         return undefined;
       }
-      const [{ value: record }, { value: grant }, head] = await database
+      const [{ value: record }, read, head] = await database
         .getMany<[AccessRecord, Grant, BlockHead]>([
           accessTokenKey(accessToken),
           grantKey(credential.grantId),
           blockHeadKey(),
         ]);
+      const { value: grant } = read;
       if (!record || grant?.status !== "active") return undefined;
       if (await isBlocked(head, grant)) return undefined;
-      const { wrappedKey, answer } = record;
-      if (answer) database.background(() => endAnswer(accessToken, answer));
+      const { wrappedKey, exchanged } = record;
+      if (isUnseen(exchanged, grant)) {
+        database.background(() => noteSeen(exchanged!, read));
+      }
       return {
         grant,
+        read,
         scopes: record.scopes ?? grant.scopes,
         issuedAt: record.issuedAt,
         expiresAt: record.expiresAt,
@@ -186,9 +187,17 @@ export function accessTokenStore(database: Database) {
     },
 
     /** Ends a token; its grant lives on. */
-    async revoke(accessToken: string): Promise<void> {
-      await database.commit((transaction) =>
-        transaction.end(accessTokenKey(accessToken))
+    revoke(accessToken: string, read: Entry<Grant>): Promise<void> {
+      return database.change(
+        read.key,
+        (transaction, { value: grant }: Entry<Grant>) => {
+          transaction.end(accessTokenKey(accessToken));
+          // Its refresh token, used before, must not be answered with it again.
+          if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
+            setGrant(transaction, noteRevoked(grant));
+          }
+        },
+        read,
       );
     },
   };

@@ -28,7 +28,7 @@ import { codeKey, grantKey, upstreamKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-const answerKey = (code: string) => deriveKey(code, "tokens");
+const responseKey = (code: string) => deriveKey(code, "tokens");
 
 interface CodeRecord extends Expiring {
   clientId: string;
@@ -94,12 +94,11 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Gives the tokens that a used code was exchanged for, if its client was
-     * told 503.
+     * Gives the response to a used code again, if its client was told 503.
      *
      * @throws {StorageError} while another process may still be about to say so
      */
-    async answerAgain(
+    async replayResponse(
       code: string,
       { grantId, code: used, grant: { value: grant } }: ReadCode,
     ): Promise<IssuedTokens | undefined> {
@@ -107,7 +106,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
       if (!await database.mayRepeat(used)) return undefined;
       if (!isFound(used) || used.value.sealed === undefined) return undefined;
       const tokens: IssuedTokens = JSON.parse(
-        await unseal(answerKey(code), used.value.sealed, grantId),
+        await unseal(responseKey(code), used.value.sealed, grantId),
       );
       if (tokens.expiresAt <= database.now()) return undefined;
       // The commit that writes it now is not given up: it counts as used.
@@ -145,7 +144,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         ...record,
         wrappedKey: "",
         usedAt: time,
-        sealed: await seal(answerKey(code), JSON.stringify(tokens), grantId),
+        sealed: await seal(responseKey(code), JSON.stringify(tokens), grantId),
         expiresAt: time + USED_CODE_TTL_SECONDS,
       };
       const won = await database.commit((transaction) =>

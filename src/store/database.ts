@@ -20,7 +20,7 @@ import { type Entry, type Expiring, type Found, Reader } from "./reader.ts";
 export { isFound } from "./reader.ts";
 export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
 export { absent, MAX_CHECKS } from "./transaction.ts";
-export type { CommitWith, Transaction, Write } from "./transaction.ts";
+export type { Transaction, Write } from "./transaction.ts";
 
 /** The pause between polls where a watch sees all writes, unless it breaks. */
 const REMOTE_POLL_MILLISECONDS = 5000;

@@ -165,10 +165,6 @@ export const ledgerKey = hashed("ledger");
 export const upstreamKey = ours("upstream");
 /** Access token · 1 h; for one that a person made, up to a year. */
 export const accessTokenKey = hashed("access-token");
-/** Refresh token · as its grant at the time; used, until its successor is. */
-export const refreshTokenKey = hashed("refresh-token");
-/** The successors of a used refresh token, sealed · until they are used. */
-export const successorKey = hashed("successor");
 
 /** The list of people by name, where each is once, or by each of their words. */
 export type PersonOrder = "name" | "word";

@@ -41,9 +41,6 @@ type Send = (
 
 export type Write = (transaction: Transaction) => unknown;
 
-/** Commits its own change with the given one; false: nothing was written. */
-export type CommitWith = (also: Write) => Promise<boolean>;
-
 /** A check that nothing is under a key. */
 export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };

@@ -15,7 +15,7 @@ import {
 } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
 import { isLeased } from "./leases.ts";
-import type { CommitWith } from "./transaction.ts";
+import type { Write } from "./transaction.ts";
 
 export interface UpstreamRecord extends Expiring {
   /** The tokens, sealed with the grant's data key. */
@@ -80,19 +80,19 @@ export function upstreamTokenStore(database: Database) {
     /**
      * Replaces the tokens; false if the grant ended or the lease had expired.
      *
-     * @param commit commits them together with another change
+     * @param extraWrites checks and writes of the same commit
      */
     async replace(
       leased: FoundTokens,
       tokens: string,
-      commit: CommitWith = async (write) =>
-        await database.commit(write) !== undefined,
+      extraWrites: Write = () => {},
     ): Promise<boolean> {
       const { key, value: { expiresAt }, grantId, dataKey } = leased;
       const sealed = await seal(dataKey, tokens, grantId);
-      return await commit((transaction) =>
-        transaction.check(leased).set(key, { sealed, expiresAt })
-      );
+      return await database.commit((transaction) => {
+        extraWrites(transaction);
+        transaction.check(leased).set(key, { sealed, expiresAt });
+      }) !== undefined;
     },
 
     /** Waits until the holder of the lease is done, or its lease is over. */

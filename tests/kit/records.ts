@@ -103,7 +103,7 @@ export function refresh(
     grants: grantStore(database),
     providerTokens: {
       identify: () => Promise.resolve(undefined),
-      refreshIfDue: (_key, commit) => commit(),
+      refreshIfDue: () => Promise.resolve(false),
     },
     confirmation: confirmation({ allowedUsers: [], blocked: [], admins: [] }),
     heldOf: (grant, scopes = grant.scopes) => ({ scopes }),

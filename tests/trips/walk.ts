@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import type { Grant } from "../../src/oauth/grant.ts";
 import type { Answering } from "../kit/server.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client, REDIRECT_URI, type TokenAnswer } from "../kit/client.ts";
@@ -22,11 +23,11 @@ import {
 const DOCUMENT_URL = "https://app.example.com/client.json";
 
 /** True once the first use of every access token has been stored. */
-async function isAnswerEnding(kv: Deno.Kv): Promise<boolean> {
-  const tokens = await Array.fromAsync(
-    kv.list<{ answer?: unknown }>({ prefix: ["access-token"] }),
+async function areReplaysEnding(kv: Deno.Kv): Promise<boolean> {
+  const grants = await Array.fromAsync(kv.list<Grant>({ prefix: ["grant"] }));
+  return grants.every(({ value: { refreshTokens } }) =>
+    !refreshTokens?.exchange || refreshTokens.exchange.replayUntil !== undefined
   );
-  return tokens.every(({ value }) => value.answer === undefined);
 }
 
 /** Walks from registration to revocation. */
@@ -40,7 +41,7 @@ export async function walkSignIn(surroundings: Surroundings): Promise<void> {
   // The session ends with the grant.
   const headers = authorizationOf(refreshed.access_token);
   await openSession(processes.as("first use of an access token"), headers);
-  await until(() => isAnswerEnding(surroundings.kv));
+  await until(() => areReplaysEnding(surroundings.kv));
   const session = await openSession(processes.as("initialize"), headers);
   await call(
     processes.as("call with the provider"),

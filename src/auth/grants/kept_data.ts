@@ -51,8 +51,6 @@ export const KEPT_DATA: readonly KeptData[] = [
       "grant-of-subject",
       "code",
       "access-token",
-      "refresh-token",
-      "successor",
     ],
     until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
       `until they end, ${printDuration(grantSeconds)} at most, a token of ` +

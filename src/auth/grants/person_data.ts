@@ -24,9 +24,11 @@ import {
 import { type EndGrants, endSubject } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
-type CopiedGrant = Omit<Grant, "refreshKey" | "listedAs"> & {
-  calls: NotedCall[];
-};
+type CopiedGrant =
+  & Omit<Grant, "refreshKey" | "refreshTokens" | "listedAs">
+  & {
+    calls: NotedCall[];
+  };
 
 /** Prints a copy as JSON, with times in ISO 8601. */
 function printCopied(value: unknown): string {
@@ -73,7 +75,7 @@ export function personData(stores: PersonStores) {
     for await (const kept of grants.kept(subject)) {
       const calls = await ledger.list(kept.map(ledgerIdOf));
       yield kept.map((
-        { refreshKey: _secret, listedAs: _list, ...grant },
+        { refreshKey: _, refreshTokens: __, listedAs: ___, ...grant },
         index,
       ) => ({ ...grant, calls: calls[index] }));
     }

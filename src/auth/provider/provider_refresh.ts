@@ -13,7 +13,7 @@ import {
 } from "../../oauth/lifetimes.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import { type Clock, now, pause } from "../../clock.ts";
-import type { CommitWith } from "../../store/transaction.ts";
+import type { Write } from "../../store/transaction.ts";
 import type {
   FoundTokens,
   UpstreamTokenStore,
@@ -25,11 +25,17 @@ import {
 } from "./provider.ts";
 import { providerUnavailable } from "./unavailable.ts";
 
-interface Refresh {
+interface RefreshOptions {
   /** The access token that the provider no longer accepts. */
   rejected?: string;
-  /** Commits new tokens together with another change. */
-  commit?: CommitWith;
+  /** Writes to commit together with new tokens. */
+  extraWrites?: Write;
+}
+
+/** Usable tokens, and the extra writes that were committed with them, if any. */
+interface Refreshed {
+  tokens: UpstreamTokens;
+  written?: Write;
 }
 
 /** The pause before another try at storing tokens, in milliseconds. */
@@ -48,7 +54,7 @@ export function providerRefresh({
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
 }) {
-  const refreshing = new Map<string, Promise<UpstreamTokens>>();
+  const refreshing = new Map<string, Promise<Refreshed>>();
 
   function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
     return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
@@ -63,14 +69,14 @@ export function providerRefresh({
   async function valid(
     provider: Provider,
     found: FoundTokens,
-    { rejected, ...how }: Refresh = {},
-  ): Promise<UpstreamTokens> {
+    options: RefreshOptions = {},
+  ): Promise<Refreshed> {
     const { grantId } = found;
-    const current = parseTokens(found);
-    if (isUsable(current, rejected)) return current;
+    const tokens = parseTokens(found);
+    if (isUsable(tokens, options.rejected)) return { tokens };
     let refresh = refreshing.get(grantId);
     if (!refresh) {
-      refresh = refreshOnce(provider, found, { rejected, ...how })
+      refresh = refreshOnce(provider, found, options)
         .finally(() => refreshing.delete(grantId));
       refreshing.set(grantId, refresh);
     }
@@ -80,16 +86,16 @@ export function providerRefresh({
   async function refreshOnce(
     provider: Provider,
     found: FoundTokens,
-    { rejected, ...how }: Refresh,
-  ): Promise<UpstreamTokens> {
+    { rejected, extraWrites }: RefreshOptions,
+  ): Promise<Refreshed> {
     const { grantId, dataKey } = found;
     for (;;) {
-      const current = parseTokens(found);
-      if (isUsable(current, rejected)) return current;
-      if (current.refreshToken === undefined) {
+      const tokens = parseTokens(found);
+      if (isUsable(tokens, rejected)) return { tokens };
+      if (tokens.refreshToken === undefined) {
         // There is no refresh token: the access token is used until it expires.
-        if (current.accessToken !== rejected && isAlive(current)) {
-          return current;
+        if (tokens.accessToken !== rejected && isAlive(tokens)) {
+          return { tokens };
         }
         throw await endGrant(grantId);
       }
@@ -98,8 +104,8 @@ export function providerRefresh({
         const refreshed = await refreshLeased(
           provider,
           leased,
-          current.refreshToken,
-          how,
+          tokens.refreshToken,
+          extraWrites,
         );
         if (refreshed) return refreshed;
       } else {
@@ -120,8 +126,8 @@ export function providerRefresh({
     provider: Provider,
     leased: FoundTokens,
     refreshToken: string,
-    { commit }: Refresh,
-  ): Promise<UpstreamTokens | undefined> {
+    extraWrites?: Write,
+  ): Promise<Refreshed | undefined> {
     let refreshed: UpstreamTokens;
     try {
       refreshed = await provider.refresh(refreshToken);
@@ -139,30 +145,37 @@ export function providerRefresh({
     // A provider that does not rotate sends no refresh token (RFC 6749 §6). The
     // id_token is kept too: a request that waits for this refresh at another
     // process may need to know who the person is.
-    const kept = { ...refreshed };
-    kept.refreshToken ??= refreshToken;
-    const isStored = await store(leased, JSON.stringify(kept), commit);
-    return isStored ? kept : undefined;
+    const tokens = { ...refreshed };
+    tokens.refreshToken ??= refreshToken;
+    const stored = await store(leased, JSON.stringify(tokens), extraWrites);
+    return stored && { tokens, ...stored };
   }
 
   /**
    * Stores the provider's new tokens in place of the leased ones. The provider
    * may have ended the old ones, so this is tried until it works or time is up;
-   * until then the new tokens are only in this promise. False: the grant ended.
+   * until then the new tokens are only in this promise. Undefined: the grant
+   * ended.
+   *
+   * @param extraWrites go with the first try alone: their checks may fail, and
+   * whoever wants them written learns that they were not
    */
   async function store(
     leased: FoundTokens,
     tokens: string,
-    commit?: CommitWith,
-  ): Promise<boolean> {
+    extraWrites?: Write,
+  ): Promise<Pick<Refreshed, "written"> | undefined> {
     const { grantId, dataKey } = leased;
     const endMilliseconds = performance.now() + REFRESH_STORE_SECONDS * 1000;
-    for (let current = leased;; commit = undefined) {
+    for (let current = leased;; extraWrites = undefined) {
       try {
-        if (await upstreamTokens.replace(current, tokens, commit)) return true;
+        if (await upstreamTokens.replace(current, tokens, extraWrites)) {
+          return { written: extraWrites };
+        }
         const again = await upstreamTokens.find(grantId, dataKey);
+        if (again?.tokens === tokens) return {};
         // Another process may have leased the old tokens too; ours are newer.
-        if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
+        if (again?.tokens !== leased.tokens) return undefined;
         current = again;
       } catch (error) {
         if (performance.now() >= endMilliseconds) throw error;

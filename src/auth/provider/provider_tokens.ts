@@ -33,9 +33,6 @@ export interface GrantKey {
 
 export type ProviderTokens = ReturnType<typeof providerTokens>;
 
-/** Commits a change, with another; undefined: nothing was committed. */
-type Commit<T> = (also?: Write) => Promise<T | undefined>;
-
 /**
  * Opens grants' tokens at their providers. Those of a provider that is no
  * longer listed count as dead.
@@ -67,6 +64,10 @@ export function providerTokens(
     throw signInEnded();
   }
 
+  async function validOf(key: GrantKey): Promise<UpstreamTokens> {
+    return (await valid(providerOf(key), await findLive(key))).tokens;
+  }
+
   /** Gives tokens in place of a refused one, unless it is still valid. */
   async function renew(
     provider: Provider,
@@ -83,7 +84,7 @@ export function providerTokens(
     );
     if (isAlive) return undefined;
     if (current.refreshToken !== undefined) {
-      return await valid(provider, found, { rejected });
+      return (await valid(provider, found, { rejected })).tokens;
     }
     // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
@@ -103,7 +104,7 @@ export function providerTokens(
       const fresh = current.refreshToken === undefined
         // An old id_token does not tell the identity of today.
         ? { ...current, idToken: undefined }
-        : await valid(provider, found, { rejected });
+        : (await valid(provider, found, { rejected })).tokens;
       if (!provider.identify || !isAlive(fresh)) return undefined;
       const { grant: { id, identity } } = key;
       return await identifyAgain(
@@ -117,13 +118,13 @@ export function providerTokens(
     // Throws only when it is used, even if there is no provider.
     upstream: (key: GrantKey): Upstream => ({
       async token() {
-        return (await valid(providerOf(key), await findLive(key))).accessToken;
+        return (await validOf(key)).accessToken;
       },
 
       async fetch(input, init = {}) {
         const provider = providerOf(key);
         const url = addressAt(provider, input);
-        const { accessToken } = await valid(provider, await findLive(key));
+        const { accessToken } = await validOf(key);
         const response = await send(url, init, accessToken);
         // Only the provider itself can tell that its token is dead.
         const isTheirs = provider.apiUrl !== undefined &&
@@ -149,38 +150,18 @@ export function providerTokens(
 
     /**
      * Refreshes tokens that would soon expire, if they can be refreshed: a grant
-     * may outlive a provider token that cannot. Then it commits the change that
-     * depends on it and gives the result; undefined: nothing was committed.
+     * may outlive a provider token that cannot. Returns true if new tokens were
+     * stored, and `extraWrites` with them; otherwise none of those was written.
      *
-     * @param commit stores new tokens together with its own change, by `also`; if
-     * it commits nothing, they are stored alone
      * @throws {ChallengeError} when the tokens are dead; the grant has then ended
      * @throws {HttpError} 503 when the provider does not answer
      */
-    async refreshIfDue<T>(
-      key: GrantKey,
-      commit: Commit<T>,
-    ): Promise<T | undefined> {
+    async refreshIfDue(key: GrantKey, extraWrites: Write): Promise<boolean> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider && await find(key);
-      if (!found || parseTokens(found).refreshToken === undefined) {
-        return await commit();
-      }
-      let committing: ReturnType<typeof commit> | undefined;
-      let isWaiting = true;
-      try {
-        await valid(provider, found, {
-          commit: async (also) => {
-            // A request that stopped waiting has told its client to retry.
-            if (!isWaiting) return false;
-            committing = commit(also);
-            return await committing.catch(() => undefined) !== undefined;
-          },
-        });
-      } finally {
-        isWaiting = false;
-      }
-      return await (committing ?? commit());
+      if (!found || parseTokens(found).refreshToken === undefined) return false;
+      const { written } = await valid(provider, found, { extraWrites });
+      return written === extraWrites;
     },
 
     /** Reads a grant's tokens, and gives a function that revokes them there. */

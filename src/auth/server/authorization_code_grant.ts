@@ -48,7 +48,7 @@ export function authorizationCodeGrant(
 
       // Used before: the grant ends, unless its client was told 503.
       if (record.usedAt !== undefined) {
-        const tokens = await codes.answerAgain(code, read);
+        const tokens = await codes.replayResponse(code, read);
         if (tokens) return tokens;
         await grants.end(read.grantId);
         throw invalidGrant("The code was used before");

@@ -11,7 +11,6 @@
 import { now } from "../../clock.ts";
 import { ChallengeError, type OAuthError } from "../../errors.ts";
 import type { Client } from "../../oauth/client.ts";
-import { unwrapDataKey } from "../../oauth/data_key.ts";
 import {
   endOfToken,
   type Grant,
@@ -19,14 +18,17 @@ import {
   withinLifetimes,
 } from "../../oauth/grant.ts";
 import { refusedByBlock } from "../../oauth/allowed_users.ts";
-import { SUCCESSOR_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
-import { isMinted } from "../../oauth/credential.ts";
+import { REPLAY_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
+import {
+  dataKeyOf,
+  replayResponse,
+  stateOfToken,
+} from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
-import type { Write } from "../../store/transaction.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
@@ -62,6 +64,20 @@ export function refreshTokenGrant(
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const refreshes = new Buckets(PER_GRANT);
 
+  /** True if a response is still what this request would get. */
+  function mayReplay(
+    response: IssuedTokens,
+    grant: Grant,
+    requested: readonly string[],
+  ): boolean {
+    if (grant.refreshTokens?.exchange?.isRevoked) return false;
+    const held = heldOf(grant, requested);
+    if (held && !isSameScopes(held.scopes, response.scopes)) return false;
+    const time = now(clock);
+    return time + REPLAY_MARGIN_SECONDS < response.expiresAt &&
+      time < endOfToken(grant, response, lifetimes);
+  }
+
   return async function refresh(
     parameters: Parameters,
     client: Pick<Client, "clientId">,
@@ -70,72 +86,46 @@ export function refreshTokenGrant(
     const refreshToken = parameters.require("refresh_token");
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
-      const presented = await (reading ?? refreshTokens.read(refreshToken));
-
-      // A block, before anything is answered again.
-      if (presented?.isBlocked && isOf(client, presented.grant.value)) {
-        throw refusedByBlock("invalid_grant");
-      }
-
-      // Exchanged before: the same pair again, while its access token is good
-      // and holds what this request may get.
-      const known = presented?.grant.value;
-      const { tokens: answer, isRevoked } = isOf(client, known)
-        ? await refreshTokens.answerAgain(presented!) ?? {}
-        : {};
-      const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
-      if (answer && !isRevoked && answer.expiresAt > leastExpiresAt) {
-        const wanted = heldOf(known!, requestedScopes(scopes, known!));
-        const isOver = now(clock) >= endOfToken(known!, answer, lifetimes);
-        const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
-        if (isSame && !isOver) return answer;
-      }
-      // After that a new access token, with the refresh token of that pair.
-      const read = answer
-        ? await refreshTokens.read(answer.refreshToken!)
-        : presented;
-      // That one was exchanged this moment: nothing is left of the answer.
-      if (answer && read?.successor.value) continue;
-
       // A token of a live grant of this client.
+      const read = await (reading ?? refreshTokens.read(refreshToken));
       const stored = read?.grant.value;
       if (!read || !isOf(client, stored)) throw unknown();
-      const grant = withinLifetimes(stored, lifetimes);
-      const { token: { value: record } } = read;
-      const { refreshKey } = grant;
-      if (!record && !isMinted(read.refreshToken, refreshKey)) throw unknown();
-
-      // A replay. Its tag proves that a token is one of the grant's, even if
-      // nothing is left of it.
-      if (!record || record.usedAt !== undefined) {
-        await grants.end(grant.id, read.grant);
+      if (read.isBlocked) throw refusedByBlock("invalid_grant");
+      const time = now(clock);
+      const state = stateOfToken(refreshToken, stored, time);
+      if (state === undefined) throw unknown();
+      if (state === "reused") {
+        await grants.end(stored.id, read.grant);
         throw invalidGrant("The refresh token was used before");
       }
 
-      const requested = requestedScopes(scopes, grant);
+      // Exchanged before: the same response again, while its access token is
+      // good and holds what this request may get. After that a new access token,
+      // with the refresh token of that response.
+      const requested = requestedScopes(scopes, stored);
+      const replayed = state === "exchanged"
+        ? await replayResponse(refreshToken, stored)
+        : undefined;
+      if (replayed && mayReplay(replayed, stored, requested)) return replayed;
+      const { refreshToken: successor } = replayed ?? {};
 
       // The person as of now, where a rule looks at what may have changed. The
       // provider's new tokens are stored before that.
-      if (!isGrantOf(grant, here) || grant.expiresAt <= now(clock)) {
-        throw ended();
-      }
-      const credential = read.refreshToken;
-      const { wrappedKey } = record;
-      const dataKey = await unwrapDataKey(wrappedKey, grant.id, credential);
+      let grant = withinLifetimes(stored, lifetimes);
+      if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
+      const dataKey = await dataKeyOf(stored, successor ?? refreshToken);
       const key = {
         grant,
         dataKey: () => Promise.resolve(dataKey),
         sealed: read.upstream,
       };
-      const time = now(clock);
-      const isDue = confirmation.isDue(grant, time);
-      let confirmed = grant;
-      if (isDue) {
+      const needsIdentity = confirmation.isDue(grant, time);
+      if (needsIdentity) {
         const identity = await providerTokens.identify(key).catch(refuseDead);
         const confirm = (known: Grant) =>
           confirmation.confirm(known, identity, time);
-        confirmed = confirm(grant);
-        if (!heldOf(confirmed)) {
+        grant = confirm(grant);
+        if (!heldOf(grant)) {
           // Its access token must not last until it expires.
           await grants.change(read.grant, confirm);
           throw ended();
@@ -143,25 +133,23 @@ export function refreshTokenGrant(
       }
 
       // The operator's rules of today.
-      const held = heldOf(confirmed, requested);
+      const held = heldOf(grant, requested);
       if (!held) throw ended();
       refuseFor(refreshes.take(grant.id));
 
-      // The provider's tokens before ours: if it does not answer, the client
-      // still holds a refresh token that works.
-      const live = {
-        grant: confirmed,
+      // The provider's tokens before ours, or together: if it does not answer,
+      // the client still holds a refresh token that works.
+      const issuance = await refreshTokens.exchange(refreshToken, read, {
+        grant,
         dataKey,
-        record,
-        read,
-        ...answer && { repeated: presented },
-      };
-      const rotate = (also?: Write) =>
-        refreshTokens.rotate(live, held.scopes, also);
-      const tokens = isDue
-        ? await rotate()
-        : await providerTokens.refreshIfDue(key, rotate).catch(refuseDead);
-      if (tokens) return tokens;
+        scopes: held.scopes,
+        successor,
+      });
+      const isCommitted = !needsIdentity &&
+          await providerTokens.refreshIfDue(key, issuance.write)
+            .catch(refuseDead) ||
+        await refreshTokens.commit(issuance, grant);
+      if (isCommitted) return issuance.tokens;
       // Another request was faster.
     }
   };

@@ -7,8 +7,13 @@
 import type { Context } from "@hono/hono";
 import { acceptedAuthMethods, type Client } from "../../oauth/client.ts";
 import { shortClientId } from "../../oauth/client_id.ts";
-import { isMinted, parseCredential } from "../../oauth/credential.ts";
-import { unwrapDataKey } from "../../oauth/data_key.ts";
+import { now } from "../../clock.ts";
+import { parseCredential } from "../../oauth/credential.ts";
+import {
+  dataKeyOf,
+  replayResponse,
+  stateOfToken,
+} from "../../oauth/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
@@ -19,7 +24,7 @@ export function revokeEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
-  const { endGrants, log } = services;
+  const { endGrants, clock, log } = services;
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
   async function find(
     token: string,
@@ -31,7 +36,7 @@ export function revokeEndpoint(
         const access = await accessTokens.find(token);
         return access && {
           clientId: access.grant.clientId,
-          revoke: () => accessTokens.revoke(token),
+          revoke: () => accessTokens.revoke(token, access.read),
         };
       }
       case "refresh_token": {
@@ -39,7 +44,7 @@ export function revokeEndpoint(
         const grant = read?.grant.value;
         return grant && {
           clientId: grant.clientId,
-          revoke: (c) => revokeRefreshToken(c, read),
+          revoke: (c) => revokeRefreshToken(c, token, read),
         };
       }
     }
@@ -48,24 +53,25 @@ export function revokeEndpoint(
   /** Ends the grant of a refresh token, here and at the provider. */
   async function revokeRefreshToken(
     c: Context,
+    refreshToken: string,
     read: ReadRefreshToken,
   ): Promise<void> {
-    // One that was exchanged does not open the grant; its successor does.
-    const answer = (await refreshTokens.answerAgain(read))?.tokens;
-    const next = answer && await refreshTokens.read(answer.refreshToken!);
-    if (next) return await revokeRefreshToken(c, next);
-    const { refreshToken, token: { value: record } } = read;
     const { value: grant } = read.grant;
     if (grant?.status !== "active") return;
-    if (!record && !isMinted(refreshToken, grant.refreshKey)) return;
+    const state = stateOfToken(refreshToken, grant, now(clock));
+    if (state === undefined) return;
+    // One that was exchanged opens the one that opens the grant.
+    const current = state === "exchanged"
+      ? (await replayResponse(refreshToken, grant)).refreshToken!
+      : refreshToken;
     // The provider's tokens end with the grant, so they are opened before.
-    const tellProvider = record?.wrappedKey
-      ? await providerTokens.revocation({
+    const tellProvider = state === "reused"
+      ? undefined
+      : await providerTokens.revocation({
         grant,
-        dataKey: () => unwrapDataKey(record.wrappedKey, grant.id, refreshToken),
+        dataKey: () => dataKeyOf(grant, current),
         sealed: read.upstream,
-      })
-      : undefined;
+      });
     await endGrants([{ grant, read: read.grant }]);
     const reference = c.get("reference");
     const grantId = grant.id;

@@ -67,8 +67,7 @@ async function expiring(waitSeconds?: number, held: object = {}) {
     provider,
     upstreamTokens,
     database,
-    refreshIfDue: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
-      tokens.refreshIfDue(key, commit),
+    refreshIfDue: (write: Write) => tokens.refreshIfDue(key, write),
     token: () => tokens.upstream(key).token(),
     fetch: (path: string) => tokens.upstream(key).fetch(path),
     identify: () => tokens.identify(key),
@@ -166,56 +165,39 @@ Deno.test("refreshIfDue() stores what the provider gave together with what rests
   const { database, provider, refreshIfDue } = flow;
   let issued = "";
   provider.onIssue = (accessToken) => issued = accessToken;
-  const version = await refreshIfDue((also) =>
-    database.commit((transaction) =>
-      also!(transaction.set(["mine"], { expiresAt: database.now() + 60 }))
-    )
-  );
+  const write: Write = (transaction) =>
+    transaction.set(["mine"], { expiresAt: database.now() + 60 });
+  assert(await refreshIfDue(write));
   const [mine, upstream] = await database.getMany([
     ["mine"],
     upstreamKey(GRANT),
   ]);
-  assert.equal(mine.versionstamp, version);
-  assert.equal(upstream.versionstamp, version);
+  assert.equal(mine.versionstamp, upstream.versionstamp);
   assert.match((await flow.stored())!, RegExp(issued));
+  // They are good for a while now, and nothing is written.
+  assert.equal(await refreshIfDue(write), false);
+  assert.equal(flow.refreshes(), 1);
 });
 
-for (
-  const [what, commit, outcome] of [
-    ["loses its race", () => Promise.resolve(undefined), undefined],
-    ["fails", () => Promise.reject(new StorageError()), StorageError],
-  ] as const
-) {
-  Deno.test(`refreshIfDue() stores what the provider gave although the caller's commit ${what}`, async () => {
+for (const what of ["lose their race", "fail"]) {
+  Deno.test(`refreshIfDue() stores what the provider gave although the caller's writes ${what}`, async () => {
     using flow = await expiring();
-    let calls = 0;
-    const kept = flow.refreshIfDue(() => (calls++, commit()));
-    if (outcome) await assert.rejects(kept, outcome);
-    else assert.equal(await kept, undefined);
-    assert.equal(calls, 1);
-    assert.doesNotMatch((await flow.stored())!, /provider-refresh-old/);
-    assert.equal(
-      await flow.refreshIfDue(() => Promise.resolve("next")),
-      "next",
+    const { upstreamTokens } = flow;
+    const replace = upstreamTokens.replace;
+    upstreamTokens.replace = (leased, tokens, extraWrites) =>
+      what === "fail" && extraWrites
+        ? Promise.reject(new StorageError())
+        : replace(leased, tokens, extraWrites);
+    const isWritten = await flow.refreshIfDue((transaction) =>
+      transaction.check({ key: ["mine"], versionstamp: "another" })
+        .setForever(["mine"], 1)
     );
+    assert.equal(isWritten, false);
+    assert.doesNotMatch((await flow.stored())!, /provider-refresh-old/);
+    assert.equal((await flow.database.get(["mine"])).value, undefined);
     assert.equal(flow.refreshes(), 1);
   });
 }
-
-Deno.test("refreshIfDue() commits nothing for a caller who no longer waits", async () => {
-  using flow = await expiring(0.01);
-  const answer = holdRefresh(flow.provider);
-  let commits = 0;
-  await assert.rejects(
-    flow.refreshIfDue(() => Promise.resolve(commits++)),
-    { status: 503 },
-  );
-  answer();
-  await until(async () =>
-    !(await flow.stored())!.includes("provider-refresh-old")
-  );
-  assert.equal(commits, 0);
-});
 
 Deno.test("who asks who a person is gets the id_token of a refresh by another process", async () => {
   using flow = await expiring();

@@ -193,9 +193,16 @@ async function revokeWith(stores: Record<string, unknown>, token: string) {
 }
 
 for (
-  const [what, answering, answer] of [
-    ["has ended meanwhile", () => Promise.resolve(undefined), 200],
-    ["cannot be read on", () => Promise.reject(new Error("no database")), 500],
+  const [what, read, answer] of [
+    [
+      "has ended meanwhile",
+      () =>
+        Promise.resolve({
+          grant: { value: { clientId: "app", status: "closed" } },
+        }),
+      200,
+    ],
+    ["cannot be read", () => Promise.reject(new Error("no database")), 500],
   ] as const
 ) {
   Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {
@@ -205,14 +212,7 @@ for (
         authenticate: (_: unknown, act: (client: unknown) => unknown) =>
           act({ clientId: "app" }),
       },
-      refreshTokens: {
-        read: () =>
-          Promise.resolve({
-            token: {},
-            grant: { value: { clientId: "app", status: "closed" } },
-          }),
-        answerAgain: answering,
-      },
+      refreshTokens: { read },
     }, token);
     assert.equal(status, answer);
   });

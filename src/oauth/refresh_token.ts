@@ -1,0 +1,134 @@
+/**
+ * The refresh tokens of a grant. One may be exchanged. The one before it gives
+ * its response again, until a while after that response has arrived: responses
+ * get lost, and some clients refresh from two machines. Any other that was made
+ * for the grant is a reuse, which ends the grant.
+ *
+ * @see RFC 6749 §6, RFC 9700 §4.14.2
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import { isMinted } from "./credential.ts";
+import { deriveKey, unwrapDataKey } from "./data_key.ts";
+import type { Grant } from "./grant.ts";
+import { REPLAY_SECONDS } from "./lifetimes.ts";
+import type { IssuedTokens } from "./token_response.ts";
+
+/** The refresh tokens of a grant that still count. */
+export interface RefreshTokens {
+  /** The fingerprint of the token that may be exchanged. */
+  current: string;
+  /** The grant's data key, sealed with that token. */
+  wrappedKey: string;
+  /** The exchange that gave that token; absent if a code did. */
+  exchange?: Exchange;
+}
+
+/** The exchange of a refresh token. */
+interface Exchange {
+  /** The fingerprint of the refresh token. */
+  refreshToken: string;
+  /** The fingerprint of the access token that it was exchanged for. */
+  accessToken: string;
+  /** The response, sealed with a key derived from the refresh token. */
+  response: string;
+  /** True if the client has revoked that access token. */
+  isRevoked?: boolean;
+  /** The end of replays, in epoch seconds; absent until a call with the token. */
+  replayUntil?: number;
+}
+
+const responseKey = (refreshToken: string) =>
+  deriveKey(refreshToken, "successor");
+
+/** Makes the record of an exchange. */
+export async function exchangeOf(
+  refreshToken: string,
+  tokens: IssuedTokens,
+  grantId: string,
+): Promise<Exchange> {
+  const text = JSON.stringify(tokens);
+  return {
+    refreshToken: fingerprint(refreshToken),
+    accessToken: fingerprint(tokens.accessToken),
+    response: await seal(responseKey(refreshToken), text, grantId),
+  };
+}
+
+/**
+ * Judges a refresh token by its grant: it may be exchanged (`current`), it was
+ * exchanged and gives its response again (`exchanged`), or it is a `reused` one.
+ * Undefined for a token that was never made.
+ */
+export function stateOfToken(
+  refreshToken: string,
+  { refreshTokens, refreshKey }: Grant,
+  now: number,
+): "current" | "exchanged" | "reused" | undefined {
+  const token = fingerprint(refreshToken);
+  if (token === refreshTokens?.current) return "current";
+  const { refreshToken: last, replayUntil = Infinity } =
+    refreshTokens?.exchange ?? {};
+  if (token === last && now < replayUntil) return "exchanged";
+  // The tag proves that it is one of the grant's: of used ones nothing is kept.
+  return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
+}
+
+/** Opens the response that an exchanged refresh token was answered with. */
+export async function replayResponse(
+  refreshToken: string,
+  { id, refreshTokens }: Grant,
+): Promise<IssuedTokens> {
+  const { response } = refreshTokens!.exchange!;
+  return JSON.parse(await unseal(responseKey(refreshToken), response, id));
+}
+
+/** Opens a grant's data key with its current refresh token. */
+export function dataKeyOf(
+  { id, refreshTokens }: Grant,
+  current: string,
+): Promise<Uint8Array> {
+  return unwrapDataKey(refreshTokens!.wrappedKey, id, current);
+}
+
+/** True if an access token is that of the grant's last exchange. */
+export function isOfExchange(
+  accessToken: string,
+  { refreshTokens }: Grant,
+): boolean {
+  return refreshTokens?.exchange?.accessToken === fingerprint(accessToken);
+}
+
+/**
+ * True if no call has shown yet that the client has the response of the grant's
+ * last exchange.
+ *
+ * @param exchanged the fingerprint of the refresh token that was exchanged for
+ * the access token of a call, if one was
+ */
+export function isUnseen(
+  exchanged: string | undefined,
+  { refreshTokens }: Grant,
+): boolean {
+  const { refreshToken, replayUntil } = refreshTokens?.exchange ?? {};
+  return exchanged !== undefined && exchanged === refreshToken &&
+    replayUntil === undefined;
+}
+
+/** Changes what is known of a grant's last exchange. */
+function withExchange(grant: Grant, changes: Partial<Exchange>): Grant {
+  const { refreshTokens } = grant;
+  const exchange = { ...refreshTokens!.exchange!, ...changes };
+  return { ...grant, refreshTokens: { ...refreshTokens!, exchange } };
+}
+
+/** Ends the replays of the last response soon: its client has it. */
+export function endReplays(grant: Grant, now: number): Grant {
+  return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
+}
+
+/** Notes that the access token of the last exchange was revoked. */
+export function noteRevoked(grant: Grant): Grant {
+  return withExchange(grant, { isRevoked: true });
+}
