@@ -164,6 +164,12 @@ test.inMemory("refresh() gives another access token in the last minute of one th
   const second = await again();
   assert.notEqual(second.accessToken, first.accessToken);
   assert.equal(second.refreshToken, first.refreshToken);
+  // It was not lost after all: the client has the refresh token.
+  const database = new Database(kv);
+  assert(await accessTokenStore(database).find(first.accessToken));
+  await database.idle();
+  time.tick(30);
+  await rejectsUsed(kv, refreshToken, clientId);
 });
 
 test.onDatabases("refresh() that was given up and carried out later is answered with what it made", async ({ kv }) => {
