@@ -11,7 +11,6 @@ import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { isMinted } from "./credential.ts";
 import { deriveKey, unwrapDataKey } from "./data_key.ts";
-import type { Grant } from "./grant.ts";
 import { REPLAY_SECONDS } from "./lifetimes.ts";
 import type { IssuedTokens } from "./token_response.ts";
 
@@ -39,6 +38,13 @@ interface Exchange {
   replayUntil?: number;
 }
 
+/** A {@linkcode import("./grant.ts").Grant}, as far as its refresh tokens go. */
+interface Refreshable {
+  id: string;
+  refreshKey?: string;
+  refreshTokens?: RefreshTokens;
+}
+
 const responseKey = (refreshToken: string) =>
   deriveKey(refreshToken, "successor");
 
@@ -63,7 +69,7 @@ export async function exchangeOf(
  */
 export function stateOfToken(
   refreshToken: string,
-  { refreshTokens, refreshKey }: Grant,
+  { refreshTokens, refreshKey }: Refreshable,
   now: number,
 ): "current" | "exchanged" | "reused" | undefined {
   const token = fingerprint(refreshToken);
@@ -78,7 +84,7 @@ export function stateOfToken(
 /** Opens the response that an exchanged refresh token was answered with. */
 export async function replayResponse(
   refreshToken: string,
-  { id, refreshTokens }: Grant,
+  { id, refreshTokens }: Refreshable,
 ): Promise<IssuedTokens> {
   const { response } = refreshTokens!.exchange!;
   return JSON.parse(await unseal(responseKey(refreshToken), response, id));
@@ -86,7 +92,7 @@ export async function replayResponse(
 
 /** Opens a grant's data key with its current refresh token. */
 export function dataKeyOf(
-  { id, refreshTokens }: Grant,
+  { id, refreshTokens }: Refreshable,
   current: string,
 ): Promise<Uint8Array> {
   return unwrapDataKey(refreshTokens!.wrappedKey, id, current);
@@ -95,7 +101,7 @@ export function dataKeyOf(
 /** True if an access token is that of the grant's last exchange. */
 export function isOfExchange(
   accessToken: string,
-  { refreshTokens }: Grant,
+  { refreshTokens }: Refreshable,
 ): boolean {
   return refreshTokens?.exchange?.accessToken === fingerprint(accessToken);
 }
@@ -109,7 +115,7 @@ export function isOfExchange(
  */
 export function isUnseen(
   exchanged: string | undefined,
-  { refreshTokens }: Grant,
+  { refreshTokens }: Refreshable,
 ): boolean {
   const { refreshToken, replayUntil } = refreshTokens?.exchange ?? {};
   return exchanged !== undefined && exchanged === refreshToken &&
@@ -117,18 +123,21 @@ export function isUnseen(
 }
 
 /** Changes what is known of a grant's last exchange. */
-function withExchange(grant: Grant, changes: Partial<Exchange>): Grant {
+function withExchange<G extends Refreshable>(
+  grant: G,
+  changes: Partial<Exchange>,
+): G {
   const { refreshTokens } = grant;
   const exchange = { ...refreshTokens!.exchange!, ...changes };
   return { ...grant, refreshTokens: { ...refreshTokens!, exchange } };
 }
 
 /** Ends the replays of the last response soon: its client has it. */
-export function endReplays(grant: Grant, now: number): Grant {
+export function endReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }
 
 /** Notes that the access token of the last exchange was revoked. */
-export function noteRevoked(grant: Grant): Grant {
+export function noteRevoked<G extends Refreshable>(grant: G): G {
   return withExchange(grant, { isRevoked: true });
 }
