@@ -49,7 +49,14 @@ export function openRegister(database: Database, log: Logger) {
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
-  const ending = { accountSessions, grants, endGrants };
+  const ending = {
+    accountSessions,
+    database,
+    endGrants,
+    grants,
+    sessions,
+    tasks,
+  };
 
   const data = personData({
     database,

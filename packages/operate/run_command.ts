@@ -170,7 +170,7 @@ class PeopleCommand extends Command {
       throw new UsageError("That is a client: use deno task clients");
     }
     // Also before their first sign-in, or when all has ended.
-    if (/^[^\s@:]+:\S+$/.test(named)) return named;
+    if (/^(?:[^\s@:]+:\S+|https?:\/\/[^\s#]+#.+)$/s.test(named)) return named;
     const { people, next } = await this.operator.register.list({
       search: named,
       most: PAGE,
@@ -187,7 +187,8 @@ class PeopleCommand extends Command {
     }
     throw new UnknownNameError(
       `No one is called ${visible(named)}: find them with "deno task people ` +
-        'list" or "people blocked", or write their subject, as github:583231',
+        'list" or "people blocked", or write their subject, as github:583231, ' +
+        "or as https://id.example.com#42",
     );
   }
 }

@@ -40,13 +40,17 @@ export function isBlocked(
   );
 }
 
+/** The words for people and clients that the operator has blocked. */
+export const BLOCKED =
+  "The people who run this server have blocked this account or this app";
+
 /** Makes the refusal of people and clients that the operator has blocked. */
 export function refusedByBlock(
   code: OAuthErrorCode = "access_denied",
 ): OAuthError {
   return new OAuthError(
     code,
-    "The people who run this server have blocked this account or this app",
+    BLOCKED,
     { situation: "blocked" },
   );
 }

@@ -37,6 +37,31 @@ export function subjectOf(
   return id.includes("/") ? `${id}#${subject}` : `${id}:${subject}`;
 }
 
+/**
+ * Gives the name that the sessions, tasks and request states of who comes with
+ * tokens of an issuer are bound to. Tokens and clients come and go; the person
+ * stays.
+ */
+export function jwtBinding(id: string, name: string): string {
+  return JSON.stringify([id, name]);
+}
+
+/** Gives the issuer's ID and the person's name of a {@linkcode jwtBinding}. */
+export function parseJwtBinding(
+  binding: string,
+): readonly [id: string, name: string] {
+  return JSON.parse(binding);
+}
+
+/**
+ * Gives the {@linkcode jwtBinding} of a subject with an issuer in front, who may
+ * come with tokens of that issuer too; undefined for any other.
+ */
+export function jwtBindingOf(subject: string): string | undefined {
+  const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];
+  return id === undefined ? undefined : jwtBinding(id, name);
+}
+
 /** Makes the subject of a client that acts for itself. */
 export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });

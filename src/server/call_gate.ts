@@ -13,6 +13,7 @@ import { oauthDoor } from "../auth/doors/oauth_door.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
+import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";
 import type { ServerCore } from "./server_core.ts";
 
@@ -45,6 +46,8 @@ export async function callGate(
       ...jwt,
       baseUrl,
       otherIds: oauth && subjectIds(oauth),
+      blocked: oauth?.blocked,
+      isBlockedPerson: blockedPeople(database),
       clock,
     }),
     ...staticDoors(auth),

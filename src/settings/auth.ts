@@ -97,6 +97,7 @@ export function parseAuth(
   if (has("oauth")) auth.oauth = parseOAuth(settings, exposure, scopes);
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
+  if (auth.oauth && auth.jwt) doubtTwoSubjects(settings, auth.oauth, auth.jwt);
   if (has("bearer")) {
     const taken: TokenShape[] = auth.oauth ? ["own"] : [];
     if (auth.jwt) taken.push("jwt");
@@ -152,8 +153,36 @@ function complainOfNamesakes(
       });
     };
     complain(CLIENTS.OAUTH_ASSERTION_ISSUERS, assertionIssuers);
-    // The people of the first issuer keep their subjects as they are.
-    complain(JWT.JWT_ISSUER, jwt?.issuers.slice(1));
+    complain(JWT.JWT_ISSUER, jwt?.issuers);
+  }
+}
+
+/** The hosts of issuers whose people have a subject with a provider's name. */
+const HOSTS: Readonly<Record<string, string>> = {
+  google: "accounts.google.com",
+  microsoft: "login.microsoftonline.com",
+  gitlab: "gitlab.com",
+};
+
+/** Doubts that two doors know the same people by two subjects. */
+function doubtTwoSubjects(
+  settings: Settings,
+  { providers }: OAuthConfig,
+  { issuers }: JwtConfig,
+): void {
+  for (const { id, config } of providers) {
+    const own = "issuer" in config && config.issuer
+      ? new URL(config.issuer).host
+      : HOSTS[config.provider];
+    const known = issuers.find(({ issuer }) =>
+      config.provider in HOSTS && new URL(issuer).host === own
+    );
+    if (known === undefined) continue;
+    settings.doubts.push(
+      `People of ${config.provider} have two subjects here, ${id}:… where they ` +
+        `sign in and ${issuerId(known)}#… where they come with a token of ` +
+        "JWT_ISSUER: block, end and erase both",
+    );
   }
 }
 

@@ -105,6 +105,18 @@ export function knownBlocks(database: Database) {
   };
 }
 
+/**
+ * Opens the look at the blocks of people of whom no record is read, because they
+ * come with another issuer's tokens.
+ */
+export function blockedPeople(
+  database: Database,
+): (subject: string) => Promise<boolean> {
+  const isBlocked = knownBlocks(database);
+  return async (subject) =>
+    await isBlocked(await database.get<BlockHead>(blockHeadKey()), { subject });
+}
+
 export type BlockStore = ReturnType<typeof blockStore>;
 
 export function blockStore(database: Database) {

@@ -78,8 +78,11 @@ const MOST_COUNTED = 2000;
 
 /** The open sessions of a person. */
 export interface SessionCounts {
-  /** The number of those that a grant used last, by its id. */
-  of: ReadonlyMap<string, number>;
+  /**
+   * The number of those that a grant used last, by its id; under undefined, of
+   * those of a caller without grants.
+   */
+  of: ReadonlyMap<string | undefined, number>;
   /** True if there are more sessions than were counted. */
   isCut: boolean;
 }
@@ -193,15 +196,13 @@ export function sessionLists(database: Database) {
       binding: string,
       most = MOST_COUNTED,
     ): Promise<SessionCounts> {
-      const of = new Map<string, number>();
+      const of = new Map<string | undefined, number>();
       let count = 0;
       const perRead = Math.min(most + 1, LISTED_PER_READ);
       for await (const some of listedOf(binding, perRead)) {
         for (const { value: { grantId } } of some) {
           if (++count > most) return { of, isCut: true };
-          if (grantId !== undefined) {
-            of.set(grantId, (of.get(grantId) ?? 0) + 1);
-          }
+          of.set(grantId, (of.get(grantId) ?? 0) + 1);
         }
       }
       return { of, isCut: false };

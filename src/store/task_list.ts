@@ -121,18 +121,24 @@ export function taskLists(database: Database) {
     /**
      * Lists the tasks of a person: durable work that goes on, then the newest.
      *
+     * @param bindings the names that they are bound to
      * @param most the most that are read; `count` tells how many there are
      */
     async newest(
-      binding: string,
+      bindings: readonly string[],
       most: number,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
-      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const lists = await Promise.all(
+        bindings.map((binding) =>
+          database.list<TaskOfPerson>(tasksOfKey(binding))
+        ),
+      );
+      const listed = lists.flat();
       listed.sort((a, b) => rank(b.value) - rank(a.value));
       const ids = listed.slice(0, most).map(idOf);
       const entries = await database.getMany<TaskRecord[]>(ids.map(taskKey));
       const found = entries.flatMap(({ value }, index) =>
-        value?.binding === binding
+        value && bindings.includes(value.binding)
           ? [{ taskId: ids[index], record: value }]
           : []
       );

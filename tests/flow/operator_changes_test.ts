@@ -302,16 +302,16 @@ for (
 /** The parts by which an operator blocks, on the database of a server. */
 function blocking(kv: Deno.Kv) {
   const database = new Database(kv);
-  const grants = grantStore(database);
+  const ended = {
+    database,
+    grants: grantStore(database),
+    sessions: sessionStore(database),
+    tasks: taskStore(database),
+  };
   const ending = {
     accountSessions: accountSessionStore(database),
-    grants,
-    endGrants: grantsEnd({
-      grants,
-      database,
-      sessions: sessionStore(database),
-      tasks: taskStore(database),
-    }),
+    ...ended,
+    endGrants: grantsEnd(ended),
   };
   return { blocks: blockStore(database), ending };
 }

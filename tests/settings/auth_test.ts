@@ -48,11 +48,32 @@ Deno.test("parseAuth() takes a custom provider's host for another's only where i
     const environment of [
       { OAUTH_ASSERTION_ISSUERS: "https://id.example.com/t1" },
       { OAUTH_ASSERTION_ISSUERS: "https://id.example.com:8443" },
-      { ...JWT, AUTH_STRATEGY: "oauth,jwt" },
+      {
+        ...JWT,
+        AUTH_STRATEGY: "oauth,jwt",
+        JWT_ISSUER: "https://id.example.com/t1",
+      },
     ]
   ) {
     assert.deepEqual(complaints({ ...CUSTOM, ...environment }), []);
   }
+});
+
+Deno.test("parseAuth() doubts that people have two subjects, at a provider that is known by name and with its JWTs", () => {
+  const notes = (provider: string, issuer: string) =>
+    parseConfig({
+      ...GITHUB,
+      ...JWT,
+      BASE_URL: "https://tools.example.com",
+      AUTH_STRATEGY: "oauth,jwt",
+      OAUTH_PROVIDER: provider,
+      JWT_ISSUER: issuer,
+    }).notes;
+  const [note, ...others] = notes("google", "https://accounts.google.com");
+  assert.match(note, /google:… .*https:\/\/accounts\.google\.com#…/);
+  assert.deepEqual(others, []);
+  assert.deepEqual(notes("google", "https://id.example.com"), []);
+  assert.deepEqual(notes("github", "https://accounts.google.com"), []);
 });
 
 Deno.test("parseAuth() reads a provider with our application there", () => {
@@ -327,6 +348,14 @@ const REFUSALS: [string, Environment, string[]][] = [
     ...CUSTOM,
     OAUTH_ASSERTION_ISSUERS: "https://other.example.com,https://id.example.com",
   }, ["OAUTH_ASSERTION_ISSUERS"]],
+  ["the first issuer of JWTs at a custom provider's host", {
+    ...CUSTOM,
+    AUTH_STRATEGY: "oauth,jwt",
+    BASE_URL: "https://tools.example.com",
+    JWT_ISSUER: "https://id.example.com",
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: "https://id.example.com/jwks",
+  }, ["JWT_ISSUER"]],
   ["a second issuer of JWTs at a custom provider's host", {
     ...CUSTOM,
     AUTH_STRATEGY: "oauth,jwt",

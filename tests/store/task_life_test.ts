@@ -70,7 +70,7 @@ test.inMemory("renewLease() renews it though something else is written at the sa
   );
   assert(await taskStore(new Database(slow)).renewLease("t"));
   time.tick(20);
-  const { tasks: [task] } = await tasks.newest("someone", 1);
+  const { tasks: [task] } = await tasks.newest(["someone"], 1);
   assert.deepEqual([task.status, task.isUnattended], ["working", false]);
 });
 

@@ -25,7 +25,7 @@ test.onDatabases("newest() lists durable work that goes on first, however old, t
   const tasks = taskStore(new Database(kv));
   const list = taskStore(new Database(other));
   const ids = async (most: number) => {
-    const { tasks, count } = await list.newest(BINDING, most);
+    const { tasks, count } = await list.newest([BINDING], most);
     return [count, ...tasks.map(({ taskId }) => taskId)];
   };
   await tasks.createDurable("old", RUN, BEGINNING, BINDING);
@@ -35,7 +35,7 @@ test.onDatabases("newest() lists durable work that goes on first, however old, t
   }
   await tasks.create("another's", { binding: "eve" });
   assert.deepEqual(await ids(3), [4, "old", "c", "a"]);
-  const { tasks: [old, newest] } = await list.newest(BINDING, 2);
+  const { tasks: [old, newest] } = await list.newest([BINDING], 2);
   assert.deepEqual(
     [old.tool, old.grantId, old.scopes, old.isUnattended],
     ["report", "g", ["report"], false],
@@ -65,7 +65,7 @@ test.onDatabases("newest() tells a failed tool from one that went well, and whom
   // Others that a list counts are not those of its person.
   await tasks.create("stranger's", { binding: "eve" }, { list: BINDING });
   time.tick(31);
-  const { tasks: found } = await list.newest(BINDING, 9);
+  const { tasks: found } = await list.newest([BINDING], 9);
   assert.deepEqual(
     found.map(({ taskId, isError, isUnattended }) => [
       taskId,

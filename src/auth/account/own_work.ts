@@ -21,6 +21,7 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { bindingAt } from "../../oauth/grant.ts";
+import { jwtBindingOf } from "../../oauth/subject.ts";
 import type {
   AccountPart,
   AccountPlaces,
@@ -46,16 +47,30 @@ function ownWork(
       scopes.every((scope) => ceiling.includes(scope));
   }
 
+  /** Names what the person's tasks are bound to, signed in or with a token. */
+  function bindingsOf({ subject }: AccountSession): string[] {
+    const ofTokens = jwtBindingOf(subject);
+    const own = bindingAt(baseUrl, subject);
+    return ofTokens === undefined ? [own] : [own, ofTokens];
+  }
+
+  async function find(
+    taskId: string,
+    bindings: readonly string[],
+  ): Promise<Task | undefined> {
+    for (const binding of bindings) {
+      const task = await tasks.find(taskId, binding);
+      if (task) return task;
+    }
+  }
+
   return {
     /** Finds a task of the person; undefined for anyone else's. */
     async find(
       session: AccountSession,
       taskId: string,
     ): Promise<Task | undefined> {
-      const task = await tasks.find(
-        taskId,
-        bindingAt(baseUrl, session.subject),
-      );
+      const task = await find(taskId, bindingsOf(session));
       return task && isWithinReach(session, task) ? task : undefined;
     },
 
@@ -63,12 +78,12 @@ function ownWork(
     async list(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
-      const binding = bindingAt(baseUrl, session.subject);
-      const listed = await tasks.newest(binding, MOST_TASKS);
+      const bindings = bindingsOf(session);
+      const listed = await tasks.newest(bindings, MOST_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)
-          .map(({ taskId }) => tasks.find(taskId, binding)),
+          .map(({ taskId }) => find(taskId, bindings)),
       );
       return {
         ...listed,

@@ -13,14 +13,23 @@ import {
   type JWTPayload,
 } from "jose";
 import type { JwtConfig } from "../../settings/credentials.ts";
-import type { Authenticated } from "../../caller.ts";
+import type { Authenticated, Caller } from "../../caller.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../../oauth/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
-import { isSubjectOfOther, issuerId, subjectOf } from "../../oauth/subject.ts";
+import { BLOCKED, isBlocked } from "../../oauth/allowed_users.ts";
+import type { ListEntry } from "../../oauth/list_entry.ts";
+import type { Person } from "../../oauth/person.ts";
+import {
+  isSubjectOfOther,
+  issuerId,
+  jwtBinding,
+  parseJwtBinding,
+  subjectOf,
+} from "../../oauth/subject.ts";
 import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 
@@ -34,6 +43,7 @@ const KEYS_TIMEOUT_SECONDS = 5;
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
+  isBlocked: boolean;
 }
 
 /** Lets in the holder of a JWT of a trusted issuer, made for this resource. */
@@ -42,19 +52,49 @@ export function jwtDoor(
     baseUrl: string;
     /** The prefixes of the subjects of other doors. */
     otherIds?: readonly string[];
+    /** `OAUTH_BLOCKED`. */
+    blocked?: readonly ListEntry[];
+    /** Returns true if an operator has blocked a subject. */
+    isBlockedPerson(subject: string): Promise<boolean>;
     clock: Clock;
   },
 ): Gate {
   const { issuers, leewaySeconds, scopeClaims, otherIds = [], clock } = options;
+  const { blocked = [], isBlockedPerson } = options;
   const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
     issuer,
     createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
   ]));
   const takenIds = [...otherIds, ...issuers.map(issuerId)];
+  const [firstId] = issuers.map(issuerId);
   const verified = recent(verify);
+  const unblocked = recent(async (subject) => !await isBlockedPerson(subject));
 
   async function verify(token: string): Promise<Verified> {
+    const { caller, expiresAt } = await read(token);
+    const person = personOf(caller);
+    return {
+      authenticated: { caller, isLive: () => isUnblocked(person.subject) },
+      expiresAt,
+      isBlocked: await isShutOut(person),
+    };
+  }
+
+  /** True if the settings or an operator block someone. */
+  async function isShutOut(person: Person): Promise<boolean> {
+    return isBlocked({ ...person, clientId: "" }, blocked) ||
+      await isBlockedPerson(person.subject);
+  }
+
+  /** True if no operator had blocked someone up to a second ago. */
+  async function isUnblocked(subject: string): Promise<boolean> {
+    return await unblocked.find(subject) === true;
+  }
+
+  async function read(
+    token: string,
+  ): Promise<{ caller: Caller; expiresAt: number }> {
     try {
       const issuer = decodeJwt(token).iss;
       const keys = issuer === undefined ? undefined : keysOf.get(issuer);
@@ -73,9 +113,7 @@ export function jwtDoor(
         throw new errors.JWTInvalid("typ must be one of JWT_TYPE");
       }
       return {
-        authenticated: {
-          caller: callerIn(payload, { scopeClaims, subjectIn }),
-        },
+        caller: callerIn(payload, { scopeClaims, subjectIn }),
         expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {
@@ -95,18 +133,22 @@ export function jwtDoor(
 
   /**
    * Makes a person's subject here. A subject of the first issuer stays as it
-   * is, unless another door could have the same.
+   * is, unless another door could have the same, or knows the same people.
    */
-  function subjectIn(issuer: string, sub: string): string {
-    const isFree = issuer === issuers[0].issuer &&
+  function subjectIn(id: string, sub: string): string {
+    const isFree = id === firstId && !otherIds.includes(id) &&
       !RESERVED_SUBJECTS.includes(sub) &&
       !isSubjectOfOther(sub, takenIds);
-    return isFree ? sub : subjectOf(issuerId({ issuer }), { subject: sub });
+    return isFree ? sub : subjectOf(id, { subject: sub });
   }
 
   function admit(found: Verified | undefined): Authenticated {
-    if (found && found.expiresAt > now(clock)) return found.authenticated;
-    throw new ChallengeError("The access token has expired", "invalid_token");
+    if (!found || found.expiresAt <= now(clock)) {
+      throw new ChallengeError("The access token has expired", "invalid_token");
+    }
+    // Not 401: another token of their issuer would be refused too.
+    if (found.isBlocked) throw new HttpError(403, BLOCKED);
+    return found.authenticated;
   }
 
   return {
@@ -116,18 +158,34 @@ export function jwtDoor(
     },
 
     // While its issuer is trusted: no one tells us when a JWT is revoked.
-    restore(caller) {
+    async restore(caller) {
       if (caller.door !== "jwt") return undefined;
-      const [issuer, sub] = JSON.parse(caller.binding);
-      if (!keysOf.has(issuer)) return undefined;
-      // Computed anew: `JWT_ISSUER` may have another issuer first by now.
-      return { caller: { ...caller, subject: subjectIn(issuer, sub) } };
+      const [id, sub] = parseJwtBinding(caller.binding);
+      const isTrusted = issuers.some((issuer) => issuerId(issuer) === id);
+      const person = personOf(caller);
+      if (!isTrusted || await isShutOut(person)) return undefined;
+      return {
+        // Computed anew: `JWT_ISSUER` may have another issuer first by now.
+        caller: { ...caller, subject: subjectIn(id, sub) },
+        isLive: () => isUnblocked(person.subject),
+      };
     },
 
     challenge: (refusal, sid) =>
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(options.baseUrl, sid),
       }),
+  };
+}
+
+/** Gives a person by the subject with the issuer in front, first or not. */
+function personOf(
+  { binding, identity }: Pick<Caller, "binding" | "identity">,
+): Person {
+  const [id, subject] = parseJwtBinding(binding);
+  return {
+    subject: subjectOf(id, { subject }),
+    identity: identity ?? { subject },
   };
 }
 
@@ -139,9 +197,9 @@ function mediaType(typ: string): string {
 function callerIn(
   payload: JWTPayload,
   { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
-    subjectIn(issuer: string, sub: string): string;
+    subjectIn(id: string, sub: string): string;
   },
-): Authenticated["caller"] {
+): Caller {
   const text = (claim: unknown) =>
     typeof claim === "string" ? claim : undefined;
   const { iss, sub, client_id, azp } = payload;
@@ -153,8 +211,9 @@ function callerIn(
   }
   const granted = scopeClaims.map((name) => claimAt(payload, name))
     .find((claim) => claim !== undefined && claim !== null);
+  const id = issuerId({ issuer: iss! });
   return {
-    subject: subjectIn(iss!, sub),
+    subject: subjectIn(id, sub),
     door: "jwt",
     clientId,
     scopes: Array.isArray(granted)
@@ -167,7 +226,6 @@ function callerIn(
       emailVerified: isTrue(payload.email_verified) &&
         isOwnAddress(email ?? "", payload),
     },
-    // Tokens and clients come and go; the person stays.
-    binding: JSON.stringify([iss, sub]),
+    binding: jwtBinding(id, sub),
   };
 }

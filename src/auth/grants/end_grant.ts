@@ -5,6 +5,7 @@
  * @module
  */
 import { bindingOf, type Grant } from "../../oauth/grant.ts";
+import { jwtBindingOf } from "../../oauth/subject.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { Database, Entry } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
@@ -69,18 +70,45 @@ export function grantsEnd(
 
 const MAX_ROUNDS = 5;
 
+/** The stores in which something of a subject may be open. */
+interface SubjectStores {
+  accountSessions: Pick<AccountSessionStore, "endAllOf">;
+  grants: Pick<GrantStore, "listOpen">;
+  database: Pick<Database, "commit">;
+  sessions: Pick<SessionStore, "endAllOf">;
+  tasks: Pick<TaskStore, "endAllOf">;
+  endGrants: EndGrants;
+}
+
+/** Nothing of who comes with another issuer's tokens is under a grant. */
+const NO_GRANT = new Set([undefined]);
+
+/** Ends the sessions and tasks that someone opened with an issuer's tokens. */
+async function endOfTokens(
+  subject: string,
+  { database, sessions, tasks }: SubjectStores,
+): Promise<void> {
+  const binding = jwtBindingOf(subject);
+  if (binding === undefined) return;
+  const [endSessions, endTasks] = await Promise.all([
+    sessions.endAllOf(binding, NO_GRANT),
+    tasks.endAllOf(binding, NO_GRANT),
+  ]);
+  await database.commit(endSessions.write);
+  endSessions.tell();
+  endTasks();
+}
+
 /**
  * Ends everything of a subject: what is open, what a code still opens, and who
  * is signed in to the account page as them. Gives the number of connections.
  */
 export async function endSubject(
   subject: string,
-  { accountSessions, grants, endGrants }: {
-    accountSessions: Pick<AccountSessionStore, "endAllOf">;
-    grants: Pick<GrantStore, "listOpen">;
-    endGrants: EndGrants;
-  },
+  stores: SubjectStores,
 ): Promise<number> {
+  const { accountSessions, grants, endGrants } = stores;
+  await endOfTokens(subject, stores);
   let count = 0;
   // Again until there is none: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -21,6 +21,7 @@ import {
   type Grant,
   ledgerIdOf,
 } from "../../oauth/grant.ts";
+import { jwtBindingOf } from "../../oauth/subject.ts";
 import { type EndGrants, endSubject } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
@@ -51,8 +52,8 @@ interface PersonStores {
   connections: Pick<ConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
   ledger: Pick<LedgerStore, "list">;
-  sessions: Pick<SessionStore, "countsOf" | "forgetAllOf">;
-  tasks: Pick<TaskStore, "forgetAllOf" | "listOf">;
+  sessions: Pick<SessionStore, "countsOf" | "endAllOf" | "forgetAllOf">;
+  tasks: Pick<TaskStore, "endAllOf" | "forgetAllOf" | "listOf">;
   waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
   endGrants: EndGrants;
   /** Finds the base URL of the server; undefined if it has never started. */
@@ -67,7 +68,11 @@ export function personData(stores: PersonStores) {
   /** Names what sessions and tasks are bound to where no grant tells it. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
     const baseUrl = await stores.findBaseUrl();
-    return new Set(baseUrl === undefined ? [] : [bindingAt(baseUrl, subject)]);
+    const bindings = [
+      baseUrl && bindingAt(baseUrl, subject),
+      jwtBindingOf(subject),
+    ];
+    return new Set(bindings.filter((binding) => binding !== undefined));
   }
 
   /** Copies the grants of a person with their calls, some at a time. */

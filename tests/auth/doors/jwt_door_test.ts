@@ -19,6 +19,7 @@ async function start(issuers = [ISSUER], otherIds?: string[]) {
     scopeClaims: ["scope", "scp"],
     baseUrl: "https://tools.example.com",
     otherIds,
+    isBlockedPerson: () => Promise.resolve(false),
     clock: systemClock,
   });
   return {
@@ -139,6 +140,12 @@ Deno.test("jwtDoor() takes no one for a caller of another door", async () => {
       isFree ? sub : `https://login.example.com#${sub}`,
     );
   }
+});
+
+Deno.test("jwtDoor() knows the people of an issuer by the subject with which they sign in there", async () => {
+  await using server = await start([ISSUER], [ISSUER]);
+  const { caller } = await server.authenticate(await server.keys.sign(CLAIMS));
+  assert.equal(caller.subject, `${ISSUER}#42`);
 });
 
 Deno.test("jwtDoor() leaves a name alone that is no one's at the doors of this server", async () => {

@@ -26,8 +26,8 @@ function ada(issuer: string): Caller {
   };
 }
 
-/** The door for the people of some issuers. */
-function trusting(...issuers: string[]) {
+/** The door for the people of some issuers, with more rules. */
+function doorOf(issuers: string[], rules: Record<string, unknown> = {}) {
   return jwtDoor({
     issuers: issuers.map((issuer) => ({ issuer, jwksUrl: `${issuer}/keys` })),
     audiences: ["us"],
@@ -35,7 +35,9 @@ function trusting(...issuers: string[]) {
     types: [],
     scopeClaims: [],
     baseUrl: "https://tools.example",
+    isBlockedPerson: () => Promise.resolve(false),
     clock: Date.now,
+    ...rules,
   } as never);
 }
 
@@ -70,14 +72,25 @@ Deno.test("restore() knows strangers as long as they may come in", async () => {
 });
 
 Deno.test("restore() knows the people of an issuer as long as it is trusted", async () => {
-  const gate = trusting(ISSUER);
+  const gate = doorOf([ISSUER]);
   assert.equal(await subjectOf(gate, ada(ISSUER)), "ada");
   assert.equal(await subjectOf(gate, ada("https://other.example")), undefined);
   const other = { ...ada(ISSUER), door: "oauth" } as const;
   assert.equal(await subjectOf(gate, other), undefined);
 });
 
+Deno.test("restore() knows no one who is blocked, by an operator or by OAUTH_BLOCKED", async () => {
+  const whole = `${ISSUER}#ada`;
+  const isBlockedPerson = (subject: string) =>
+    Promise.resolve(subject === whole);
+  const byOperator = doorOf([ISSUER], { isBlockedPerson });
+  assert.equal(await subjectOf(byOperator, ada(ISSUER)), undefined);
+  const blocked = [{ kind: "subject", subject: whole }];
+  const bySetting = doorOf([ISSUER], { blocked });
+  assert.equal(await subjectOf(bySetting, ada(ISSUER)), undefined);
+});
+
 Deno.test("restore() names no one by what is another issuer's name for someone by now", async () => {
-  const gate = trusting("https://other.example", ISSUER);
+  const gate = doorOf(["https://other.example", ISSUER]);
   assert.equal(await subjectOf(gate, ada(ISSUER)), `${ISSUER}#ada`);
 });
