@@ -70,6 +70,8 @@ export interface AuthorizationServerOptions {
   /** True if something here needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
+  /** Gives the title of a tool; undefined if it has none, or is not served. */
+  titleOf(tool: string): string | undefined;
 }
 
 export type AuthServices = ReturnType<typeof authorizationServices>;

@@ -14,24 +14,9 @@ import {
   Layout,
   type PageProps,
 } from "./layout.tsx";
+import { type Notice, NoticeOf } from "./notice.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 import { COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
-
-/** A person's change of a connection that goes on, or of a task. */
-export type Changed = keyof typeof CHANGED;
-
-const CHANGED = {
-  paused: "Paused. The app is refused until you resume it.",
-  resumed: "Resumed. The app can go on as before.",
-  narrowed: "Taken away. To get them back, the app has to ask you again.",
-  cancelled: "Cancelled. What it had done before stays done.",
-  over: "That had already ended.",
-};
-
-/** True if the text names a change. */
-export function isChanged(text: string | undefined): text is Changed {
-  return text !== undefined && Object.hasOwn(CHANGED, text);
-}
 
 /** A part of the account page in its navigation. */
 export interface PartLink {
@@ -53,10 +38,8 @@ export interface AccountProps extends PageProps {
   providerName: string;
   /** The CSRF token for every form of this rendering. */
   csrf: string;
-  /** The number of connections that were ended just now. */
-  ended?: number;
   /** The change that was made just now. */
-  changed?: Changed;
+  notice?: Notice;
   /** The part. */
   children?: Child;
 }
@@ -89,16 +72,7 @@ export function AccountPage(props: AccountProps) {
       </nav>
       <main>
         <h1>{title}</h1>
-        {props.ended !== undefined && (
-          <p class="note good" role="status">
-            {props.ended === 0
-              ? "That connection had already ended."
-              : "Ended. The app has to ask again before it can come back."}
-          </p>
-        )}
-        {props.changed && (
-          <p class="note good" role="status">{CHANGED[props.changed]}</p>
-        )}
+        {props.notice && <NoticeOf {...props.notice} />}
         {props.children}
       </main>
     </Layout>

@@ -6,15 +6,19 @@
  * @module
  */
 import type { Outcome } from "../log/request.ts";
-import { visible } from "../log/log_line.ts";
 import type { NotedCall } from "../store/call_list.ts";
-import { ClientName, displayName } from "./names.tsx";
+import {
+  ClientName,
+  displayName,
+  type ToolInWords,
+  ToolTitle,
+} from "./names.tsx";
 import type { FormPage } from "./layout.tsx";
 import { Table } from "./table.tsx";
 import { Moment } from "./times.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */
-export interface CallInWords extends Omit<NotedCall, "firstAt"> {
+export interface CallInWords extends Omit<NotedCall, "firstAt">, ToolInWords {
   /** The person's name at the provider. */
   person: string;
   client: string;
@@ -86,7 +90,7 @@ export function CallsSection(
           {call.count > 1 && ` ${call.count} times`}
         </>,
         <Moment at={call.at} now={now} />,
-        <code>{visible(call.tool)}</code>,
+        <ToolTitle {...call} hasName={isForOperators} />,
         ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
         <ClientName name={call.client} />,
       ])}

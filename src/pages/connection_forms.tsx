@@ -10,14 +10,39 @@ import { AccountForm, type FormPage } from "./layout.tsx";
 import { ScopeFields } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
-/** A button that ends grants, or for an operator all that someone has. */
+/**
+ * A button for what cannot be undone: it opens the form that does it, with the
+ * words for what that is.
+ */
+export function AskedOnce(
+  { label, of, children }: {
+    label: string;
+    /** The name of what it is about, for people who hear the button alone. */
+    of: string;
+    children: Child;
+  },
+) {
+  return (
+    <details class="asked" name="asked">
+      <summary class="button quiet danger">
+        {label}
+        <span class="visually-hidden">{` ${of}`}</span>
+      </summary>
+      <div class="asked-for">{children}</div>
+    </details>
+  );
+}
+
+/** The end of grants, or for an operator of all that someone has, asked once. */
 export function EndForm(
-  { label, of, grantIds, subject = "", ...form }:
+  { label, of, grantIds, subject = "", children, ...form }:
     & FormPage
     & {
       label: string;
-      /** The name of what is ended, for people who hear the button alone. */
+      /** The name of what is ended. */
       of: string;
+      /** The words for what is ended. */
+      children: Child;
     }
     & (
       | { grantIds: readonly string[]; subject?: undefined }
@@ -29,32 +54,38 @@ export function EndForm(
     // Encoded: a form would change its line breaks.
     : { subject: encodeURIComponent(subject.toWellFormed()) };
   return (
-    <AccountForm {...form} to="/account/end" fields={ended}>
-      <button class="quiet danger" type="submit">
-        {label}
-        <span class="visually-hidden">{` ${of}`}</span>
-      </button>
-    </AccountForm>
+    <AskedOnce label={label} of={of}>
+      <p class="small">{children}</p>
+      <AccountForm {...form} to="/account/end" fields={ended}>
+        <button class="quiet danger" type="submit">
+          {label} <bdi>{of}</bdi>
+        </button>
+      </AccountForm>
+    </AskedOnce>
   );
 }
 
 /** The row of a connection or an access token, with its forms. */
 export function ConnectionRow(
-  { name, title, grantIds, scopes, isPassing, isPaused, ...rest }: FormPage & {
-    /** For people who hear a button without its row. */
-    name: string;
-    /** The name, as the row shows it. */
-    title: Child;
-    /** The grants that End ends; the first one names the connection. */
-    grantIds: readonly string[];
-    scopes: readonly ScopeInWords[];
-    /** True if its client gets another grant without asking. */
-    isPassing?: boolean;
-    isPaused: boolean;
-    /** The address of its latest calls; undefined where none are kept. */
-    callsHref?: string;
-    children: Child;
-  },
+  { name, title, grantIds, scopes, isPassing, isPaused, ends, ...rest }:
+    & FormPage
+    & {
+      /** For people who hear a button without its row. */
+      name: string;
+      /** The name, as the row shows it. */
+      title: Child;
+      /** The grants that End ends; the first one names the connection. */
+      grantIds: readonly string[];
+      scopes: readonly ScopeInWords[];
+      /** True if its client gets another grant without asking. */
+      isPassing?: boolean;
+      isPaused: boolean;
+      /** The words for what End ends. */
+      ends: Child;
+      /** The address of its latest calls; undefined where none are kept. */
+      callsHref?: string;
+      children: Child;
+    },
 ) {
   const { callsHref, children, ...form } = rest;
   const grant = { grant: grantIds[0] };
@@ -75,7 +106,9 @@ export function ConnectionRow(
               </button>
             </AccountForm>
           )}
-          <EndForm {...form} grantIds={grantIds} label="End" of={name} />
+          <EndForm {...form} grantIds={grantIds} label="End" of={name}>
+            {ends}
+          </EndForm>
         </div>
       </div>
       {children}

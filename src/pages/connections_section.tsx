@@ -110,6 +110,12 @@ function ClientRow(
 ) {
   const { connections } = client;
   const [newest] = connections;
+  const count = connections.length;
+  const ends = (count > 1 ? `All ${count} of its sign-ins end` : "It ends") +
+    ", with its sessions and tasks. That cannot be undone: " +
+    (isPassing(newest)
+      ? "it has to get another permission."
+      : "it has to ask you again.");
   const scopes = new Map(
     connections.filter((connection) => !isPassing(connection))
       .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
@@ -129,6 +135,7 @@ function ClientRow(
         ? connections.map(({ id }) => id)
         : [newest.id]}
       isPassing={isPassing(newest)}
+      ends={ends}
       isPaused={connections.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}
       callsHref={client.callsHref}

@@ -19,11 +19,12 @@ import {
   clientGuides,
 } from "./client_guides.ts";
 import { CopyLine, Layout, type PageProps } from "./layout.tsx";
+import { ToolTitle } from "./names.tsx";
 import { page } from "./respond.ts";
 import { firstSentence } from "./scopes.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
-type ToolInWords = Pick<
+type ListedTool = Pick<
   Described,
   "name" | "title" | "description" | "scopes"
 >;
@@ -31,7 +32,7 @@ type ToolInWords = Pick<
 interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;
-  tools: readonly ToolInWords[];
+  tools: readonly ListedTool[];
   access: Access;
   /** A notice for a browser at `/mcp`, which is meant for programs. */
   notice?: string;
@@ -98,7 +99,7 @@ const ACCESS_WORDS: Readonly<Record<Access["kind"], string>> = {
     "place of the example.",
 };
 
-function Tools({ tools }: { tools: readonly ToolInWords[] }) {
+function Tools({ tools }: { tools: readonly ListedTool[] }) {
   if (tools.length === 0) {
     return <p class="card soft">This server has no tools yet.</p>;
   }
@@ -118,13 +119,13 @@ function Tools({ tools }: { tools: readonly ToolInWords[] }) {
   );
 }
 
-function ToolList({ tools }: { tools: readonly ToolInWords[] }) {
+function ToolList({ tools }: { tools: readonly ListedTool[] }) {
   return (
     <ul>
       {tools.map(({ name, title, description, scopes = [] }) => (
         <li>
           <h3>
-            {title ?? <code>{name}</code>} {title && <code>{name}</code>}
+            <ToolTitle tool={name} toolTitle={title} hasName />
           </h3>
           {description && <p class="small soft">{firstSentence(description)}
           </p>}

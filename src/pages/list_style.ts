@@ -78,8 +78,15 @@ main.development {
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
 .row-title { flex: 1 1 12rem; min-width: 0; }
 .buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; }
-.rows details { margin-top: 0.35rem; }
-.rows summary { width: fit-content; padding: 0.3rem 0; }
+.asked summary { display: inline-block; white-space: nowrap; color: var(--bad); list-style: none; }
+.asked summary::-webkit-details-marker { display: none; }
+.asked[open] { flex: 1 0 100%; }
+.asked-for { max-width: 24rem; margin: 0.5rem 0; padding: 0.75rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--well); font-size: 0.9375rem; text-align: start; }
+.asked .asked-for button { white-space: normal; }
+.rows .asked, td .asked { margin: 0; }
+td div + .asked, td br ~ .asked { margin-top: 0.4rem; }
+.rows details:not(.asked) { margin-top: 0.35rem; }
+.rows details:not(.asked) > summary { width: fit-content; padding: 0.3rem 0; }
 .narrow { padding: 0.5rem 0 0.75rem; }
 .narrow fieldset { margin-top: 0; }
 .facts.kept { margin: -0.6rem 0 0; }
@@ -108,7 +115,7 @@ td:last-child, th:last-child { padding-right: 0; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
 th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; }
-time, th, td:last-child button { white-space: nowrap; }
+time, th { white-space: nowrap; }
 @media (min-width: 48rem) { td:first-child + td code { white-space: nowrap; } }
 @media (max-width: 48rem) {
   table, tbody, tr, td { display: block; }
@@ -117,6 +124,7 @@ time, th, td:last-child button { white-space: nowrap; }
   td[data-label=""] { position: absolute; top: -0.3rem; right: 0; }
   tr + tr td[data-label=""] { top: 0.7rem; }
   tr:has([data-label=""]) td:first-child { padding-right: 4.5rem; }
+  tr td[data-label=""]:has([open]) { position: static; padding-top: 0.6rem; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tr + tr { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }
   td { padding: 0.3rem 0; border: 0; }

@@ -80,6 +80,30 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
+/** A tool on a page; `tool` is its name, under which calls and tasks keep it. */
+export interface ToolInWords {
+  tool: string;
+  /** Its title; undefined if it has none, or is no longer served. */
+  toolTitle?: string;
+}
+
+/**
+ * The title of a tool, or its name where it has none.
+ *
+ * @param hasName true if the name comes after the title, as the log has it
+ */
+export function ToolTitle(
+  { tool, toolTitle, hasName = false }: ToolInWords & { hasName?: boolean },
+) {
+  const name = <code>{visible(tool)}</code>;
+  if (toolTitle === undefined) return name;
+  return (
+    <>
+      <bdi>{visible(toolTitle)}</bdi> {hasName && name}
+    </>
+  );
+}
+
 const MAX_LETTERS = 80;
 
 /**

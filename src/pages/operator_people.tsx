@@ -107,7 +107,10 @@ export function OperatorPeople(
               of={`${displayName(grant.clientName)} of ${
                 displayName(person.name)
               }`}
-            />,
+            >
+              It ends with all its sign-ins, sessions and tasks. That cannot be
+              undone: it has to ask them again.
+            </EndForm>,
           ])
         )}
       >
@@ -191,7 +194,10 @@ function PersonCell(
         subject={subject}
         label="End everything"
         of={`of ${displayName(name)}`}
-      />
+      >
+        All their connections, access tokens, sessions and tasks end, and they
+        are signed out here. That cannot be undone.
+      </EndForm>
     </>
   );
 }

@@ -19,6 +19,8 @@ import {
   ClientCell,
   ClientName,
   displayName,
+  type ToolInWords,
+  ToolTitle,
   type UsedClient,
 } from "./names.tsx";
 import { EndForm } from "./connection_forms.tsx";
@@ -66,7 +68,10 @@ export function OperatorClients(
                 subject={machineSubject(client.clientId)}
                 label="End all"
                 of={`of ${displayName(clientName(client))}`}
-              />
+              >
+                All its access tokens end, with its sessions and tasks. It gets
+                another when it asks.
+              </EndForm>
             ),
           ])}
         />
@@ -119,13 +124,13 @@ export function OperatorAttempts(
 /** Everyone’s durable work, as far as the page reads. */
 interface OperatorWorkProps {
   /** The most overdue first. */
-  work: readonly WorkAhead[];
+  work: readonly (WorkAhead & ToolInWords)[];
   /** True if there is more than the page has read. */
   isCut: boolean;
   /** The most wakes that it reads. */
   wakes: number;
   /** The worst first. */
-  failures: readonly StepFailure[];
+  failures: readonly (StepFailure & ToolInWords)[];
   now: number;
 }
 
@@ -183,7 +188,7 @@ export function OperatorWork(props: OperatorWorkProps) {
         columns={["Tries that failed", "Tool", "Step", "First", "Last"]}
         rows={failures.slice(0, MOST_ROWS).map((one) => [
           String(one.count),
-          <code>{visible(one.tool)}</code>,
+          <ToolTitle {...one} hasName />,
           <bdi>{visible(one.step)}</bdi>,
           <Moment at={one.since} now={now} />,
           <Moment at={one.at} now={now} />,
@@ -193,11 +198,11 @@ export function OperatorWork(props: OperatorWorkProps) {
   );
 }
 
-function cellsOf({ createdAt, tool, taskId }: WorkAhead, now: number) {
+function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   return [
-    <Moment at={createdAt} now={now} />,
-    <code>{visible(tool)}</code>,
-    <code>{taskId}</code>,
+    <Moment at={work.createdAt} now={now} />,
+    <ToolTitle {...work} hasName />,
+    <code>{work.taskId}</code>,
   ];
 }
 

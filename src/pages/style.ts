@@ -154,8 +154,8 @@ button:hover, .button:hover { border-color: var(--soft); }
 .primary { border-color: var(--accent); background: var(--accent); color: var(--accent-ink); }
 .primary:hover { border-color: var(--accent); filter: brightness(1.08); }
 button.quiet, .button.quiet { padding: 0.3rem 0.7rem; font-size: 0.875rem; }
-button.danger { color: var(--bad); }
-button.danger:hover { border-color: var(--bad); }
+.danger { color: var(--bad); }
+.danger:hover { border-color: var(--bad); }
 
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
 input[type="text"], input[type="search"], select {

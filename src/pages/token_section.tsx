@@ -156,6 +156,7 @@ function TokenRow(
       name={name}
       title={<bdi>{name}</bdi>}
       grantIds={[token.id]}
+      ends="What uses it is refused from then on. That cannot be undone: make another."
       isPaused={token.pausedAt !== undefined}
       scopes={scopes}
       callsHref={token.callsHref}

@@ -10,6 +10,8 @@ import {
   ClientName,
   ClientNameAndBadge,
   displayName,
+  type ToolInWords,
+  ToolTitle,
 } from "./names.tsx";
 import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
 import { Moment, printDuration } from "./times.tsx";
@@ -19,11 +21,10 @@ import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 /** The answers of a person. */
 export type WaitAnswer = "done" | "not-now";
 
-interface WaitProps extends PageProps {
+interface WaitProps extends PageProps, ToolInWords {
   id: string;
   person: string;
   client: ClientInWords;
-  tool: string;
   /** The author's words. */
   message: string;
   /** An https or http address. */
@@ -48,7 +49,7 @@ export function shownMessage(
 
 /** The open question. Send it with `forms: "self"`. */
 export function WaitPage(props: WaitProps) {
-  const { base, id, client, tool, message, url, csrf } = props;
+  const { base, id, client, message, url, csrf } = props;
   const { host } = new URL(url);
   return (
     <CardPage
@@ -67,7 +68,7 @@ export function WaitPage(props: WaitProps) {
       <dl class="facts">
         <Fact term="Who asks">
           <ClientNameAndBadge client={client} /> with the tool{" "}
-          <code>{tool}</code>
+          <ToolTitle {...props} />
         </Fact>
         <Fact term="What the tool says" class="said">
           <bdi>{shownMessage(message)}</bdi>
@@ -189,10 +190,9 @@ export function WaitSignInPage(
 }
 
 /** An open question, for the page of its person. Times are epoch seconds. */
-export interface WaitInWords {
+export interface WaitInWords extends ToolInWords {
   id: string;
   client: ClientInWords;
-  tool: string;
   /** The author's words. */
   message: string;
   createdAt: number;
@@ -215,7 +215,7 @@ export function WaitingSection(
       <h2>Waiting for you</h2>
       <div class="card">
         <ul class="rows">
-          {waits.map(({ id, client, tool, message, createdAt }) => (
+          {waits.map(({ id, client, message, createdAt, ...tool }) => (
             <li>
               <div class="row-head">
                 <h3 class="row-title">
@@ -224,7 +224,9 @@ export function WaitingSection(
                 <a class="button quiet" href={`${base}/wait/${id}`}>
                   Answer
                   <span class="visually-hidden">
-                    {` ${displayName(client.name)}, ${tool}`}
+                    {` ${displayName(client.name)}, ${
+                      tool.toolTitle ?? tool.tool
+                    }`}
                   </span>
                 </a>
               </div>
@@ -232,7 +234,8 @@ export function WaitingSection(
                 <bdi>{shownMessage(message, LISTED_CHARACTERS)}</bdi>
               </p>
               <p class="small soft">
-                Asked by <code>{tool}</code> <Moment at={createdAt} now={now} />
+                Asked by <ToolTitle {...tool} />{" "}
+                <Moment at={createdAt} now={now} />
               </p>
             </li>
           ))}

@@ -4,11 +4,16 @@
  *
  * @module
  */
-import { visible } from "../log/log_line.ts";
+import { AskedOnce } from "./connection_forms.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { Moment, Upcoming } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
-import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
+import {
+  AskedBy,
+  ToolOfWork,
+  type WorkInWords,
+  WorkStateBadge,
+} from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 
 /** An open question of a task. */
@@ -38,7 +43,7 @@ export interface WorkPageProps extends FormPage, WorkInWords {
 const MESSAGE_CHARACTERS = 500;
 
 export function WorkPage(props: WorkPageProps) {
-  const { base = "", tool, client, statusMessage, steps, result, now } = props;
+  const { base = "", client, statusMessage, steps, result, now } = props;
   return (
     <>
       <p>
@@ -47,7 +52,7 @@ export function WorkPage(props: WorkPageProps) {
       <section class="card" aria-label="This task">
         <div class="row-head">
           <h2 class="row-title">
-            {tool === undefined ? "A tool" : visible(tool)}
+            <ToolOfWork {...props} />
           </h2>
           <span>
             <WorkStateBadge
@@ -69,19 +74,23 @@ export function WorkPage(props: WorkPageProps) {
           </p>
         )}
         {props.isOpen && (
-          <AccountForm
-            base={base}
-            csrf={props.csrf}
-            back={props.back}
-            to="/account/work/cancel"
-            fields={{ task: props.taskId }}
-          >
-            <div class="actions">
+          <AskedOnce label="Cancel" of="this task">
+            <p class="small">
+              What it has done stays done, and it does not go on. That cannot be
+              undone.
+            </p>
+            <AccountForm
+              base={base}
+              csrf={props.csrf}
+              back={props.back}
+              to="/account/work/cancel"
+              fields={{ task: props.taskId }}
+            >
               <button class="quiet danger" type="submit">
                 Cancel this task
               </button>
-            </div>
-          </AccountForm>
+            </AccountForm>
+          </AskedOnce>
         )}
       </section>
       <Questions base={base} questions={props.questions} />

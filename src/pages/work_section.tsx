@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { visible } from "../log/log_line.ts";
 import { TASK_SECONDS } from "../store/task_record.ts";
-import { ClientName } from "./names.tsx";
+import { ClientName, type ToolInWords, ToolTitle } from "./names.tsx";
 import type { FormPage } from "./layout.tsx";
 import { Table } from "./table.tsx";
 import { Moment, printDuration, Upcoming } from "./times.tsx";
@@ -48,18 +47,18 @@ export function WorkStateBadge(
 }
 
 /** A task in a list. Times are epoch seconds. */
-export interface WorkInWords extends WorkStateInWords {
+export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   taskId: string;
-  /** Absent in a task from before it was kept. */
-  tool?: string;
   /** Absent when its connection is gone. */
   client?: string;
   createdAt: number;
 }
 
-/** The name of a tool, and words where none is known. */
-function ToolName({ tool }: Pick<WorkInWords, "tool">) {
-  return tool === undefined ? <>A tool</> : <code>{visible(tool)}</code>;
+/** The tool of a task, and words where none is known. */
+export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
+  return tool === undefined
+    ? <>A tool</>
+    : <ToolTitle tool={tool} toolTitle={toolTitle} />;
 }
 
 /** The client that asked, and words where none is known. */
@@ -86,11 +85,13 @@ export function WorkSection(
       }, or as long as their tool says.`}
       isCompact
       columns={["State", "Begun", "Tool", "Asked by"]}
-      rows={work.map(({ taskId, tool, client, createdAt, ...state }) => [
+      rows={work.map((
+        { taskId, tool, toolTitle, client, createdAt, ...state },
+      ) => [
         <WorkStateBadge {...state} now={now} />,
         <Moment at={createdAt} now={now} />,
         <a href={`${base}/account/work?task=${encodeURIComponent(taskId)}`}>
-          <ToolName tool={tool} />
+          <ToolOfWork tool={tool} toolTitle={toolTitle} />
         </a>,
         <AskedBy client={client} />,
       ])}

@@ -37,6 +37,7 @@ export function signInAt(
     opensUnscoped: !catalogue.within([]).isEmpty,
     inWords: (asked) =>
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
+    titleOf: (tool) => catalogue.tools.get(tool)?.title,
     provider({ config, id }) {
       if (given.provider) return given.provider;
       if (config.provider === "dev") return dev!.provider;

@@ -86,8 +86,15 @@ export function connectionStore(
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
       );
-      return kept.map(({ value: { expiresAt: _, ...state } }) => state)
-        .filter((state) => Object.keys(state).length > 0);
+      const open = (await grants.listOpen(subject)).map(({ value }) =>
+        JSON.stringify(keyOf(value))
+      );
+      return kept.map(({ key, value: { expiresAt: _, pausedAt, ...state } }) =>
+        // A pause has ended with the last sign-in.
+        pausedAt !== undefined && open.includes(JSON.stringify(key))
+          ? { pausedAt, ...state }
+          : state
+      ).filter((state) => Object.keys(state).length > 0);
     },
 
     /** Deletes what is kept of the connections of a person without any. */

@@ -43,8 +43,15 @@ Deno.test("a person ends a connection that a client is using", async () => {
   await page.getByRole("heading", { name: "Everyone’s connections" })
     .waitFor();
   await page.getByRole("link", { name: "Connections", exact: true }).click();
-  await page.getByRole("button", { name: "End Test client", exact: true })
-    .first().click();
+  const sure = page.getByRole("button", {
+    name: "End Test client",
+    exact: true,
+  });
+  assert.equal(await sure.isVisible(), false);
+  await page.locator("summary", { hasText: "End Test client" }).press("Enter");
+  await page.getByText("That cannot be undone").waitFor();
+  await sure.click();
+  await page.getByText("Ended: “Test client”").waitFor();
   await page.getByText("No app is connected in your name").waitFor();
 
   await until(async () => (await client.whoAmI(token)).status === 401);
@@ -69,23 +76,24 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
   await page.getByRole("button", { name: "Sign in with" }).click();
   await signInAs(page, "Someone");
   await page.getByRole("link", { name: "Latest calls of Test client" }).click();
-  await page.getByRole("row", { name: "who_am_i" })
+  await page.getByRole("row", { name: "Who am I" })
     .getByText("Done", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Connections", exact: true }).click();
 
   await page.getByRole("button", { name: "Pause Test client" }).click();
-  await page.getByText("The app is refused until you resume it").waitFor();
+  await page.getByText("It is refused until you resume it").waitFor();
   await becomes(403);
   await page.getByRole("button", { name: "Resume Test client" }).click();
-  await page.getByText("The app can go on as before").waitFor();
+  await page.getByText("It can go on as before").waitFor();
   await becomes(200);
 
   await page.getByText("Take permissions away").click();
-  const box = page.getByRole("checkbox", { name: "profile:read" }).first();
+  const box = page.getByRole("checkbox", { name: "Tells who is calling" })
+    .first();
   assert.equal(await box.isChecked(), true);
   await box.uncheck();
   await page.getByRole("button", { name: "Keep only these for" }).click();
-  await page.getByText("the app has to ask you again").waitFor();
+  await page.getByText("It gets them back only from you").waitFor();
   await becomes(403);
   const width = await page.evaluate("document.documentElement.scrollWidth");
   assert.ok(Number(width) <= 390, `${width}`);

@@ -657,12 +657,15 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     </AccountPage>
   ),
   "account-changes": (
-    <AccountPage {...ACCOUNT} changed="paused">
+    <AccountPage {...ACCOUNT} notice={{ change: "paused", names: ["Cursor"] }}>
       <ConnectionsSection {...CHANGES} />
     </AccountPage>
   ),
   "account-empty": (
-    <AccountPage {...ACCOUNT} ended={1}>
+    <AccountPage
+      {...ACCOUNT}
+      notice={{ change: "ended", names: ["Claude"], count: 3 }}
+    >
       <ConnectionsSection {...CONNECTIONS} clients={[]} />
     </AccountPage>
   ),
@@ -711,7 +714,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     </AccountPage>
   ),
   "account-work-done": (
-    <AccountPage {...ACCOUNT} part="work" title="Your work" changed="over">
+    <AccountPage
+      {...ACCOUNT}
+      part="work"
+      title="Your work"
+      notice={{ change: "over" }}
+    >
       <WorkPage
         {...ONE_WORK}
         state="done"

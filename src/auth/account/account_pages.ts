@@ -12,7 +12,6 @@ import { HttpError } from "../../errors.ts";
 import { personName } from "../../oauth/person.ts";
 import {
   AccountPage,
-  isChanged,
   type PartLink,
   SignInPage,
 } from "../../pages/account_page.tsx";
@@ -20,6 +19,7 @@ import type { FormPage } from "../../pages/layout.tsx";
 import { page } from "../../pages/respond.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
+import { readNotice } from "./notices.ts";
 import { now } from "../../clock.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
@@ -125,7 +125,6 @@ export function accountPages(
       throw new HttpError(404, "There is nothing at this address");
     }
     const query = c.req.query();
-    const { ended, changed } = query;
     const csrf = mintCsrf(id);
     const signedInAt = providers.of(session);
     const { name: providerName } = signedInAt?.provider ?? providers;
@@ -149,8 +148,7 @@ export function accountPages(
         person: personName(session),
         providerName,
         csrf,
-        ended: ended === undefined ? undefined : Number(ended) || 0,
-        changed: isChanged(changed) ? changed : undefined,
+        notice: await readNotice(id, query),
         children,
       }),
       { forms: part.leadsAway ? "any" : "self" },

@@ -74,7 +74,7 @@ async function grantsOfPeople(
 
 /** Lists the calls under some grants, and for an operator those of machines. */
 async function callsOf(
-  { ledger, configured }: CallServices,
+  { ledger, configured, titleOf }: CallServices,
   grants: readonly Grant[],
   { person, client, outcome }: CallFilter,
   withMachines: boolean,
@@ -94,7 +94,11 @@ async function callsOf(
   ].filter(([, owner]) => holds(owner.client, client)));
   const ledgers = await ledger.list([...owners.keys()]);
   const calls = [...owners.values()].flatMap((owner, index) =>
-    ledgers[index].map((call) => ({ ...call, ...owner }))
+    ledgers[index].map((call) => ({
+      ...call,
+      ...owner,
+      toolTitle: titleOf(call.tool),
+    }))
   );
   return failuresFirst(calls).filter((call) =>
     outcome === undefined || call.outcome === outcome

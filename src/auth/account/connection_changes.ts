@@ -18,10 +18,13 @@ import {
   resumeGrant,
 } from "../../oauth/grant.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
-import type { Changed } from "../../pages/account_page.tsx";
+import type { Notice } from "../../pages/notice.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
 import type { AuthServices } from "../services.ts";
+import { clientNameOf } from "./connections_part.ts";
+import { printNotice } from "./notices.ts";
+import { personName } from "../../oauth/person.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 
 /** Grants as they are after a change; undefined for what has ended. */
@@ -63,7 +66,7 @@ export function connectionChanges(
 
   /** Makes the endpoint of a change of one's own connection or token. */
   function changing(
-    changed: Changed,
+    done: Notice["change"],
     { connection, token }: {
       /** Changes all sign-ins, and what holds for those to come. */
       connection(of: Grant, form: Parameters): Promise<Changes>;
@@ -80,7 +83,7 @@ export function connectionChanges(
     }
 
     return async (c) => {
-      const { session: { subject }, form } = await signedIn.findForm(c);
+      const { id, session: { subject }, form } = await signedIn.findForm(c);
       const found = await grants.find(form.require("grant"));
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
@@ -88,29 +91,40 @@ export function connectionChanges(
       const changes = isOwn ? await change(found, form) : [];
       const after = changes.filter((grant) => grant !== undefined);
       for (const { id: grantId, clientName } of after) {
-        log.audit(`Connection ${changed} on the account page`, {
+        log.audit(`Connection ${done} on the account page`, {
           reference: c.get("reference"),
           subject,
           grantId,
           client: clientName,
         });
       }
-      const message: Record<string, string> = after.length > 0
-        ? { changed }
-        : { ended: "0" };
-      return redirect(c, places.addressOf(form.get("back"), message));
+      const names = namesOf(after);
+      const notice: Notice = names.length > 0
+        ? { change: done, names }
+        : { change: "gone" };
+      return await leadBack(c, id, form, notice);
     };
+  }
+
+  async function leadBack(
+    c: Context,
+    sessionId: string,
+    form: Parameters,
+    notice: Notice,
+  ): Promise<Response> {
+    const message = await printNotice(sessionId, notice);
+    return redirect(c, places.addressOf(form.get("back"), message));
   }
 
   /**
    * Ends those of these grants that a person has, with the other sign-ins of
-   * their connections, and gives their number.
+   * their connections, and tells which.
    */
   async function endSome(
     c: Context,
     grantIds: ReadonlySet<string>,
     session: AccountSession,
-  ): Promise<number> {
+  ): Promise<Notice> {
     const named = await Promise.all([...grantIds].map(grants.find));
     const own = named.filter((one) => one !== undefined)
       // Another person's grant is treated like one that does not exist.
@@ -134,18 +148,28 @@ export function connectionChanges(
         client: clientName,
       });
     }
-    return ended.length;
+    if (ended.length === 0) return { change: "gone" };
+    const [{ grant: { subject }, grant }] = ended;
+    return {
+      change: "ended",
+      names: namesOf(ended.map(({ grant }) => grant)),
+      of: subject === session.subject
+        ? undefined
+        : { name: personName(grant), subject },
+      count: ended.length,
+    };
   }
 
-  /** Ends everything that a person or a machine has, and gives the number. */
+  /** Ends everything that a person or a machine has, and tells whose. */
   async function endAllOf(
     c: Context,
     subject: string,
     session: AccountSession,
-  ): Promise<number> {
+  ): Promise<Notice> {
     if (!signedIn.isOperator(session)) {
       throw new HttpError(403, "Only operators end everything of a person");
     }
+    const [newest] = await grants.listOfSubject(subject, 1);
     const count = await endSubject(subject, services);
     log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
@@ -153,7 +177,8 @@ export function connectionChanges(
       ended: subject,
       count,
     });
-    return count;
+    const name = newest ? personName(newest) : subject;
+    return { change: "endedAll", of: { name, subject }, count };
   }
 
   return {
@@ -173,15 +198,19 @@ export function connectionChanges(
 
     /** Ends the grants that the form names, or all of a subject. */
     async end(c: Context): Promise<Response> {
-      const { session, form } = await signedIn.findForm(c);
+      const { id, session, form } = await signedIn.findForm(c);
       const subject = form.get("subject");
-      const count = subject === undefined
+      const notice = subject === undefined
         ? await endSome(c, new Set(form.require("grants").split(" ")), session)
         : await endAllOf(c, decoded(subject), session);
-      const message = { ended: String(count) };
-      return redirect(c, places.addressOf(form.get("back"), message));
+      return await leadBack(c, id, form, notice);
     },
   };
+}
+
+/** Names the clients of grants, each once. */
+function namesOf(grants: readonly Grant[]): string[] {
+  return [...new Set(grants.map(clientNameOf))];
 }
 
 /** Reduces a grant to the scopes whose boxes are ticked. */

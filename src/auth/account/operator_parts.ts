@@ -80,7 +80,7 @@ const MOST_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
-  { database, stepFailures }: AuthServices,
+  { database, stepFailures, titleOf }: AuthServices,
 ): AccountPart {
   return {
     name: "durable",
@@ -93,7 +93,17 @@ export function durablePart(
         workAhead(database, MOST_WAKES),
         stepFailures.list(),
       ]);
-      return OperatorWork({ work, isCut, wakes: MOST_WAKES, failures, now });
+      const titled = <T extends { tool: string }>(one: T) => ({
+        ...one,
+        toolTitle: titleOf(one.tool),
+      });
+      return OperatorWork({
+        work: work.map(titled),
+        isCut,
+        wakes: MOST_WAKES,
+        failures: failures.map(titled),
+        now,
+      });
     },
   };
 }

@@ -12,7 +12,8 @@
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/browser.ts";
-import type { Changed } from "../../pages/account_page.tsx";
+import type { Notice } from "../../pages/notice.tsx";
+import { printNotice } from "./notices.ts";
 import { type QuestionInWords, WorkPage } from "../../pages/work_page.tsx";
 import { type WorkInWords, WorkSection } from "../../pages/work_section.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
@@ -108,7 +109,11 @@ function ownWork(
 
 export function workPart(services: AuthServices): AccountPart {
   const own = ownWork(services);
-  const { steps, waits } = services;
+  const { steps, waits, titleOf } = services;
+
+  /** Names the tool of a task as pages do. */
+  const namedTool = ({ tool }: Pick<Task, "tool">) =>
+    tool === undefined ? {} : { tool, toolTitle: titleOf(tool) };
 
   async function showAll({ session, form: { base }, now }: AccountVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
@@ -119,7 +124,7 @@ export function workPart(services: AuthServices): AccountPart {
     const asks = new Set(asking.map(({ pageTask }) => pageTask));
     const work = tasks.map((task): WorkInWords => ({
       taskId: task.taskId,
-      tool: task.tool,
+      ...namedTool(task),
       client: names.get(task.grantId),
       createdAt: Math.floor(task.createdMilliseconds / 1000),
       ...stateInWords(task, asks.has(task.taskId), now),
@@ -140,7 +145,7 @@ export function workPart(services: AuthServices): AccountPart {
     return WorkPage({
       ...form,
       taskId,
-      tool: task.tool,
+      ...namedTool(task),
       client: names.get(task.grantId),
       createdAt: Math.floor(task.createdMilliseconds / 1000),
       updatedAt: Math.floor(task.updatedMilliseconds / 1000),
@@ -189,7 +194,7 @@ export function workCancellation(
   const own = ownWork(services);
 
   return async (c) => {
-    const { session, form } = await signedIn.findForm(c);
+    const { id, session, form } = await signedIn.findForm(c);
     const task = await own.find(session, form.require("task"));
     if (task === undefined) throw notThere();
     const { taskId, tool } = task;
@@ -203,7 +208,11 @@ export function workCancellation(
         tool,
       });
     }
-    const changed: Changed = isEnded ? "cancelled" : "over";
-    return redirect(c, places.addressOf(form.get("back"), { changed }));
+    const change: Notice["change"] = isEnded ? "cancelled" : "over";
+    const names = isEnded && tool !== undefined
+      ? [services.titleOf(tool) ?? tool]
+      : [];
+    const message = await printNotice(id, { change, names });
+    return redirect(c, places.addressOf(form.get("back"), message));
   };
 }

@@ -60,6 +60,7 @@ export async function waitsInWords(
     id: wait.id!,
     client: askingClient(wait, services),
     tool: wait.tool,
+    toolTitle: services.titleOf(wait.tool),
     message: String(wait.payload!.message),
     createdAt: wait.createdAt,
   }));
@@ -102,7 +103,17 @@ export function waitEndpoints(services: AuthServices) {
       const { message, url } = payload as { message: string; url: string };
       return page(
         c,
-        WaitPage({ ...frame, id, person, client, tool, message, url, csrf }),
+        WaitPage({
+          ...frame,
+          id,
+          person,
+          client,
+          tool,
+          toolTitle: services.titleOf(tool),
+          message,
+          url,
+          csrf,
+        }),
         { forms: "self" },
       );
     },

@@ -65,7 +65,10 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   const { browser, page } = await AccountVisitor.signIn(server);
   assert.match(page.text, /1 open session/);
   const after = await end(browser, page);
-  assert.match(after.text, /Ended\. The app has to ask again/);
+  assert.match(
+    after.text,
+    /Ended: “<bdi>App<\/bdi>”\. It opens nothing any more/,
+  );
   assert.match(after.text, /No app is connected/);
 
   time.tick(1);
@@ -78,20 +81,26 @@ Deno.test("POST /account/end says that a connection had already ended, or never 
   await using server = await startOAuthServer();
   await (await Client.register(server)).connect();
   const { browser, page } = await AccountVisitor.signIn(server);
-  assert.match((await end(browser, page)).text, /Ended\. The app/);
+  assert.match((await end(browser, page)).text, /Ended: “<bdi>App/);
   for (const fields of [{}, { grants: "nothing" }]) {
     assert.match((await end(browser, page, fields)).text, /had already ended/);
   }
 });
 
-Deno.test("GET /account says what was done only where its address does", async () => {
+Deno.test("GET /account says what was done only where its address does, and in this session alone", async () => {
   await using server = await startOAuthServer();
   const visitor = await AccountVisitor.signIn(server);
-  for (const query of ["", "?changed=", "?changed=toString"]) {
+  for (const query of ["", "?notice=", "?notice=x.y.z", "?changed=paused"]) {
     await visitor.look(query);
     assert.doesNotMatch(visitor.page.text, /role="status"/, query);
   }
-  assert.match(await visitor.look("?ended=x"), /had already ended/);
+  await (await Client.register(server)).connect();
+  await visitor.look();
+  await visitor.press("/account/pause");
+  const { search } = new URL(visitor.page.url);
+  assert.match(await visitor.look(search), /Paused: “ App ”/);
+  const other = await AccountVisitor.signIn(server);
+  assert.doesNotMatch(await other.look(search), /Paused: /);
 });
 
 Deno.test("GET /account names the domain of a client with a metadata document, and the operator's own as such", async () => {

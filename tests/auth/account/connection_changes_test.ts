@@ -60,7 +60,7 @@ Deno.test("POST /account/pause refuses a connection's tokens within a second, th
   await visitor.press("/account/pause");
   assert.match(
     visitor.words,
-    /Paused\. The app is refused until you resume it/,
+    /Paused: “ App ”\. It is refused until you resume it/,
   );
   assert.match(visitor.words, /Paused just now/);
 
@@ -102,6 +102,29 @@ Deno.test("POST /account/pause is in the log, with the names of what it paused",
   ]);
 });
 
+Deno.test("a connection that was paused and then ended is paused nowhere", async () => {
+  await using server = await start();
+  const client = await Client.register(server);
+  await client.connect();
+  const visitor = await AccountVisitor.signIn(server);
+  const copied = async () => {
+    await visitor.look("/data");
+    const { text } = await visitor.press("/account/export");
+    return text;
+  };
+  await visitor.press("/account/pause");
+  assert.equal((await copied()).match(/"pausedAt"/g)?.length, 2);
+  await visitor.look();
+  await visitor.press("/account/end");
+  assert.doesNotMatch(visitor.words, /Paused/);
+  const copy = await copied();
+  assert.doesNotMatch(copy, /"pausedAt"/);
+  assert.match(copy, /"status": "closed"/);
+  // Another sign-in of it begins anew.
+  const { access_token } = await client.connect();
+  assert.equal(await statusOf(client, access_token, "hello"), 200);
+});
+
 Deno.test("POST /account/resume lets a connection go on, however long it was paused", async () => {
   using time = new FakeTime();
   await using server = await start();
@@ -117,7 +140,7 @@ Deno.test("POST /account/resume lets a connection go on, however long it was pau
 
   const again = await AccountVisitor.signIn(server);
   await again.press("/account/resume");
-  assert.match(again.words, /Resumed\. The app can go on as before/);
+  assert.match(again.words, /Resumed: “ App ”\. It can go on as before/);
   time.tick(1);
   assert.equal(await statusOf(client, body.access_token, "hello"), 200);
   const refreshed = await client.refresh(body.refresh_token);
@@ -155,7 +178,7 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
 
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/narrow", { "scope.write": "" });
-  assert.match(visitor.words, /Taken away\. To get them back/);
+  assert.match(visitor.words, /Permissions taken away: “ App ”/);
   assert.match(visitor.words, /It may: read\. read Latest calls/);
   time.tick(1);
   for (const { access_token } of [tokens, named.body]) {

@@ -155,7 +155,8 @@ Deno.test("POST /account/end ends a made token within a second", async () => {
   const { page: made, token } = await make({ browser, page });
   assert.equal((await callWith(server, token)).status, 200);
   const after = await browser.press(formOf(made, "/account/end"), "", "");
-  assert.doesNotMatch(after.text, /Backup/);
+  assert.match(after.text, /Ended: “<bdi>Backup \(access token\)</);
+  assert.doesNotMatch(after.text, /Made <time/);
   time.tick(1);
   assert.equal((await callWith(server, token)).status, 401);
 });

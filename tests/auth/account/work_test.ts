@@ -53,6 +53,19 @@ const tools = [
     },
   }),
   tool({
+    name: "order_flowers",
+    title: "Order flowers",
+    scopes: ["report"],
+    task: { durable: true },
+    async run(_, { ask, step }) {
+      await ask({ message: "Pay 9 €", url: "https://pay.example.com/" });
+      await step("order", () => {
+        throw new ToolError("Sold out");
+      }, { retries: 1 });
+      return "Ordered";
+    },
+  }),
+  tool({
     name: "broken",
     scopes: ["report"],
     task: "required",
@@ -201,8 +214,8 @@ Deno.test("POST /account/work/cancel ends a task, leads back to its page, and sa
   const visitor = await AccountVisitor.signIn(server, { at: at(taskId) });
   const form = formOf(visitor.page, "/account/work/cancel");
   const after = await visitor.press("/account/work/cancel");
-  assert.equal(after.url, `${BASE_URL}/account${at(taskId)}&changed=cancelled`);
-  assert.match(visitor.words, /Cancelled\. What it had done before/);
+  assert.ok(after.url.startsWith(`${BASE_URL}/account${at(taskId)}&notice=`));
+  assert.match(visitor.words, /Cancelled: “ plain ”\. What it had done before/);
   assert.doesNotMatch(after.text, /account\/work\/cancel/);
   assert.equal((await ada.task(taskId)).status, "cancelled");
   const again = await visitor.browser.press(form, "", "");
@@ -357,6 +370,37 @@ Deno.test("a task that asks says where to answer: in its client, or on the page 
   const [, href] = /href="(\/wait\/[\w-]{43})"/.exec(visitor.page.text)!;
   const question = await visitor.browser.open(`${BASE_URL}${href}`);
   assert.match(question.text, /Pay 5 €/);
+});
+
+Deno.test("a tool is called by its title wherever a person sees it, and by its name too where an operator does", async () => {
+  await using server = await start();
+  const ada = await connect(server);
+  const taskId = await ada.begin("order_flowers");
+  const visitor = await AccountVisitor.signIn(server, { at: "/work" });
+  await untilSays(visitor, at(taskId), /Order flowers .* Pay 9 € Answer/);
+  const [, href] = /href="(\/wait\/[\w-]{43})"/.exec(visitor.page.text)!;
+  const page = await visitor.browser.open(`${BASE_URL}${href}`);
+  const seen = [visitor.page.text, page.text];
+  for (const path of ["", "/work"]) {
+    await visitor.look(path);
+    seen.push(visitor.page.text);
+  }
+  await visitor.browser.press(
+    formOf(page, new URL(href, BASE_URL).pathname),
+    "answer",
+    "done",
+  );
+  await ended(ada, taskId);
+  await untilSays(visitor, "/calls", /Failed just now Order flowers/);
+  seen.push(visitor.page.text);
+  for (const text of seen) {
+    assert.match(text, /Order flowers/);
+    assert.doesNotMatch(text, /order_flowers/);
+  }
+  const operator = await AccountVisitor.signIn(server, OPERATOR);
+  for (const path of ["/calls", "/durable"]) {
+    await untilSays(operator, path, /Order flowers order_flowers/);
+  }
 });
 
 Deno.test("an operator sees durable work without what people gave and got, and no one else does", async () => {

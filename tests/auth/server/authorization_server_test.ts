@@ -48,6 +48,7 @@ function start() {
     scopes: scopesOf(["mail:read"]),
     opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
+    titleOf: () => undefined,
   });
   const door = oauthDoor({
     baseUrl: BASE_URL,

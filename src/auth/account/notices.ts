@@ -1,0 +1,40 @@
+/**
+ * Notices of a change that was made just now, for the next page of the account.
+ * They travel in its address, sealed for the session: no link of a stranger's
+ * puts words on the page.
+ *
+ * @module
+ */
+import { seal, unseal } from "../../crypto/seal.ts";
+import { deriveKey } from "../../oauth/data_key.ts";
+import { displayName } from "../../pages/names.tsx";
+import type { Notice } from "../../pages/notice.tsx";
+
+/** The most names in a notice, which travels in an address. */
+const NAMES = 5;
+
+/** Prints a notice as parameters of the address of a page. */
+export async function printNotice(
+  sessionId: string,
+  { names, ...notice }: Notice,
+): Promise<Record<string, string>> {
+  const text = JSON.stringify({
+    ...notice,
+    names: names?.slice(0, NAMES).map(displayName),
+  });
+  return { notice: await seal(keyOf(sessionId), text) };
+}
+
+/** Reads the notice in the address of a page; undefined if there is none. */
+export async function readNotice(
+  sessionId: string,
+  { notice }: Readonly<Record<string, string>>,
+): Promise<Notice | undefined> {
+  if (notice === undefined) return undefined;
+  return await unseal(keyOf(sessionId), notice)
+    .then(JSON.parse, () => undefined);
+}
+
+function keyOf(sessionId: string): Uint8Array {
+  return deriveKey(sessionId, "account notice");
+}

@@ -1,0 +1,67 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The notice above a part of the account: a change that was made just now, and
+ * the names of what it changed.
+ *
+ * @module
+ */
+import { visible } from "../log/log_line.ts";
+import { ClientName, displayName } from "./names.tsx";
+
+/** A change of connections, tokens or tasks, or an answer to a question. */
+type Change = keyof typeof CHANGES;
+
+/** Each change in a word, and what follows from it. */
+const CHANGES = {
+  paused: ["Paused", "It is refused until you resume it."],
+  resumed: ["Resumed", "It can go on as before."],
+  narrowed: ["Permissions taken away", "It gets them back only from you."],
+  ended: [
+    "Ended",
+    "It opens nothing any more; to come back, it has to be allowed again.",
+  ],
+  endedAll: ["Ended everything", "Nothing of theirs is open any more."],
+  gone: ["That connection had already ended", ""],
+  cancelled: ["Cancelled", "What it had done before stays done."],
+  over: ["That had already ended", ""],
+  answered: ["Answered", "The task goes on with it."],
+  answeredBefore: ["That question was answered, or is over", ""],
+} as const;
+
+export interface Notice {
+  change: Change;
+  /** The names of what was changed; the first of them where there are many. */
+  names?: readonly string[];
+  /** The person or machine whose it was, if it was someone else. */
+  of?: { name: string; subject: string };
+  /** The number of sign-ins and tokens that were ended. */
+  count?: number;
+}
+
+export function NoticeOf({ change, names = [], of, count }: Notice) {
+  const [word, then] = CHANGES[change];
+  const more = count === undefined ? 0 : count - names.length;
+  return (
+    <p class="note good" role="status">
+      {word}
+      {names.length > 0 && ": "}
+      {names.map((name, index) => (
+        <>
+          {index > 0 && ", "}
+          <ClientName name={name} />
+        </>
+      ))}
+      {of && (
+        <>
+          {" of "}
+          <bdi>{displayName(of.name)}</bdi> <code>{visible(of.subject)}</code>
+        </>
+      )}
+      {names.length === 0 && count !== undefined &&
+        ` (${count} ${
+          count === 1 ? "sign-in or token" : "sign-ins and tokens"
+        })`}
+      {names.length > 0 && more > 0 && ` (${count} sign-ins)`}. {then}
+    </p>
+  );
+}
