@@ -1,6 +1,7 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
+import { childrenOf, Cores, isAlive } from "./cores.ts";
 import { freePort } from "../kit/port.ts";
 import { Cores as Supervisor } from "../../src/process/core_processes.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
@@ -12,61 +13,8 @@ import {
   openSession,
   post,
   Process,
-  REPOSITORY,
   TemporaryDirectory,
 } from "../kit/process.ts";
-
-/** The process that starts two servers on one database file. */
-class Cores extends Process {
-  readonly origin: string;
-  readonly #directory: TemporaryDirectory;
-
-  /**
-   * @param shell a shell program that runs the command, in place of the command
-   * itself
-   */
-  constructor(env: Record<string, string> = {}, shell?: string) {
-    const { tasks } = JSON.parse(
-      Deno.readTextFileSync(new URL("deno.json", REPOSITORY)),
-    );
-    const [, ...args] = (tasks["start:cores"] as string).split(" ");
-    const directory = new TemporaryDirectory();
-    const { path } = directory;
-    const server = args.lastIndexOf("run") + 1;
-    args.splice(server, 0, `--allow-read=${path}`, `--allow-write=${path}`);
-    const { PORT = String(freePort()) } = env;
-    super(shell ? ["-c", shell, "sh", ...args] : args, {
-      command: shell && "sh",
-      env: { PROCESSES: "2", KV_PATH: `${path}/tools.db`, ...env, PORT },
-    });
-    this.origin = `http://127.0.0.1:${PORT}`;
-    this.#directory = directory;
-  }
-
-  /** Starts the processes, and waits for both. */
-  static async listening(): Promise<Cores> {
-    const cores = new Cores();
-    await cores.prints(/"Listening"[\s\S]*"Listening"/);
-    return cores;
-  }
-
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    await this.#directory[Symbol.asyncDispose]();
-  }
-}
-
-/** Lists the processes that a process started. */
-async function childrenOf({ pid }: Pick<Process, "pid">): Promise<number[]> {
-  const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
-  return text.trim().split(" ").filter(Boolean).map(Number);
-}
-
-/** True if a process runs: one that ended may still be listed as a zombie. */
-async function isAlive(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => ") Z");
-  return !/\) [ZX]/.test(stat);
-}
 
 /** Calls over a new connection, which any of the processes may get. */
 async function call(url: string, session: string): Promise<number> {
