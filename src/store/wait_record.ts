@@ -76,16 +76,16 @@ export interface Wait extends
 export interface ListedWait
   extends
     Expiring,
-    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId"> {}
+    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {}
 
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
 
 export function listingOf(
-  { kind, clientId, grantId, taskId, expiresAt }: WaitRecord,
+  { kind, clientId, grantId, taskId, state, expiresAt }: WaitRecord,
 ): ListedWait {
-  return { kind, clientId, grantId, taskId, expiresAt };
+  return { kind, clientId, grantId, taskId, state, expiresAt };
 }
 
 /**

@@ -134,15 +134,15 @@ export function waitStore(database: Database) {
         const wait = isSame ? await readWait(known) : undefined;
         if (wait) return wait;
         // Work that waits for days leaves room for questions, and the other way.
-        const same = held.filter(({ value }) => value.kind === own.kind);
+        const same = held.filter(({ value: { kind, state } }) =>
+          kind === own.kind && state !== "used"
+        );
         const ofClient = own.kind === "page"
           ? same.filter(({ value }) => isSameClient(value, own)).length
           : 0;
         if (same.length >= most || ofClient >= WAITS_PER_CLIENT) {
-          throw new LimitError(
-            "questions that wait for this person",
-            RETRY_SECONDS,
-          );
+          const what = "questions that wait for this person";
+          throw new LimitError(what, RETRY_SECONDS);
         }
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();

@@ -55,7 +55,7 @@ async function kill(cores: Cores, count: number): Promise<void> {
   for (const pid of pids.slice(0, count)) Deno.kill(pid, "SIGKILL");
 }
 
-/** What happens to the processes, or to the one that starts them. */
+/** Kills and stalls of the processes, and of the one that starts them. */
 const BLOWS: Record<string, (cores: Cores) => Promise<void>> = {
   "a kill": (cores) => kill(cores, 1),
   async "a stall"(cores) {

@@ -23,5 +23,24 @@ await serve({
         return "x".repeat(100_000);
       },
     }),
+    tool({
+      name: "rest",
+      task: { durable: true },
+      async run(_input, { step, sleep, ask }) {
+        const id = await step("id", () => crypto.randomUUID(), { retries: 20 });
+        await sleep("nap", 1);
+        const schema = z.object({});
+        const { action } = await ask({ message: "On?", schema, key: "on" });
+        return `${action} ${id}`;
+      },
+    }),
+    tool({
+      name: "pay",
+      input: z.object({ order: z.string() }),
+      async run({ order }, { ask }) {
+        const url = `https://pay.example.com/${order}`;
+        return (await ask({ message: `Pay ${order}`, url })).action;
+      },
+    }),
   ],
 });

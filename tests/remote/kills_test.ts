@@ -10,17 +10,14 @@ import { postJson } from "../kit/server.ts";
 import { anyOf, Refreshing } from "../kit/refreshing.ts";
 import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import { messagesOf } from "../kit/answer.ts";
+import { pause, underLoad } from "../kit/mixed_load.ts";
 import { until } from "../kit/wait.ts";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { remoteTest } from "../kit/remote.ts";
 
 const CLIENTS = 20;
 const TASKS = 10;
-const ROUNDS = 8;
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
+const ROUNDS = Number(Deno.args[0] ?? 8);
 
 remoteTest(
   `${ROUNDS} kills of a database and of a process on it end no connection, and repeat no kept step`,
@@ -114,5 +111,26 @@ remoteTest(
     );
     const lost = ended.filter(({ status }) => status === "rejected");
     assert.deepEqual(lost, []);
+  },
+);
+
+remoteTest(
+  `${ROUNDS} kills of a database and of a process on it under mixed load cost nothing that was promised`,
+  async ({ database, provider, start }) => {
+    const processes = await start(undefined, "tests/process/mixed_server.ts", {
+      CALLS_PER_MINUTE: "0",
+    });
+    const rounds = await underLoad(processes, provider, async (line) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        await pause(500 + Math.random() * 2000);
+        line.kills++;
+        if (round % 2 === 0) {
+          await database.kill();
+          await pause(Math.random() * 3000);
+          await database.start();
+        } else await processes.replace();
+      }
+    });
+    console.log(JSON.stringify(rounds));
   },
 );

@@ -196,6 +196,15 @@ test.inMemory("open() refuses a client that uses up the room of a person, and le
   await waits.open({ ...ASKED, clientId: "another" }, PAYLOAD);
 });
 
+test.inMemory("open() counts no question whose answer was taken", async ({ kv }) => {
+  const waits = waitStore(new Database(kv));
+  for (let n = 0; n <= WAITS_PER_CLIENT; n++) {
+    const wait = await waits.open({ ...ASKED, asker: `call ${n}` }, PAYLOAD);
+    await waits.answer(wait.id!, ADA, YES, nothing);
+    assert(await waits.take(wait));
+  }
+});
+
 test.onDatabases("open() counts callers who share a subject by their own lists", async ({ kv, other }) => {
   const waits = waitStore(new Database(kv));
   const open = (list: string, asker: string) =>
