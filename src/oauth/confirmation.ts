@@ -1,7 +1,6 @@
 /**
- * The time for which a provider's word about a person counts. Addresses and
- * groups pass from one person to another while grants live on, so the provider
- * is asked again.
+ * The rule by which the provider is asked again about a person: addresses and
+ * groups pass from one person to another while grants live on.
  *
  * @module
  */
@@ -42,7 +41,7 @@ export function confirmation(
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
-  /** Drops the memberships and further addresses that no rule looks at. */
+  /** Removes the memberships and further addresses that no rule uses. */
   function reduce(identity: Identity): Identity {
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
@@ -52,7 +51,10 @@ export function confirmation(
   }
 
   return {
-    /** True if a rule looks at what may change at the provider. */
+    /**
+     * True if a rule uses memberships or addresses, which may change at the
+     * provider.
+     */
     isWanted: looksAtMemberships || looksAtAddresses,
     /** Returns true if the provider is asked at this refresh. */
     isDue: (grant: Grant, now: number): boolean =>

@@ -12,7 +12,10 @@ import { unionOfScopes } from "./scope.ts";
 /** The person and the client of a connection. */
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
-/** The most live grants of one connection: one for each place it is used at. */
+/**
+ * The most live grants of one connection. A client has one for each machine on
+ * which it is used.
+ */
 export const MAX_SIGN_INS = 100;
 
 /** Returns true if a grant is one of the sign-ins of a connection. */
@@ -79,9 +82,9 @@ export function scopesOfSignIn(
   { had, withheld, isOlder }: {
     /** The scopes that the client has at this redirect URI. */
     had: readonly string[];
-    /** The scopes that the person has taken away. */
+    /** The scopes that the person has revoked. */
     withheld: readonly string[];
-    /** True if the page was shown before that. */
+    /** True if the page was shown before the person revoked them. */
     isOlder: boolean;
   },
 ): string[] {

@@ -50,16 +50,16 @@ export async function unwrapDataKey(
 
 /** A provider's tokens for a person, as grants and sessions keep them. */
 export interface UpstreamTokens {
-  /** Opens the provider's API. */
+  /** The access token for the provider's API. */
   accessToken: string;
   /** The token type as the provider spelled it: `Bearer`, `bearer`. */
   tokenType: string;
-  /** Gets the next access token, if the provider gave one. */
+  /** The refresh token, if the provider gave one. */
   refreshToken?: string;
   /** The granted scope, if the provider told it. */
   scope?: string;
   /** Epoch seconds; undefined: the access token does not expire by itself. */
   expiresAt?: number;
-  /** The `id_token` of the same response, if the person is told by it. */
+  /** The `id_token` of the same response, if the person is identified by it. */
   idToken?: string;
 }

@@ -45,7 +45,10 @@ export interface Grant {
   refreshTokens?: RefreshTokens;
   /** The time of its pause: until its person resumes it, it opens nothing. */
   pausedAt?: number;
-  /** A mark of the texts by which its person is listed; absent: not listed. */
+  /**
+   * A mark of the texts by which the person is listed for operators; absent if
+   * they are not listed.
+   */
   listedAs?: string;
   /** The redirect URI of its code; absent if it began without one. */
   redirectUri?: string;
@@ -91,7 +94,7 @@ export function useGrant(
   };
 }
 
-/** Shortens a grant to the lifetimes of today; it may be over by them. */
+/** Shortens a grant to the present lifetimes. It may have ended by them. */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
   const seconds = kind === "token"
@@ -111,7 +114,7 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 }
 
 /**
- * Gives the end of a grant's access token by the lifetimes of today.
+ * Computes the end of a grant's access token by the present lifetimes.
  *
  * @param token `issuedAt`: by default the grant's last token response, after
  * which none was issued

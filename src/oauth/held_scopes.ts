@@ -1,6 +1,6 @@
 /**
- * The scopes that a grant still holds: while it lives, the operator may turn to
- * another provider, take its client away or block its person.
+ * The effective scopes of a grant: while it lives, the operator may change the
+ * provider, remove the client or block the person.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { ListEntry } from "./list_entry.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { cutScopes, opensNothing, parseScope } from "./scope.ts";
 
-/** The scopes that a token of a grant holds. */
+/** The effective scopes of a token. */
 export interface Held {
   scopes: readonly string[];
   /** See {@linkcode import("../caller.ts").Caller.ceiling}. */
@@ -23,15 +23,15 @@ export interface Held {
 }
 
 /**
- * Finds which scopes of a grant still hold, by default all of its own;
- * undefined if the grant is no longer valid here.
+ * Computes which scopes of a grant, by default all, are still effective.
+ * Returns undefined if the grant is no longer valid here.
  */
 export type HeldOf = (
   grant: Grant,
   scopes?: readonly string[],
 ) => Held | undefined;
 
-/** Judges grants by the rules of today. */
+/** Makes the function that applies the present rules to a grant. */
 export function heldScopes(
   rules: {
     baseUrl: string;
@@ -59,7 +59,10 @@ export function heldScopes(
     return rules.providers.some(({ id }) => id === grant.provider);
   }
 
-  /** Returns true if the word that a person's grant rests on still counts. */
+  /**
+   * Returns true if the identity provider that asserted the grant is still
+   * trusted.
+   */
   function isVouchedFor(grant: Grant): boolean {
     switch (grant.kind) {
       case "assertion":

@@ -22,11 +22,11 @@ export const JWT_BEARER_GRANT_TYPE =
 /** The value in the metadata that announces such assertions. */
 export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
-/** The `typ` that tells it from every other JWT. */
+/** The `typ` of identity assertions, which no other JWT has. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
 export interface TrustedIssuer {
-  /** Its `iss`, letter by letter. */
+  /** The exact `iss` of the issuer. */
   issuer: string;
   /** The tenant that is trusted, if the issuer serves several organizations. */
   tenant?: string;

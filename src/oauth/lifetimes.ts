@@ -28,8 +28,8 @@ export const GRANT_TTL_SECONDS = 90 * DAY;
  */
 export const REPLAY_MARGIN_SECONDS = MINUTE;
 /**
- * The time for which a verified address counts in a rule. After that, a refresh
- * asks the provider if it is still the person's.
+ * The time for which rules trust a verified address. After it, a refresh asks
+ * the provider if the address still belongs to the person.
  */
 export const CONFIRMATION_TTL_SECONDS = DAY;
 /**
@@ -46,7 +46,7 @@ export const APPROVAL_TTL_SECONDS = 90 * DAY;
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
 /** The least time between two fetches of a document for a missing key. */
 export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
-/** The time for which a stale document serves while its host is down. */
+/** The time for which a stale document may be used while its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 /** The accepted difference between a signer's clock and ours. */
 export const CLOCK_TOLERANCE_SECONDS = MINUTE;

@@ -24,14 +24,14 @@ export type ListEntry =
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
 
-/** A kind of entry that not every list takes. */
+/** A kind of entry that only some lists accept. */
 export type ListKind = "everyone" | "membership" | "client";
 
 /** The entries that a list takes. */
 export interface EntryOptions {
   /** The kinds besides people. */
   takes?: readonly ListKind[];
-  /** Advice about a group, where it takes none. */
+  /** The advice for an entry with a group, if the list accepts no groups. */
   groupFix?: string;
 }
 
@@ -52,7 +52,10 @@ export interface KnownNames {
 
 /** The fault of an entry, and the way to fix it. */
 export class EntryError extends Error {
-  /** @param why the reason why it matches no one, as the end of a sentence */
+  /**
+   * @param why the reason why the entry matches no one, as the end of a
+   * sentence
+   */
   constructor(readonly why: string, readonly fix: string) {
     super(`${why}. ${fix}`);
   }

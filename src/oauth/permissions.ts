@@ -23,9 +23,9 @@ export interface PermissionRule {
 interface RuleComplaint {
   /** The entry, or its part before the scopes. */
   got: string;
-  /** The fault of it. */
+  /** The fault of the entry. */
   why: string;
-  /** The way to fix it, if it is not about scopes. */
+  /** The way to fix the entry, if the fault is not about scopes. */
   fix?: string;
 }
 
@@ -139,7 +139,10 @@ export function permissionsOf(
   }
 
   return {
-    /** The scopes of everyone, all without rules; a stranger sees them. */
+    /**
+     * The scopes that everyone may be granted, which a stranger sees too.
+     * Without rules these are all scopes.
+     */
     everyones: allowed(
       rules === undefined
         ? "all"

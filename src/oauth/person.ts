@@ -1,6 +1,6 @@
 /**
- * People in the eyes of an operator: their names, words to find them by, and
- * their memberships with the notation of settings.
+ * People as operators see them: their names, the words by which a search finds
+ * them, and their memberships as settings write them.
  *
  * @module
  */
@@ -14,10 +14,10 @@ export interface Person {
   identity: Identity;
 }
 
-/** An identity as one answer of a provider has it, perhaps not all of it. */
+/** An identity from one answer of a provider, which may be incomplete. */
 export interface ToldIdentity extends Identity {
   /**
-   * The parts that the answer says nothing of: they are unknown, not gone.
+   * The parts that the answer does not have: they are unknown, not removed.
    * `email` stands for all addresses.
    */
   untold?: readonly (
@@ -29,14 +29,17 @@ export interface ToldIdentity extends Identity {
   )[];
 }
 
-/** Drops the mark of parts that were not told: a new person has none of them. */
+/**
+ * Removes `untold` from the identity of a new person, of whom nothing was known
+ * before.
+ */
 export function withoutUntold(
   { untold: _, ...identity }: ToldIdentity,
 ): Identity {
   return identity;
 }
 
-/** Lists the parts of a known identity that an answer says nothing of. */
+/** Lists the parts of a known identity that are missing in an answer. */
 export function unknownParts(
   { untold = [] }: ToldIdentity,
   known: Identity,
@@ -46,7 +49,7 @@ export function unknownParts(
   );
 }
 
-/** Completes an answer with what was known of the parts that it does not tell. */
+/** Completes an answer: fills in its missing parts from the known identity. */
 export function completed(told: ToldIdentity, known: Identity): Identity {
   const identity = withoutUntold(told);
   for (const part of unknownParts(told, known)) {

@@ -124,9 +124,9 @@ export function isRegisteredRedirectUri(
 }
 
 /**
- * Removes the port of an http loopback address, which a native client has
- * another of each time (RFC 8252 §7.3). Any program of the machine may get that
- * port the next time, so nothing that is remembered of it replaces consent.
+ * Removes the port of an http loopback address: a native client has a new port
+ * each time (RFC 8252 §7.3). Another program of the machine may get the same
+ * port later, so a remembered approval never replaces consent.
  */
 export function withoutLoopbackPort(uri: string): string {
   const match = LOOPBACK.exec(uri);

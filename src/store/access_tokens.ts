@@ -34,7 +34,10 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
   "personal_token",
 ];
 
-/** The life of the record that changes with every token: longer than theirs. */
+/**
+ * The lifetime of the record that changes with every personal token, in
+ * seconds: longer than that of a token.
+ */
 export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
 /** The error code for a block, by the kind of the grant. */
@@ -49,7 +52,7 @@ interface LiveAccessToken {
   /** The grant as it was read. */
   read: Entry<Grant>;
   scopes: readonly string[];
-  /** The time of its token response, where that is known. */
+  /** The time of the token response, if it is known. */
   issuedAt?: number;
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
@@ -179,7 +182,7 @@ export function accessTokenStore(database: Database) {
       });
     },
 
-    /** Deletes the trace that a person made tokens. */
+    /** Deletes the record that a person made personal tokens. */
     async forget(subject: string): Promise<void> {
       await database.commit((transaction) =>
         transaction.delete(tokensOfKey(subject))

@@ -25,12 +25,12 @@ import { seal, unseal } from "../crypto/seal.ts";
 /** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
-/** The age up to which a sign-in counts as of this moment. */
+/** The age up to which a sign-in counts as recent, in seconds. */
 export const RECENT_SIGN_IN_SECONDS = 5 * 60;
 
 /** A person who has signed in. */
 interface SignedInPerson extends KnownPerson {
-  /** True if the provider was asked to have them show who they are again. */
+  /** True if the provider was asked to authenticate the person again. */
   isFresh?: true;
 }
 
@@ -103,7 +103,10 @@ export function accountSessionStore(database: Database) {
       return await isBlocked(head, { subject }) ? undefined : session;
     },
 
-    /** Makes a commit fail once a session has ended; undefined if it has. */
+    /**
+     * Makes a write that fails its commit if the session has ended meanwhile;
+     * undefined if it has ended already.
+     */
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));
       return found && ((transaction) => transaction.check(found));

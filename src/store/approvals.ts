@@ -17,7 +17,7 @@ import { approvalKey } from "./keys.ts";
 /** The scopes that a browser approved before. */
 export interface Approval extends Expiring {
   scopes: readonly string[];
-  /** The scopes that the person has taken away since. */
+  /** The scopes that the person has revoked since. */
   withheld?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function approvalStore(database: Database) {
   }
 
   return {
-    /** Finds what was approved before; undefined if nothing was. */
+    /** Finds the earlier approval; undefined if there is none. */
     async find(browser: string, what: Approved): Promise<Approval | undefined> {
       const key = keyOf(fingerprint(browser), what);
       return (await database.find<Approval>(key))?.value;

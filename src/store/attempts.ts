@@ -23,7 +23,7 @@ export interface Attempt {
   failure?: string;
   /** True if nothing shows that the client is a real one. */
   isStranger: boolean;
-  /** The number of times the same was seen. */
+  /** The number of equal attempts. */
   count: number;
 }
 
@@ -40,9 +40,8 @@ const MAX_STRANGERS = 15;
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
- * Adds an attempt. One that was seen before is counted; strangers are
- * distinguished by their failure only, because they can make up any number of
- * names.
+ * Adds an attempt, or counts it with an equal one. Strangers are told apart by
+ * their failure alone, because they can make up any number of names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],

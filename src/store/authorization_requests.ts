@@ -30,7 +30,7 @@ interface RequestRecord extends Expiring {
   clientName: string;
   /** The scopes that the client named. */
   named: readonly string[];
-  /** The offered scopes that the person took away before. */
+  /** The offered scopes that the person has revoked before. */
   withheld?: readonly string[];
   /** True if the client needs no consent: only the provider is to be chosen. */
   isTrusted?: boolean;
@@ -39,7 +39,10 @@ interface RequestRecord extends Expiring {
   /** The fingerprint of the cookie of the browser in which it began. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
-  /** The `providerId` of where the person was sent; absent before that. */
+  /**
+   * The `providerId` of the provider that the person was sent to; absent
+   * before.
+   */
   provider?: string;
   /** The phase in which it ended with a refusal. */
   refusedIn?: "consent" | "upstream";
@@ -176,7 +179,10 @@ export function authorizationRequestStore(database: Database) {
       return await change(found, { leaseUntil: time + seconds });
     },
 
-    /** Gives the code that ended a request, if its browser was told 503. */
+    /**
+     * Returns the code that ended a request, if the browser got 503 in its
+     * place.
+     */
     async answerAgain(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.mayRepeat(found)) {

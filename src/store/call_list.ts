@@ -6,7 +6,10 @@
  */
 import { isFailure, type Outcome } from "../log/request.ts";
 
-/** Calls of one tool within an hour that ended alike, without arguments. */
+/**
+ * Calls of one tool within an hour that had the same outcome, without
+ * arguments.
+ */
 export interface NotedCall {
   /** The time at which the last of them began, in epoch seconds. */
   at: number;
@@ -74,7 +77,10 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
   );
 }
 
-/** Counts a call with similar ones in a list; false if there are none. */
+/**
+ * Counts a call in the entry of the same tool and outcome. Returns false if
+ * there is no such entry.
+ */
 function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isAlike(other, call));
   if (index === -1) return false;

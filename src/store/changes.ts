@@ -14,7 +14,7 @@ import { pause } from "../clock.ts";
 const CHANGE_SECONDS = 5 * 60;
 /** The time between polls, of which one serves all listeners of a process. */
 const POLL_MILLISECONDS = 100;
-/** The time after which reading goes on after a failure, in milliseconds. */
+/** The pause after a failed read, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;
 
 export type Change =

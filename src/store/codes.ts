@@ -37,7 +37,10 @@ interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
-  /** The tokens that it was exchanged for, sealed with a key from it. */
+  /**
+   * The tokens that the code was exchanged for, sealed with a key derived from
+   * the code.
+   */
   sealed?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
  * A process's opened database and its clock: reads that honour `expiresAt`,
- * commits that recognize themselves, and one error for a database that does not
- * answer. Each process has one.
+ * commits that notice that an earlier try of theirs was applied, and one error
+ * for a database that does not answer. Each process has one.
  *
  * @module
  */
@@ -25,7 +25,10 @@ export type { Transaction, Write } from "./transaction.ts";
 /** The pause between polls where a watch sees all writes, unless it breaks. */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** The time after an outage in which every process notes what it gave up. */
+/**
+ * The time after an outage in which every process writes down the commits that
+ * it gave up.
+ */
 const UNSETTLED_MILLISECONDS = 5000;
 
 interface DatabaseOptions {
@@ -212,7 +215,10 @@ export class Database extends Reader {
     };
   }
 
-  /** Resolves when nothing is under way, so that it may be closed. */
+  /**
+   * Resolves when no operation is under way, so that the database may be
+   * closed.
+   */
   async idle(): Promise<void> {
     this.#close.abort();
     await Promise.all(this.#background);

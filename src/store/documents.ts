@@ -23,8 +23,8 @@ export type FetchDocument = (
 ) => Promise<{ document: unknown; expiresAt: number }>;
 
 /**
- * Fetches a document. `isKept`: someone has signed in with its client, so that
- * it is no stranger's.
+ * Fetches a document. `isKept`: true if someone has signed in with the client
+ * that publishes it.
  */
 export type FetchForClient = (
   url: string,
@@ -41,11 +41,14 @@ interface DocumentRecord extends Expiring {
 /** The most documents in memory; of 16 KiB each, as much as a large body. */
 const MAX_UNUSED = 250;
 
-/** The time for which a failure is the answer without another fetch. */
+/** The time for which a failed fetch is not repeated, in seconds. */
 const FAILURE_SECONDS = 10;
 const MAX_FAILURES = 1000;
 
-/** A document; or the failure, and the older document if there is one. */
+/**
+ * The result of a look-up: a document; or the failure, with the older document
+ * if there is one.
+ */
 type Looked =
   | { document: unknown }
   | { error: unknown; older?: DocumentRecord };
@@ -61,7 +64,9 @@ export function documentStore(
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
-  /** The oldest first; each until a time by `performance.now()`. */
+  /**
+   * Recent failures, oldest first, each until a time by `performance.now()`.
+   */
   const failures = new Map<
     string,
     { error: unknown; endMilliseconds: number }
@@ -122,7 +127,9 @@ export function documentStore(
     return record;
   }
 
-  /** Shares a look-up with its read, or a second one would fetch once more. */
+  /**
+   * Lets simultaneous look-ups of one address share their read and their fetch.
+   */
   async function share(
     purpose: "find" | "renew",
     url: string,
@@ -161,8 +168,8 @@ export function documentStore(
     },
 
     /**
-     * Fetches the present document, because something is missing in the stored
-     * one; at most once a minute, however many ask.
+     * Fetches the document anew, because something is missing in the stored
+     * one. At most once a minute for one address.
      */
     renew(url: string): Promise<unknown> {
       const isNew = ({ fetchedAt = 0 }: DocumentRecord) =>

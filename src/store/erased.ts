@@ -9,7 +9,10 @@ import type { Database, Expiring } from "./database.ts";
 import { erasedKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 
-/** Longer than a call that was admitted before may go on to write something. */
+/**
+ * The lifetime of a mark: longer than a call that was admitted before can still
+ * write something.
+ */
 export const ERASED_SECONDS = 24 * 60 * 60;
 
 /** A record that may name the grant it is used under. */
@@ -35,7 +38,9 @@ export function unlessErased(
   return transaction.check(absent(erasedKey(grantId)));
 }
 
-/** True if that made a commit fail, which is then not tried again. */
+/**
+ * True if a grant is marked: then the commit that failed is not tried again.
+ */
 export async function isErased(
   database: Database,
   { grantId }: OfGrant,

@@ -18,7 +18,7 @@ const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
 
-/** The pause before what was given up is written down once more. */
+/** The pause before another try to write marks down. */
 const PAUSE_MILLISECONDS = 1000;
 
 /** The least difference between two clocks that is reported, in seconds. */
@@ -39,11 +39,13 @@ export class Fence {
   #current = this.#process;
   /** Fences behind which something was given up. */
   readonly #open = new Set<string>();
-  /** Marks of what was answered with 503, and may have happened. */
+  /**
+   * Marks of commits that were answered with 503, and may have been applied.
+   */
   #owed: string[] = [];
   #settling?: Promise<void>;
   #tellClockMilliseconds = -Infinity;
-  /** Is called when there are marks to write down, and no one does so. */
+  /** Called when there are marks to write down, and nothing writes them yet. */
   onOwed = () => {};
   /** Ends the pause in which no one writes them down. */
   #settled?: AbortController;
@@ -56,7 +58,7 @@ export class Fence {
     private readonly onClockAhead: (seconds: number) => void = () => {},
   ) {}
 
-  /** True if something was given up since this was last settled. */
+  /** True if a commit was given up since the last {@linkcode settle}. */
   get isDue(): boolean {
     return this.#open.size > 0 || this.#owed.length > 0;
   }

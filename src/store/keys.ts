@@ -82,7 +82,7 @@ export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
 }
 /** Mark that a process works on a task · 30 s, renewed every 5. */
 export const taskLeaseKey = ours("task-lease");
-/** The run of durable work, and whose turn it is · until the task ends. */
+/** The run of durable work, and the claim on it · until the task ends. */
 export const taskRunKey = ours("task-run");
 /** A step of durable work · as long as the task. */
 export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {

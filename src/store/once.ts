@@ -9,14 +9,17 @@ import type { Database, Expiring, Write } from "./database.ts";
 import { assertionKey, spentStateKey } from "./keys.ts";
 import { secretStore } from "./secrets.ts";
 
-/** A use that counts, unless it is given back. */
+/** One use of a thing that may be used once. */
 export interface Use {
-  /** Notes that its request is answered with 503 after all. */
+  /**
+   * Notes that the request is answered with 503 after all, so that the thing
+   * may be used again.
+   */
   giveBack(): void;
 }
 
 /**
- * Opens the used things of one kind.
+ * Opens the records of used things of one kind.
  *
  * @param keyOf the key of a thing; `expiresAt` is the end of the time in which
  * it could be used again
@@ -31,7 +34,10 @@ function onceStore<T extends Expiring>(
     return (transaction) => transaction.create(keyOf(thing), { expiresAt });
   }
 
-  /** Marks a thing as used if its use did not count; undefined if it did. */
+  /**
+   * Marks a thing as used whose earlier use was answered with 503; undefined if
+   * it was used for good.
+   */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // A use that has expired is refused too, until it is collected.
     const entry = await database.get<Expiring>(keyOf(thing));

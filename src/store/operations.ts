@@ -30,9 +30,9 @@ const MAX_AT_ONCE = 128;
  */
 const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
-/** The time after which a check that hangs is followed by another. */
+/** The time after which another check begins although the last one hangs. */
 const MAX_LOOK_MILLISECONDS = 30_000;
-/** The time after which a late answer tells of a stall. */
+/** The duration from which on an answer shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
 /** The number of tries of an operation that failed at once. */
@@ -45,7 +45,7 @@ export class DeadlineError extends Error {
   override name = "DeadlineError";
   constructor(
     milliseconds: number,
-    /** True if the operation was sent, not queued all the time. */
+    /** False if the operation never left the queue. */
     readonly isBegun = true,
   ) {
     super(
@@ -58,10 +58,13 @@ export class DeadlineError extends Error {
 }
 
 interface State {
-  /** True when no one waits for it any more. */
+  /** True once no caller waits for the operation any more. */
   isOver: boolean;
   isBegun: boolean;
-  /** True once it is no longer counted: it may hang for ever. */
+  /**
+   * True once the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
+   * places: it may hang for ever.
+   */
   isForgotten: boolean;
 }
 
@@ -71,7 +74,7 @@ export class Operations {
   #queue: (() => void)[] = [];
   #awaited = 0;
   #idle?: PromiseWithResolvers<void>;
-  /** The reason why nothing is begun, while nothing is answered. */
+  /** The reason why no operation begins, while the database does not answer. */
   #failure?: DeadlineError;
   #lookedMilliseconds = -Infinity;
   #isLooking = false;
@@ -185,7 +188,10 @@ export class Operations {
     else this.#underWay--;
   }
 
-  /** Frees the places of what hangs although the database answers others. */
+  /**
+   * Frees the places of operations that hang although the database answers
+   * others.
+   */
   #forget(hanging: readonly State[]): void {
     for (const state of hanging) {
       if (!this.#hanging.delete(state)) continue;
@@ -194,7 +200,10 @@ export class Operations {
     }
   }
 
-  /** Checks if the database is back, once at a time; it may hang. */
+  /**
+   * Checks if the database answers again. One check runs at a time, unless it
+   * hangs.
+   */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
     const pause = this.#isLooking ? MAX_LOOK_MILLISECONDS : LOOK_MILLISECONDS;

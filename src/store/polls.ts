@@ -13,7 +13,9 @@ const SLOW_POLL_MILLISECONDS = 100;
 const SLOWEST_POLL_MILLISECONDS = 2000;
 /** The pause before the next poll as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
-/** The share of its pause by which a wait may be read early, with others. */
+/**
+ * The share of a pause by which a key may be read early, together with others.
+ */
 const EARLY = 1 / 4;
 /** The keys that are read at once, so that requests have their turn. */
 const KEYS_AT_ONCE = 100;
@@ -103,7 +105,10 @@ export class Polls {
     });
   }
 
-  /** Reads what is due by a time that has come: a timer may be early. */
+  /**
+   * Reads the keys that are due by a time, which the timer gives: it may fire
+   * early.
+   */
   #look(time: number): void {
     const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>

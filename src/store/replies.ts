@@ -82,8 +82,8 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Accepts a posted answer, once; false if it is not waited for. Nothing is
-     * written before it is `allowed`.
+     * Accepts a posted answer, once; false if no question waits for it. Nothing
+     * is written before `allowed` has resolved.
      *
      * @param options `reading`: the question, if reading it has begun
      * @throws what `allowed` throws

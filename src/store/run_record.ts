@@ -15,13 +15,13 @@ import { saveText, type TextRef } from "./texts.ts";
 /** The time within which durable work must end. */
 export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 /**
- * The age of a lease from which on it is looked at: it has lapsed when it was
- * not renewed for two heartbeats more.
+ * The age from which on a lease is watched, in seconds: it has lapsed if it is
+ * not renewed for two more heartbeats.
  */
 export const LOOK_SECONDS = 20;
-/** The most characters of a beginning that a run's record holds itself. */
+/** The most characters of a call's input that the run's record itself holds. */
 const INLINE_CHARACTERS = 4000;
-/** The most characters of a beginning, as clients may send anything. */
+/** The most characters of a call's input: clients may send anything. */
 export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
@@ -50,7 +50,7 @@ export interface NewRun {
   countedAs?: { name: string; isMany: boolean };
 }
 
-/** The size of a run when no process worked on it. */
+/** The size of a run when it was last parked. */
 export interface RunSize {
   /** The steps that had ended. */
   kept: number;
@@ -63,9 +63,15 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   createdMilliseconds: number;
   /** True if no process works on it. */
   isParked: boolean;
-  /** The processes that died in a row without having kept a step. */
+  /**
+   * The number of processes in a row that died on this run without having
+   * stored a step.
+   */
   deaths: number;
-  /** The time since which no process that looked knows its tool, or its steps. */
+  /**
+   * The time since which every process that claimed the run did not know its
+   * tool or its steps.
+   */
   missingSince?: number;
 }
 
@@ -75,11 +81,11 @@ export interface Claim {
   readonly run: Readonly<RunRecord>;
   /** The version of the run on which its commits rest. */
   readonly term: Deno.AtomicCheck;
-  /** The end of the task's life. */
+  /** The time at which the task's records expire. */
   readonly expiresAt: number;
   /** The time of the wake that finds the run when its process dies. */
   dueSeconds: number;
-  /** The characters of the results that are kept by now. */
+  /** The characters of all results that are stored so far. */
   characters: number;
 }
 
@@ -152,7 +158,10 @@ export function deleteRun(
   }
 }
 
-/** Gives the grant that used a run's task last: it may be a new one. */
+/**
+ * Finds the grant that last used the task of a run: not always the one that
+ * began it.
+ */
 export async function userOfRun(
   database: Database,
   taskId: string,

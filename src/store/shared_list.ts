@@ -18,7 +18,7 @@ interface SharedListOptions<T> {
   member: string;
   /** The time for which the list is kept after it was written last. */
   keepSeconds: number;
-  /** The warning in the log when it cannot be written. */
+  /** The warning in the log when the list cannot be written. */
   complaint: string;
   /** Adds items to a list, which it keeps within its bounds. */
   add(known: readonly T[], added: readonly T[]): T[];

@@ -37,7 +37,7 @@ export interface Step {
   id: string;
   /** Its number among all steps of a run, from 1 on. */
   number: number;
-  /** The version of the tool's steps that it was run by. */
+  /** The version of the tool's steps that was in use when the step ran. */
   version: number;
   /** True if no other step was under way when it began. */
   isAlone: boolean;
@@ -53,13 +53,13 @@ export interface Step {
   until?: number;
   /** True if its function has read `once`. */
   usesOnce?: boolean;
-  /** `kept`: its result as JSON; absent: undefined. */
+  /** Of a `kept` step: the result as JSON; absent if that is undefined. */
   text?: string;
   /** Of a question: the key by which its client answers it. */
   key?: string;
   /** Of a question: the beginning of its text. */
   asks?: string;
-  /** `failed` and `waiting`: what it has thrown last. */
+  /** Of a `failed` or `waiting` step: its latest exception. */
   error?: { name: string; message: string };
 }
 
@@ -89,7 +89,10 @@ export type StepStore = ReturnType<typeof stepStore>;
 
 export function stepStore(database: Database) {
   return {
-    /** Stores a step as it is now; false, and nothing, if the claim is lost. */
+    /**
+     * Stores a step as it is now. Returns false, and writes nothing, if the
+     * claim is lost.
+     */
     async save(claim: Claim, { text, ...step }: Step): Promise<boolean> {
       const { taskId, term, expiresAt } = claim;
       const result = text === undefined
@@ -138,8 +141,8 @@ export function stepStore(database: Database) {
     },
 
     /**
-     * Drops the results of a task that has ended, and keeps what its steps were
-     * until the task goes.
+     * Deletes the results of a task that has ended. Its steps stay in outline
+     * until the task expires.
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
       await rewrite(taskId, (transaction, some) => {

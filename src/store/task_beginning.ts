@@ -35,12 +35,15 @@ interface NewTask {
   tool?: string;
   /** The scopes its tool needs. */
   scopes?: readonly string[];
-  /** The list that counts it; absent: its person's tasks. */
+  /** The list that limits stored tasks; by default that of the person. */
   list?: string;
 }
 
 export function taskBeginnings(database: Database) {
-  /** Stores a task, and what its commit rests on; undefined if that failed. */
+  /**
+   * Stores a task together with other writes and checks; undefined if a check
+   * failed.
+   */
   async function save(
     taskId: string,
     { binding, grantId }: TaskOwner,

@@ -32,7 +32,7 @@ export type TaskEnd =
     | { status: "cancelled" }
   )
   & {
-    /** The last message; absent: the one that is there. */
+    /** The last status message; by default the stored one stays. */
     statusMessage?: string;
   };
 
@@ -45,7 +45,9 @@ export const DIED = {
 /** The records besides a task's own that its durable work has, and their end. */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-/** Is told of durable work that was ended, and not by its own run. */
+/**
+ * Called for durable work that was ended by something else than its own run.
+ */
 export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {

@@ -38,7 +38,7 @@ interface Asking {
   keep?(answer: string): Promise<void>;
 }
 
-/** Deletes the answers of a task that no one waits for any more. */
+/** Deletes the answers of a task that has ended. */
 export async function forgetAnswers(
   database: Database,
   taskId: string,

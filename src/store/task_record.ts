@@ -37,7 +37,7 @@ export interface TaskRecord extends Expiring {
   status: TaskStatus;
   /** The progress of its tool. */
   statusMessage?: string;
-  /** Its wait in words, while it only waits, or a page that it waits for. */
+  /** The text of the wait, while the task only waits, or waits for a page. */
   waitsFor?: string;
   /** The end of its sleep, in epoch seconds, while no process works on it. */
   sleepsUntil?: number;
@@ -54,9 +54,9 @@ export interface TaskRecord extends Expiring {
   durable?: {
     /** The seconds for which it stays after its end. */
     keep: number;
-    /** The list that counts it. */
+    /** The list that limits stored tasks. */
     list: string;
-    /** That of its run. */
+    /** The address of the run. */
     address: string;
     /** The version of the run that has ended it. */
     endedBy?: string;

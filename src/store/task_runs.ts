@@ -36,11 +36,14 @@ import { setWake, type Wake } from "./wakes.ts";
 export type Taking =
   | { claim: Claim }
   | {
-    /** `watched`: it may have died, which takes a while to tell. */
+    /**
+     * `held`: another process works on the run. `watched`: that process may
+     * have died, which is known only after a while.
+     */
     because: "ended" | "held" | "watched" | "lost";
   };
 
-/** The wait of a parked task, as its client is told of it. */
+/** The wait of a parked task, as its client sees it. */
 type ParkedWait = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
@@ -149,12 +152,13 @@ export function taskRunStore(
     },
 
     /**
-     * Leaves a run to the process that looks at it when its time has come.
+     * Parks a run: gives up the claim, and sets the time at which a process
+     * goes on with it.
      *
      * @param dueSeconds undefined: it waits for answers alone
      * @param questions the open questions that it waits for
-     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord}; `deaths`
-     * of a run that was put off as it was taken
+     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
+     * `deaths` of a run that was put off as it was taken
      * @returns `answered`: one of them has its answer, so that the run goes on
      */
     async park(

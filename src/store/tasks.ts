@@ -107,7 +107,7 @@ export function taskStore(
     }
   }
 
-  /** Looks at a task until its lease is renewed, or it has failed. */
+  /** Checks a task again until its lease is renewed, or the task has failed. */
   function lookAgain(taskId: string, binding: string): void {
     database.background(async () => {
       while (leases.isWatched(taskId)) {
@@ -164,7 +164,9 @@ export function taskStore(
       );
     },
 
-    /** Stores what a task tells; an empty message removes the one before. */
+    /**
+     * Stores the messages of a task. An empty one removes the message before.
+     */
     async setMessages(taskId: string, told: TaskMessages): Promise<void> {
       const cut = Object.entries(told)
         .map(([member, message = ""]) => [member, shortMessage(message)]);

@@ -1,9 +1,9 @@
 /**
  * Checks and writes that happen together or not at all, and their commits,
- * which recognize themselves. A lost answer is no failure: a remote client
- * repeats the transaction by itself, and its checks then fail because of its
- * own writes. So the records are read again to see if they are this
- * transaction's.
+ * which notice that an earlier try of theirs was applied. A lost answer is no
+ * failure: a remote client repeats the transaction by itself, and its checks
+ * then fail because of its own writes. So the records are read again to see if
+ * they are this transaction's.
  *
  * @module
  */
@@ -24,7 +24,10 @@ import { type Expiring, KEYS_PER_READ, type Marked } from "./reader.ts";
 /** The most checks of a commit: a denokv server takes the fence and nine. */
 export const MAX_CHECKS = 9;
 
-/** The least time a record stays stored: others may have to recognize it. */
+/**
+ * The least time for which a record stays stored, so that a commit can find its
+ * own mark in it.
+ */
 const LEAST_MILLISECONDS = 60_000;
 
 /**
@@ -64,7 +67,7 @@ export class Transaction {
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
 
-  /** True while it only checks. */
+  /** True if the transaction has checks alone. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
   }

@@ -25,13 +25,19 @@ import { setWake } from "./wakes.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
-/** Longer than a process that waits here takes to see an answer. */
+/**
+ * The time of the second wake: by then a process that waits has seen the
+ * answer.
+ */
 const SECOND_LOOK_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */
 export interface TakenWait {
   answer: JsonObject;
-  /** Puts it back; false if the person or a later call was faster. */
+  /**
+   * Puts the answer back. Returns false if the person or a later call was
+   * faster.
+   */
   release(): Promise<boolean>;
 }
 

@@ -25,7 +25,7 @@ export interface Wake {
 export function setWake(
   transaction: Transaction,
   { address, taskId, dueSeconds, expiresAt }: Expiring & {
-    /** That of the run, see {@linkcode RunRecord}. */
+    /** The address of the run, see {@linkcode RunRecord}. */
     address: string;
     taskId: string;
     dueSeconds: number;
@@ -71,7 +71,7 @@ export function wakeStore(database: Database) {
       return oldestFirst(await list(allWakes, limit));
     },
 
-    /** Removes a wake that is there for nothing, unless it was set again. */
+    /** Removes a wake that is not needed any more, unless it was set again. */
     async drop(wake: Wake): Promise<void> {
       await database.commit((transaction) =>
         transaction.check(wake).delete(wake.key)
@@ -89,7 +89,7 @@ export interface WorkAhead
   extends Pick<RunRecord, "tool" | "isParked" | "deaths" | "missingSince"> {
   taskId: string;
   createdAt: number;
-  /** The time at which a process looks at it. */
+  /** The time at which a process checks the work. */
   dueSeconds: number;
 }
 

@@ -13,21 +13,23 @@ export type Answer =
   | Result
   /** Anything that was thrown. */
   | { error: unknown }
-  /** The questions that its client is asked first: `InputRequiredResult`. */
+  /**
+   * The questions that the client has to answer first: `InputRequiredResult`.
+   */
   | { ask: JsonObject }
-  /** The task that goes on after it, and reports its own end. */
+  /** The task that goes on after the request, and reports its own end. */
   | { task: Task };
 
 /** A result as JSON text. */
 export interface Result {
   result: string;
-  /** True if it is a tool's, with `isError`. */
+  /** True if it is the result of a tool, with `isError`. */
   isToolError?: boolean;
-  /** The outcome, if `isToolError` does not tell it. */
+  /** The outcome, where it does not follow from `isToolError`. */
   outcome?: Outcome;
 }
 
-/** The end of a request: its answer in print, and its outcome for the log. */
+/** The end of a request: the printed answer, and the outcome for the log. */
 export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
   outcome: Outcome;
   /** The reason of a refusal in a few words, for the log. */
@@ -41,10 +43,12 @@ const JSON_HEADERS: [string, string][] = [
   ...Object.entries(CORS_HEADERS),
 ];
 
-/** An answer as JSON text; without a body where the client wants none. */
+/** An answer as JSON text. Without a body where the client expects none. */
 export interface JsonAnswer {
   body?: string;
-  /** The HTTP status, if it is not on a stream; 200 by default. */
+  /**
+   * The HTTP status of an answer that is not sent on a stream; 200 by default.
+   */
   status?: number;
   headers?: Readonly<Record<string, string>>;
 }

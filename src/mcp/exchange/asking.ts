@@ -29,8 +29,8 @@ import type { Work } from "./work.ts";
 import { checkUrl, type PageQuestions } from "./page_questions.ts";
 
 /**
- * The time for which a round of a 2026 client is held while its person is on
- * the page, in milliseconds: proxies and clients give up after 30 seconds.
+ * The time for which a 2026 request stays open while a person answers on a
+ * page, in milliseconds: proxies and clients give up after 30 seconds.
  */
 const HOLD_MILLISECONDS = 25_000;
 
@@ -46,7 +46,7 @@ const EMPTY_FORM =
 export class Asking {
   #open = 0;
 
-  /** @param work asks for the author; another one once a call has become a task */
+  /** @param work the request that asks, or the task once the call became one */
   constructor(public work: Work) {}
 
   /** True while a question waits for its answer. */
@@ -104,9 +104,9 @@ export class Asking {
   }
 
   /**
-   * Asks on a page of ours, if the question is `until: "done"` or the client
-   * opens no pages. Undefined where the client opens the address itself, or the
-   * caller cannot sign in to a page.
+   * Asks on a page of this server, if the question is `until: "done"` or the
+   * client opens no pages. Returns undefined if the client opens the address
+   * itself, or if the caller cannot sign in to a page.
    */
   async #askOnPage(
     question: Extract<Question, { url: string }>,
@@ -183,7 +183,10 @@ export class Asking {
     return await this.#orInterrupt(() => this.work.request(question));
   }
 
-  /** Waits for an answer. Any failure but the client's refusal interrupts. */
+  /**
+   * Waits for an answer. A refusal by the client is thrown to the author; any
+   * other failure interrupts the run.
+   */
   async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
     const { authored } = this.work;
     if (authored?.reason !== undefined) {

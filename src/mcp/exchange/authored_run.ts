@@ -1,8 +1,8 @@
 /**
- * An author's code as long as the engine waits for it. It may be interrupted: where a
- * question or a sign-in has to come first, the engine goes on without the code,
- * which learns nothing. An exception would be the author's to catch, and
- * `catch` would do what no one has agreed to.
+ * The execution of an author's code, which the engine can interrupt: where a
+ * question or a sign-in has to come first, the engine stops waiting for the
+ * code and tells it nothing. An exception could be caught by the author's code,
+ * which would then do what no one has agreed to.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 
 /**
- * Gives the warning for code that goes on after it was interrupted; undefined
- * where that is no fault: the call was cancelled or refused.
+ * Returns the warning for code that goes on after it was interrupted. Undefined
+ * if the call was cancelled or refused: then going on is no fault.
  */
 function warningFor(reason: unknown): string | undefined {
   if (reason instanceof Suspended) {
@@ -27,12 +27,13 @@ function warningFor(reason: unknown): string | undefined {
 }
 
 /**
- * Calls `next` with a value of an author's code, or with what its promise
- * gives: anything with `then`, such as a query builder. Other values are passed
- * on at once, because a promise for each step would cost a quick call a fifth
- * of its time.
+ * Calls `next` with a value of an author's code. A promise, or anything with
+ * `then`, such as a query builder, is awaited first. Other values are passed on
+ * at once, because a promise for each step would cost a quick call a fifth of
+ * its time.
  *
- * @param runOf finds the run, which rejects with its reason when it is interrupted first
+ * @param runOf finds the run, which rejects with its reason when it is
+ * interrupted first
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
@@ -53,17 +54,20 @@ export class AuthoredRun {
   #interrupted?: { reason: unknown };
   #hasWarned = false;
 
-  /** @param warn is told once when the code goes on though interrupted */
+  /**
+   * @param warn called once, if the code goes on although it was interrupted
+   */
   constructor(private readonly warn: (message: string) => void) {}
 
-  /** The reason for which it was interrupted; undefined if it was not. */
+  /** The reason of the interruption; undefined if there was none. */
   get reason(): unknown {
     return this.#interrupted?.reason;
   }
 
   /**
-   * Calls `next` with what an author's function gives. Rejects with the reason
-   * when the run is interrupted first; a value after that is dropped, with a warning.
+   * Calls `next` with the result of an author's function. Rejects with the
+   * reason of an interruption that comes first; a result after that is dropped,
+   * with a warning.
    */
   follow<T, R>(
     value: PromiseLike<T>,
@@ -72,15 +76,18 @@ export class AuthoredRun {
     return this.#until(Promise.resolve(value), next, () => this.goesOn());
   }
 
-  /** Waits for the author's hook, which may end after an interruption unwarned. */
+  /**
+   * Waits for the author's hook, which may end after an interruption without a
+   * warning.
+   */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }
 
   /**
-   * Interrupts the run: everyone who waits for it gets the first reason. The promise,
-   * for the author's code, never settles. Nothing refers to it, so that what
-   * waits for it is collected.
+   * Interrupts the run: every waiting caller gets the first reason. Returns a
+   * promise for the author's code that never settles; nothing refers to it, so
+   * the code that awaits it is garbage collected.
    */
   interrupt(reason: unknown): Promise<never> {
     this.#interrupted ??= { reason };
@@ -90,7 +97,7 @@ export class AuthoredRun {
     return new Promise(() => {});
   }
 
-  /** Warns, once, that the code goes on though it was interrupted. */
+  /** Warns, once, that the code goes on although it was interrupted. */
   goesOn(): void {
     const message = this.#interrupted && warningFor(this.#interrupted.reason);
     if (message === undefined || this.#hasWarned) return;
@@ -126,9 +133,9 @@ export class AuthoredRun {
 }
 
 /**
- * Gives an author's code the provider's API. That the sign-in there has ended
- * interrupts the run instead of being thrown: it is for the client, which lets the
- * person sign in again, and no `catch` of an author may keep it from them.
+ * Gives an author's code the provider's API. If the sign-in at the provider has
+ * ended, the run is interrupted and nothing is thrown: the client has to let
+ * the person sign in again, and a `catch` of the author must not prevent that.
  */
 export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
   async function orInterrupt<T>(work: () => Promise<T>): Promise<T> {
@@ -146,9 +153,9 @@ export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
 }
 
 /**
- * Fires a signal of authors' code with an `AbortError`. A listener that throws
- * is an uncaught exception of the process, which would end it: it is logged
- * instead, as are those of signals that depend on this one.
+ * Fires a signal of an author's code with an `AbortError`. An exception of a
+ * listener would end the process as uncaught: it is logged instead, as are
+ * exceptions from signals that depend on this one.
  */
 export function fire(
   abort: AbortController,

@@ -32,7 +32,7 @@ import { hasPage, type Link, PageQuestions } from "./page_questions.ts";
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** The tools and methods of each server whose authors were advised. */
+/** The tools and methods for which advice was logged, by server. */
 const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
 /** A request. Subclasses can ask the clients of their generation. */
@@ -44,13 +44,13 @@ export abstract class Call implements Work, Running {
   declare readonly sessionId?: string;
   readonly startedMilliseconds = performance.now();
   ending?: Ending;
-  /** Receives the end, if it is waited for. */
+  /** Receives the end of the call, if someone waits for it. */
   onEnding?: (ending: Ending) => void;
-  /** Hears each beat: for the running tool, or the wait for its task. */
+  /** Called on each beat, for the running tool or the wait for its task. */
   onBeat?: (nowMilliseconds: number) => void;
-  /** The task that its work is in, which reports its own end. */
+  /** The task that does the work of this call, and reports its own end. */
   taskId?: string;
-  /** Tells the progress of that task to a client whose call waits for it. */
+  /** Sends the progress of that task to a client whose call waits for it. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
   #authored?: AuthoredRun;
@@ -104,7 +104,7 @@ export abstract class Call implements Work, Running {
   get authored(): AuthoredRun {
     return this.#authored ??= new AuthoredRun((message) => this.warn(message));
   }
-  /** The questions that their person answers on a page; of tools alone. */
+  /** The questions that a person answers on a page. Only tools have them. */
   get pageQuestions(): PageQuestions | undefined {
     const { engine: { waitPages }, caller, message, params } = this;
     if (!waitPages || message.method !== "tools/call") return undefined;
@@ -135,7 +135,7 @@ export abstract class Call implements Work, Running {
   get hasEnded(): boolean {
     return this.ending !== undefined;
   }
-  /** True once it was cancelled or told to stop. */
+  /** True once the call was cancelled or stopped. */
   get isStopped(): boolean {
     return this.#abort?.signal.aborted === true;
   }
@@ -162,10 +162,10 @@ export abstract class Call implements Work, Running {
 
   abstract showLink(link: Link): Promise<never>;
 
-  /** True while its client is asked something. */
+  /** True while a question to the client is open. */
   abstract get isAsking(): boolean;
 
-  /** Finds an answer to a question that its client has sent with it. */
+  /** Finds the answer that the client has sent along for a question. */
   recall(_question: AskedQuestion): JsonObject | undefined {
     return undefined;
   }
@@ -192,7 +192,7 @@ export abstract class Call implements Work, Running {
     );
   }
 
-  /** Stops its tool, and ends it without an answer. */
+  /** Stops the tool, and ends the call without an answer. */
   #stopUnanswered(reason: string, outcome: Outcome): void {
     // A later cancellation may still find a tool that ignored the first.
     if (this.hasEnded) return;
@@ -200,7 +200,7 @@ export abstract class Call implements Work, Running {
     this.end({ outcome });
   }
 
-  /** Ends it, once, and reports that. */
+  /** Ends the call, once, and reports its end. */
   end(ending: Ending): void {
     this.ending = ending;
     try {
@@ -217,7 +217,7 @@ export abstract class Call implements Work, Running {
     fire(abort, reason, { log, reference: () => this.requestId });
   }
 
-  /** Aborts `signal` if the author's code was interrupted, for parallel work. */
+  /** Aborts `signal` for parallel work if the author's code was interrupted. */
   stopIfInterrupted(): void {
     const reason = this.#authored?.reason;
     if (reason !== undefined) this.stop((reason as Error).message);
@@ -231,7 +231,7 @@ export abstract class Call implements Work, Running {
     this.warn(message);
   }
 
-  /** Tells the log what the author should know of a run. */
+  /** Logs a warning for the author. */
   protected warn(message: string): void {
     const reference = this.requestId;
     this.engine.log.warning(message, { reference, ...aboutOf(this) });

@@ -34,19 +34,22 @@ export class CallContext implements Context {
     this.#work = work;
   }
 
-  /** The run that a context is for; undefined where nothing can interrupt it. */
+  /**
+   * Finds the run that a context belongs to; undefined where nothing can
+   * interrupt it.
+   */
   static runOf(context: Context): AuthoredRun | undefined {
     return #work in context ? context.#work.authored : undefined;
   }
 
-  /** Lets a context speak for other work: for the task that its call becomes. */
+  /** Connects a context to other work: the task that its call became. */
   static speakFor(context: Context, work: Work): void {
     if (!(#work in context)) return;
     context.#work = work;
     if (context.#asking) context.#asking.work = work;
   }
 
-  /** True while a person is asked something, by the client or on a page. */
+  /** True while a question to a person is open, in the client or on a page. */
   static isAsking(context: Context): boolean {
     return #work in context && context.#asking?.isOpen === true;
   }
@@ -57,8 +60,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * Calls `next` with what an author's function gives, as the function of this
-   * name does. Rejects with the reason when the run is interrupted first.
+   * Calls `next` with the result of an author's function, like {@linkcode
+   * follow}. Rejects with the reason of an interruption that comes first.
    */
   static follow<T, R>(
     context: Context,

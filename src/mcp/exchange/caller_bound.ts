@@ -1,6 +1,6 @@
 /**
- * A caller as limits count it, and a bound on the things that each has at a
- * time.
+ * The identity by which limits count a caller, and a bound on the things that
+ * each caller has at a time.
  *
  * @module
  */
@@ -30,16 +30,16 @@ export interface CountedAs {
 export const MANY = 10;
 
 /**
- * All callers without credentials whose network is unknown, counted as one: on
- * this machine, behind a proxy on it that is not trusted, or where the handler
- * is told nothing of the connection.
+ * The one identity of all callers without credentials whose network is unknown:
+ * those on this machine, those behind a proxy on it that is not trusted, and
+ * those of a handler that does not know the connection.
  */
 export const UNKNOWN: CountedAs = Object.freeze({
   name: "unknown",
   isMany: true,
 });
 
-/** One name for each person, however often their caller is asked for. */
+/** One limit identity for each caller, so that it is made once. */
 const people = new WeakMap<Caller, CountedAs>();
 
 /**
@@ -53,7 +53,7 @@ const people = new WeakMap<Caller, CountedAs>();
 export function countedAs(
   { request, peer, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
-    /** The address of its connection. */
+    /** The address of the request's connection. */
     peer?: string;
     authenticated: Authenticated;
   },
@@ -81,7 +81,10 @@ export function countedAs(
     : { name: `network ${network}`, isMany: true };
 }
 
-/** The seconds after which to try again; the real time is not known. */
+/**
+ * The seconds after which to try again: a guess, since no one knows when
+ * something ends.
+ */
 const RETRY_SECONDS = 5;
 
 /** A bound for each caller in this process. */
@@ -90,7 +93,8 @@ export class CallerBound {
 
   /**
    * @param what the name of the things in the plural, for the error
-   * @param many the factor for a caller that may be many people
+   * @param many the factor by which the bound is higher for a caller that may
+   * be many people
    */
   constructor(
     private readonly most: number,
@@ -101,7 +105,7 @@ export class CallerBound {
   /**
    * True unless the caller has reached the bound.
    *
-   * @param most the bound at this moment
+   * @param most the bound that applies now
    */
   hasRoom(caller: CountedAs | undefined, most: number = this.most): boolean {
     if (caller === undefined) return true;

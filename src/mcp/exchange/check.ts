@@ -15,7 +15,8 @@ import type { Call } from "./call.ts";
 export const URIS = 1000;
 
 /**
- * Checks that a call may run; a promise where the database has to be asked.
+ * Checks that a call may run. Returns a promise only if the database has to be
+ * read.
  *
  * @throws {ChallengeError} as {@linkcode checkGranted}
  * @throws {LimitError} 429 when its caller has too many
@@ -55,7 +56,10 @@ function scopesFor(
   }
 }
 
-/** Lists the scopes of what a completion refers to: proposals are private too. */
+/**
+ * Lists the scopes of the prompt or template of a completion: proposals are as
+ * private as their prompt.
+ */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
   ref: unknown,
@@ -67,7 +71,10 @@ function scopesOfReference(
   return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
-/** Lists the scopes of a subscription: those of reading what may change. */
+/**
+ * Lists the scopes that a subscription needs: those for reading the resources
+ * that it names.
+ */
 function scopesOfFilter(
   catalogue: Catalogue,
   filter: unknown,

@@ -48,16 +48,16 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   tasks: TaskStore;
-  /** Pages on which people answer; undefined: no one signs in here. */
+  /** The pages on which people answer; undefined if no one signs in here. */
   waitPages?: WaitPages;
-  /** Records of calls that people can see; undefined: none are kept. */
+  /** The records of calls that people can see; undefined if none are kept. */
   ledger?: LedgerStore;
 }
 
 /** An HTTP request that has passed the gate. */
 export interface Admitted {
   request: Request;
-  /** The address of its connection. */
+  /** The address of the request's connection. */
   peer?: string;
   /** `MCP-Protocol-Version`. */
   version: string | null;

@@ -1,5 +1,5 @@
 /**
- * The failure that a client is told for an exception: a tool's result, or an
+ * The failure that a client receives for an exception: a tool's result, or an
  * error of JSON-RPC.
  *
  * @module
@@ -33,30 +33,33 @@ export interface Failure
   error?: RpcErrorObject;
 }
 
-/** The request, or the task, that has failed. */
+/** The request or task that has failed. */
 interface Failing {
   log: Logger;
   /** Names the failure in the log, and to the client. */
   reference: string;
-  /** Its method and its tool, for the log. */
+  /** The method and the tool, for the log. */
   about?: Properties;
-  /** True if a model reads its result: of `tools/call`, and of tasks. */
+  /** True if a model reads the result: for `tools/call`, and for tasks. */
   isTool: boolean;
-  /** True if HTTP has its status already: on a stream, in a batch or a task. */
+  /**
+   * True if the HTTP status was sent already, as on a stream, in a batch or for
+   * a task. The failure is then told in the message alone.
+   */
   inBand: boolean;
-  /** Missing for a task. */
+  /** The HTTP request; undefined for a task. */
   http?: {
     request: Request;
     gate: Gate;
     /** True if the client belongs to the generation without sessions. */
     stateless: boolean;
   };
-  /** The reason for which it was told to stop, if it was. */
+  /** The reason for which the request was stopped, if it was. */
   stopped?: string;
 }
 
 /**
- * Answers whatever was thrown; an exception that cannot be read or printed is
+ * Makes an answer of any exception. One that cannot be read or printed becomes
  * an internal error. Never throws.
  */
 export function answerFailure<T>(
@@ -72,7 +75,9 @@ export function answerFailure<T>(
   }
 }
 
-/** Finds the failure, and logs one that is ours. */
+/**
+ * Finds the failure for an exception. Logs it if the fault is this server's.
+ */
 function failureOf(error: unknown, failing: Failing): Failure {
   const { log, reference, about, isTool, stopped } = failing;
   if (error instanceof RpcError) {
@@ -124,7 +129,10 @@ function failureWith(
     : { error: { code: RpcCode.internalError, message } };
 }
 
-/** Refuses by HTTP's status and headers; in the message where it has none. */
+/**
+ * Makes a refusal by HTTP status and headers, or in the message where the
+ * status was sent already.
+ */
 function refusalOf(
   error: ChallengeError | HttpError,
   { isTool, inBand, http }: Failing,
@@ -156,7 +164,7 @@ function refusalOf(
   return { error: { code, message }, status, headers };
 }
 
-/** Adds to a message what status and headers would have told the client. */
+/** Adds to a message what the HTTP status and headers would have said. */
 function inBandMessage(error: ChallengeError | HttpError): string {
   const { message } = error;
   if (error instanceof ChallengeError) {
@@ -169,9 +177,9 @@ function inBandMessage(error: ChallengeError | HttpError): string {
 }
 
 /**
- * Puts a challenge for scopes into a tool's result, for the client that looks
- * for it there: ChatGPT asks people to sign in only then. All others look at
- * the HTTP status.
+ * Puts a challenge for scopes into a tool's result as well. ChatGPT asks people
+ * to sign in only if it finds the challenge there; other clients read the HTTP
+ * status.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */

@@ -13,8 +13,8 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound, type CountedAs, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
- * Methods that count: those that run an author's code, and a cancellation,
- * which may be written to the database. The others are cheap.
+ * The methods to which limits apply: those that run an author's code, and a
+ * cancellation, which may be written to the database. The others are cheap.
  */
 const COUNTED: ReadonlySet<string> = new Set([
   "notifications/cancelled",
@@ -83,8 +83,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a request; a promise where the database has to be
-   * asked. @throws {LimitError}
+   * Charges a caller for a request. Returns a promise only if the database has
+   * to be read. @throws {LimitError}
    */
   charge(
     method: string,
@@ -105,8 +105,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a call of a limited tool; gives the function that ends
-   * it. @throws {LimitError}
+   * Charges a caller for a call of a limited tool. Returns a function to call
+   * at the end of the tool. @throws {LimitError}
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
@@ -125,8 +125,8 @@ export class Limits {
   }
 
   /**
-   * Takes a place for work of a limited tool that goes on; undefined if all of
-   * the caller's places are taken, else the function that gives it back.
+   * Takes a place for continued work of a limited tool. Returns a function that
+   * frees the place, or undefined if all of the caller's places are taken.
    */
   tryEnter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,

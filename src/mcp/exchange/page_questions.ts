@@ -1,6 +1,6 @@
 /**
- * Questions that a person answers on a page of this server, signed in, in place
- * of their client. The answer is taken by the next run of the same call.
+ * Questions that a signed-in person answers on a page of this server, not in
+ * their client. The next run of the same call takes the answer.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import type { AskedQuestion } from "../../protocol/question.ts";
 export interface WaitPages {
   waits: WaitStore;
   baseUrl: string;
-  /** The prefixes of the subjects who can sign in there. */
+  /** The subject prefixes of the people who can sign in to these pages. */
   providerIds: readonly string[];
 }
 
@@ -76,8 +76,8 @@ export class PageQuestions {
   #opening = new Set<Promise<unknown>>();
 
   /**
-   * @param asker the call with its arguments, or the task: another one never
-   * meets its questions
+   * @param asker the call with its arguments, or the task: only this one finds
+   * the questions again
    * @param taskId the task, if it is one
    */
   constructor(
@@ -99,7 +99,9 @@ export class PageQuestions {
     );
   }
 
-  /** Opens a question, or takes the answer that it got since it was opened. */
+  /**
+   * Opens a question, or takes its answer if a person has answered it since.
+   */
   async open(
     question: AskedQuestion,
     key = `page-${++this.#count}`,
@@ -150,7 +152,8 @@ export class PageQuestions {
   }
 
   /**
-   * Waits for the answer, for so long at most; undefined if there is none then.
+   * Waits for the answer, up to a time limit; undefined if there is none by
+   * then.
    *
    * @throws {ToolError} when the wait has ended without one
    * @throws the signal's reason when it fires first
@@ -177,14 +180,14 @@ export class PageQuestions {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }
 
-  /** Puts back what was taken, for the run that begins again. */
+  /** Puts taken answers back, for the run that begins again. */
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }
 }
 
 /**
- * Checks an address before anyone is sent to it.
+ * Checks an address before a person is sent there.
  *
  * @throws {TypeError} unless it is https or http
  */

@@ -60,12 +60,12 @@ export class PendingResponse {
     return this.#stream !== undefined;
   }
 
-  /** True if HTTP has its status already: on a stream, or for a batch. */
+  /** True if the HTTP status was sent already: on a stream, or for a batch. */
   get hasStatus(): boolean {
     return this.isShared || this.isStream;
   }
 
-  /** Makes it a stream, if it is not one yet. */
+  /** Makes the response a stream, if it is not one yet. */
   open(): void {
     if (this.#stream || this.hasEnded) return;
     const body = new ReadableStream<Uint8Array>({
@@ -119,7 +119,10 @@ export class PendingResponse {
     this.#expectReader();
   }
 
-  /** Hands over a chunk that is wanted, and closes after the last. */
+  /**
+   * Gives the reader the next chunk if it waits for one, and closes the stream
+   * after the last.
+   */
   #flow(): void {
     const chunk = this.#isWanted ? this.#queue.shift() : undefined;
     if (chunk) {

@@ -27,9 +27,9 @@ export interface Reported {
   >;
   readonly client: McpClient;
   readonly sessionId?: string;
-  /** Its name in the log. */
+  /** The name of the request in the log. */
   readonly requestId: string;
-  /** The time at which it began, by `performance.now()`. */
+  /** The time at which the call began, by `performance.now()`. */
   readonly startedMilliseconds: number;
 }
 
@@ -60,7 +60,7 @@ export function reportTask(
   log(call, "Task", { outcome }, taskId);
 }
 
-/** Reports the end of durable work by what is stored of it. */
+/** Reports the end of durable work, from its stored record. */
 export function reportRun(
   { ledger, log, clock }: Reported["engine"],
   taskId: string,
@@ -99,8 +99,8 @@ export function aboutOf(
 }
 
 /**
- * Gives the name of a tool, of an author's or the server's own; an unknown one
- * is the client's text, and stays out of the log.
+ * Returns the name of a tool of the author or of the server. Undefined for any
+ * other name, which is the client's text and stays out of the log.
  */
 export function knownTool(
   { tools, taskTools }: Pick<Catalogue, "tools" | "taskTools">,

@@ -24,7 +24,10 @@ import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
 import { handOverResult, hasTasks, printTask } from "./task_answer.ts";
 
-/** Answers a request. Whatever it throws or rejects with is its `error`. */
+/**
+ * A method: answers a request. An exception or a rejection counts as `{ error
+ * }`.
+ */
 export type Method<C extends Call = Call> = (
   call: C,
 ) => Answer | Promise<Answer>;

@@ -31,15 +31,15 @@ export interface Running {
   readonly countedAs?: CountedAs;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
-  /** Called from time to time, with `performance.now()`. */
+  /** Called about once a second, with `performance.now()`. */
   beat(nowMilliseconds: number): void;
   /** Called when the client no longer wants an answer. */
   cancel(reason: string): void;
   /** Called when the work should end and answer its client. */
   stop(reason: string): void;
-  /** True while its grant and its session have not ended. */
+  /** True while the grant and the session of the call are alive. */
   isLive(): Promise<boolean>;
-  /** Cancels it, when they have ended. */
+  /** Cancels the call after its grant or its session has ended. */
   expel(): void;
 }
 
@@ -75,7 +75,8 @@ export class RunningCalls {
   }
 
   /**
-   * Checks a call before it runs: most calls end at once, and are never added.
+   * Checks a call before it runs, without adding it: most calls end at once,
+   * and are never added.
    *
    * @throws {HttpError} 429 when its caller has too many
    */
@@ -139,7 +140,9 @@ export class RunningCalls {
     this.#expelEnded();
   }
 
-  /** Makes a function that does nothing while its last run is under way. */
+  /**
+   * Makes a function that does nothing while an earlier call of it still runs.
+   */
   #alone(work: () => Promise<void>, complaint: string): () => void {
     let isAtWork = false;
     return async () => {

@@ -1,6 +1,6 @@
 /**
- * The end of a run that begins again once its question has an answer; and the
- * result that gives the model the link of a page, for clients that open none.
+ * The end of a run that begins again once its question has an answer; and, for
+ * clients that open no pages, the result that gives the model a page's link.
  *
  * @module
  */
@@ -13,10 +13,11 @@ import { settle } from "./run.ts";
 import type { Link } from "./page_questions.ts";
 
 /**
- * Ends a round with the answer that leads to the next one, and so ends the
- * tool's run. Answers that were given on pages are put back for the next run.
+ * Ends a request with the questions that its client has to answer, and so ends
+ * the tool's run. Answers that were given on pages are put back for the next
+ * run.
  *
- * @param onLate called when the call has ended already, by itself
+ * @param onLate called if the call has ended by itself before
  */
 export async function suspend(
   call: Call,

@@ -53,13 +53,14 @@ export function stillWorkingResult(task: Task): CallToolResult {
   return { ...resultOf(text), ...notYetMeta(taskId, state) };
 }
 
-/** Makes the answer about a task that is none of the caller's. */
+/** Makes the answer for a task that does not exist or is not the caller's. */
 export function unknownTaskResult(): CallToolResult {
   return errorResult(UNKNOWN_TASK);
 }
 
 /**
- * Gives the result of a task's tool, as its call would have.
+ * Returns the result of a task's tool, as the call itself would have returned
+ * it.
  *
  * @param stateless true if it is for a client without sessions: the others know
  * no structured content but objects
@@ -98,7 +99,9 @@ export function stateOf(task: Task): string {
     : `${does}: ${message}.`;
 }
 
-/** Gives what a task waits for, or the end of its sleep and its progress. */
+/**
+ * Returns what a task waits for, or else the end of its sleep and its progress.
+ */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);
@@ -149,8 +152,8 @@ export function checkKnowsTasks(client: McpClient): void {
 }
 
 /**
- * The time between a client's polls by the time since the last change, in
- * seconds: what has been quiet for long will be for a while.
+ * The time between a client's polls, by the time since the last change, in
+ * seconds: a task that has not changed for long is polled less often.
  */
 const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [600, 30],

@@ -1,5 +1,5 @@
 /**
- * The work that a context speaks for.
+ * The work that a context belongs to.
  *
  * @module
  */
@@ -26,14 +26,19 @@ export interface Work {
   readonly meta: JsonObject;
   /** The token for progress; undefined if the client did not ask for it. */
   readonly progressToken?: RequestId;
-  /** The least severe level the client wants; undefined: no messages at all. */
+  /**
+   * The least severe level the client wants; undefined if it wants no messages.
+   */
   readonly logLevel?: LoggingLevel;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
-  /** The author's code, which may have to end in the middle. */
+  /** The execution of the author's code, which may be interrupted. */
   readonly authored?: AuthoredRun;
   /** Waits for a webhook; only of durable work. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
-  /** Tells why there is no `upstream`; absent: its caller has none. */
+  /**
+   * The reason why `upstream` is missing. Undefined if the caller never has
+   * one.
+   */
   readonly lacksUpstream?: string;
   readonly durable?: Durable;
   /** Asks on a page once, and keeps the answer; only of durable work. */
@@ -41,23 +46,26 @@ export interface Work {
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
-  /** Questions on pages of ours; undefined: its caller has none. */
+  /**
+   * The questions on pages of this server; undefined if the caller cannot sign
+   * in to them.
+   */
   readonly pageQuestions?: PageQuestions;
-  /** Tells the author, in the log and once, what to do better. */
+  /** Logs advice for the author, once. */
   advise?(message: string): void;
   /**
-   * Asks the client and gives its result. A question without a key is named by
-   * its position.
+   * Asks the client and returns its result. A question without a key is named
+   * by its position.
    *
    * @throws {QuestionError} when the client answers with an error; anything
    * else that it throws means that no one has answered
    */
   request(question: AskedQuestion): Promise<JsonObject>;
   /**
-   * Gives a link to a client that opens no pages: in a result that ends the run,
-   * for good, or in the status of a task, which goes on.
+   * Shows a link to a client that opens no pages. A request ends its run with a
+   * result that has the link; a task shows it in its status, and goes on.
    *
-   * @returns a function that takes it back
+   * @returns a function that removes the link again
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**

@@ -63,7 +63,10 @@ export async function serveBatch(
   return await response.response;
 }
 
-/** Takes notifications and responses; only HTTP can say that one is refused. */
+/**
+ * Takes a notification or response of a batch. If it is refused, only the HTTP
+ * status can say so.
+ */
 async function take(
   engine: TaskEngine,
   values: readonly unknown[],
@@ -107,7 +110,7 @@ async function findSessionOf(
 /**
  * Answers one message. Never rejects.
  *
- * @param response the response of the batch, if one of its messages wants it
+ * @param response the response that all requests of the batch share
  */
 async function answer(
   engine: TaskEngine,
@@ -152,7 +155,10 @@ async function serve(
   return await run(call, method);
 }
 
-/** True unless it is a notification or response; what is broken is answered. */
+/**
+ * True unless the message is a notification or a response. A malformed message
+ * gets an answer.
+ */
 function wantsResponse(value: unknown): boolean {
   try {
     return parseMessage(value).kind === "request";

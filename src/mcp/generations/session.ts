@@ -31,7 +31,10 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import { isObject } from "../../json.ts";
 import { isImplementation } from "../../protocol/request_meta.ts";
 
-/** The most that is kept of a client's words: strangers have sessions too. */
+/**
+ * The most characters that are kept of a client's name: strangers have sessions
+ * too.
+ */
 const NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
@@ -150,8 +153,9 @@ export async function findSession(
 }
 
 /**
- * Finds the session for a message that no other follows at once, and drops it
- * from memory, so that its end in the same second is seen here.
+ * Finds the session for a message that is rarely followed by another, and drops
+ * it from the cache, so that the end of the session in the same second is
+ * noticed.
  */
 export async function findSessionOnce(
   engine: Pick<Engine, "sessions">,

@@ -30,7 +30,7 @@ export class SessionCall extends Call {
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
   #links?: Links;
-  /** The number of its open questions. */
+  /** The number of open questions of this request. */
   #asked = 0;
 
   constructor(
@@ -59,7 +59,10 @@ export class SessionCall extends Call {
     };
   }
 
-  /** A session that was ended through any process ends its calls. */
+  /**
+   * True while the session is open and the grant is alive: a session that was
+   * ended by any process ends its calls.
+   */
   override async isLive(): Promise<boolean> {
     return await super.isLive() &&
       await this.engine.sessions.find(this.sessionId) !== undefined;
@@ -120,7 +123,10 @@ export class SessionCall extends Call {
     throw new QuestionError(method, error?.message);
   }
 
-  /** Fires when the client closes the stream with the question. */
+  /**
+   * Makes a signal that fires when the client closes the stream with the
+   * question.
+   */
   #leaving(method: string): AbortSignal {
     const { response } = this;
     const { onGone } = response;

@@ -79,7 +79,10 @@ export class StatelessCall extends Call {
     return this.catalogue.stateless;
   }
 
-  /** Makes the method begin with the answers that its request brings. */
+  /**
+   * Wraps a method: first reads the answers (`inputResponses`) that the client
+   * sent along.
+   */
   resuming(method: Method<LastingCall>): Method<LastingCall> {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;

@@ -28,11 +28,16 @@ import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
 /** The parts of the server at one of its addresses by which work is taken over. */
 export interface HomeServer extends Pick<Engine, "waitPages"> {
-  /** Finds a caller as they are known now. */
+  /**
+   * Finds the current rights of a caller; undefined if the caller may not call
+   * any more.
+   */
   restore(caller: Caller): Promise<Authenticated | undefined>;
 }
 
-/** Makes the work of a tool; its input is parsed by the tool of today. */
+/**
+ * Makes the work of a tool. The input is parsed by the tool's current schema.
+ */
 export function durableWorkOf(
   tool: CompiledTool,
   { version = 1 }: DurableTask,
@@ -65,8 +70,9 @@ export function durableWorkOf(
 }
 
 /**
- * The address that the work of a caller belongs to: people are known at the one
- * where they signed in. Empty for those who are the same at every address.
+ * Returns the server address that a caller's work belongs to: people are known
+ * only at the address where they signed in. Empty for callers who are the same
+ * at every address.
  */
 export function addressOfWork(
   { door }: Pick<Caller, "door">,
@@ -75,12 +81,18 @@ export function addressOfWork(
   return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
 }
 
-/** Makes the way to take work over, with its tool and caller as of today. */
+/**
+ * Makes the function that finds the tool and the caller of work that this
+ * process takes over, as they are now.
+ */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
   at: (address: string) => HomeServer,
 ): Resume {
-  /** Finds the caller by the grant of the call, or by the one that uses it now. */
+  /**
+   * Finds the caller by the grant of the call, or by the grant that last used
+   * the task.
+   */
   async function findCaller(
     taskId: string,
     { caller, address }: Pick<RunRecord, "caller" | "address">,
@@ -118,11 +130,16 @@ export function resumeBy(
   };
 }
 
-/** Tells an author why durable work that was taken over has no `upstream`. */
+/**
+ * The reason, for the author, why durable work that was taken over has no
+ * `upstream`.
+ */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/** Restores what work needs of the call that it began with. */
+/**
+ * Restores, from the stored record, what work needs of the call that began it.
+ */
 function restoredOrigin(
   engine: Omit<Engine, "gate">,
   { taskId, run }: Claim,

@@ -23,13 +23,15 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import { findTask } from "../work/task_methods.ts";
 
-/** The changes that a slow client may be behind before its stream is closed. */
+/**
+ * The number of unsent changes at which the stream of a slow client is closed.
+ */
 const BEHIND = 1000;
 
 /** The most tasks that one subscription may name: each is polled. */
 const TASKS = 100;
 
-/** The changes that a client wants to hear of, as far as they are supported. */
+/** The supported part of the changes that a client asked for. */
 export interface SubscriptionFilter {
   toolsListChanged?: true;
   promptsListChanged?: true;
@@ -210,7 +212,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 /**
  * Calls `onState` with a task now and after every change, until it has ended.
  *
- * @param binding that of its caller
+ * @param binding the binding of the task's caller
  * @throws the signal's reason when it fires first
  */
 export async function followTask(

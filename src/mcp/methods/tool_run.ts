@@ -1,6 +1,6 @@
 /**
- * The run of a tool, in a request or in a task: its function within the
- * author's hook, and its result by its output schema.
+ * The run of a tool, in a request or in a task: calls its function inside the
+ * author's `around` hook, and makes a result by the output schema.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * A run of durable work in this process: as long as it is claimed and allowed,
- * it goes on and keeps its steps. Otherwise its author's code is interrupted.
+ * A run of durable work in this process. It goes on and stores its steps as
+ * long as this process has the claim and the caller is allowed. Otherwise the
+ * author's code is interrupted.
  *
  * @module
  */
@@ -18,9 +19,9 @@ interface RunParts {
   now(): number;
   /** Stores a step; false if this process has lost its claim. */
   store(step: Step): Promise<boolean>;
-  /** True if its caller may still do this. */
+  /** True if the caller may still do this. */
   isAllowed(): Promise<boolean>;
-  /** Ends the author's code with a reason, in the middle. */
+  /** Interrupts the author's code with a reason. */
   interrupt(reason: unknown): Promise<never>;
 }
 
@@ -31,7 +32,10 @@ export function durableRun(parts: RunParts) {
   return {
     ...parts,
 
-    /** Lets work go on only in this process, and only if its caller still may. */
+    /**
+     * Returns while this process has the claim and the caller is still allowed.
+     * Otherwise interrupts the run.
+     */
     async goOn(): Promise<void> {
       if (parking.isReleased) return await parking.never();
       const isMine = await parking.activity(() =>
@@ -40,7 +44,7 @@ export function durableRun(parts: RunParts) {
       if (!isMine) await interrupt(new Expelled());
     },
 
-    /** Keeps a step, for as long as the database is away. */
+    /** Stores a step. Tries again as long as the database is away. */
     async save(step: Step): Promise<void> {
       const isSaved = await parking.activity(() =>
         persist(() => store(step), { signal })
@@ -48,7 +52,7 @@ export function durableRun(parts: RunParts) {
       if (!isSaved) await interrupt(new Parked());
     },
 
-    /** Tries to keep a step, once. */
+    /** Tries to store a step, once. */
     async note(step: Step): Promise<void> {
       await store(step).catch(() => {});
     },

@@ -1,7 +1,7 @@
 /**
- * The members of a context that durable work has. Each call is entered in the
- * journal: what earlier runs have kept is given at once, the rest is done and
- * kept.
+ * The members of a context that only durable work has. Each call is entered in
+ * the journal: a result that an earlier run stored is returned at once,
+ * anything else is done and its result stored.
  *
  * @module
  */
@@ -25,14 +25,14 @@ export class DurableSteps implements Durable {
   readonly #journal: Journal;
   readonly #executor: StepExecutor;
 
-  /** @param steps those of earlier runs */
+  /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
     this.#run = run;
     this.#journal = new Journal(run, steps, version);
     this.#executor = new StepExecutor(this.#journal);
   }
 
-  /** True as long as the run repeats what earlier ones did. */
+  /** True as long as the run repeats steps of earlier runs. */
   get isReplay(): boolean {
     return this.#journal.isReplay;
   }
@@ -80,12 +80,13 @@ export class DurableSteps implements Durable {
   }
 
   /**
-   * Asks a question once: its answer is kept as a step is, and is given only to
-   * a question of the same name that asks the same.
+   * Asks a question once: the answer is stored like the result of a step, and
+   * belongs to the question of the same name and the same content.
    *
-   * @param ask opens it under its key, the same in every run, and hands its
-   * answer, as JSON, to be kept
-   * @param waiting its wait; by default until the answer, with no process
+   * @param ask opens the question under a key that is the same in every run,
+   * and passes the answer on, as JSON, to be stored
+   * @param waiting the wait for the answer; by default it has no end, and needs
+   * no process
    */
   question<T>(
     question: AskedQuestion,
@@ -118,13 +119,19 @@ export class DurableSteps implements Durable {
     }, question);
   }
 
-  /** Ends a run that has its result. @throws as {@linkcode Journal.checkEnd} */
+  /**
+   * Ends a run that has returned a result. @throws as {@linkcode
+   * Journal.checkEnd}
+   */
   end(): void {
     this.#run.parking.end();
     this.#journal.checkEnd();
   }
 
-  /** Does a step, a sleep or a question in its order; none after the run's end. */
+  /**
+   * Does a step, a sleep or a question in its order. Refuses it after the end
+   * of the run.
+   */
   #enter<T>(
     kind: "step" | "sleep" | "ask",
     name: string,

@@ -1,22 +1,24 @@
 /**
- * The reasons for which durable work ends in the middle of its author's code.
+ * The reasons for which durable work is interrupted.
  *
  * @module
  */
 import type { Step } from "../../store/steps.ts";
 import { named, placeOf } from "./step_name.ts";
 
-/** The run has left its process: its end is not the end of the task. */
+/**
+ * The reason of a run that left its process. The task itself goes on elsewhere.
+ */
 export class Parked extends Error {
   override name = "Parked";
 }
 
-/** The permission of the caller has ended. */
+/** The reason if the caller is not allowed any more. */
 export class Expelled extends Error {
   override name = "Expelled";
 }
 
-/** A step, sleep or question that is asked for in the place of another. */
+/** A step, sleep or question that came where earlier runs had another one. */
 interface Found {
   id: string;
   number: number;
@@ -30,7 +32,7 @@ export class DivergenceError extends Error {
 
   /**
    * @param before the step that earlier runs asked for
-   * @param instead absent: the run is over
+   * @param instead the step that came instead; absent if the run ended
    */
   constructor(before: Step, instead?: Found) {
     const was = named(before.id, before.asks);

@@ -1,8 +1,8 @@
 /**
- * The journal of durable work: every step, sleep and question, matched by what
- * it is, with its result once it has one. In a replay they must come in the
- * order of the runs before: another one means that the code has changed, and
- * its results would be those of other steps.
+ * The journal of durable work: every step, sleep and question, with its result
+ * once it has one. Each is matched by its name and content. In a replay the
+ * order must be that of the earlier runs. A different order means that the code
+ * has changed, so that stored results would go to the wrong steps.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { DivergenceError } from "./interruption.ts";
 import { checkName, named, placeOf, titled } from "./step_name.ts";
 
 /**
- * The time for which a step waits for one that was before it: branches that run
- * side by side may be slow in between.
+ * The time for which a step waits for the step that came before it in earlier
+ * runs: parallel branches may arrive in another order.
  */
 const PATIENCE_MILLISECONDS = 5000;
 
@@ -28,18 +28,21 @@ export const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** A step, sleep or question as this run asks for it. */
 export interface JournalEntry {
   id: string;
-  /** Its number among all entries of this run, from 1 on. */
+  /** The number of the entry in this run, from 1. */
   number: number;
-  /** True if no other was under way. */
+  /** True if no other entry was under way when this one began. */
   isAlone: boolean;
   question?: AskedQuestion;
   /** The step as an earlier run has left it. */
   known?: Step;
-  /** The place in the author's code, printed only for an error. */
+  /**
+   * The place in the author's code, as the stack of an error; printed only in a
+   * message.
+   */
   where: Error;
 }
 
-/** The members of a step that change on its way. */
+/** The members of a step that change while it is done. */
 type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
@@ -51,15 +54,15 @@ export class Journal {
   readonly #entries = new Map<string, JournalEntry>();
   /** Entries whose work has not ended. */
   readonly #open = new Set<JournalEntry>();
-  /** The keys of its questions, in earlier runs and in this one. */
+  /** The keys of the task's questions, in earlier runs and in this one. */
   readonly keys: Set<string>;
   #next = 0;
   #entered = Promise.withResolvers<void>();
   #characters = 0;
 
   /**
-   * @param steps those of earlier runs
-   * @param version that of the tool's steps
+   * @param steps the steps of earlier runs
+   * @param version the version of the tool's steps
    */
   constructor(
     readonly run: DurableRun,
@@ -77,7 +80,7 @@ export class Journal {
     return this.#missing !== undefined;
   }
 
-  /** The first step of earlier runs that was not asked for yet. */
+  /** The first step of earlier runs that this run has not entered yet. */
   get #missing(): Step | undefined {
     return this.#before[this.#next];
   }
@@ -87,10 +90,10 @@ export class Journal {
   }
 
   /**
-   * Enters what the author's code asks for.
+   * Enters a step, sleep or question of the author's code.
    *
-   * @throws {TypeError} when its ID is no text, or was there before
-   * @throws {RangeError} when it is one more than a task may have
+   * @throws {TypeError} when the ID is no text, or was used before
+   * @throws {RangeError} when the task has too many entries
    */
   enter(
     kind: "step" | "sleep" | "ask",
@@ -128,11 +131,11 @@ export class Journal {
   }
 
   /**
-   * Makes the ID of a question. The same question asked once more is another
-   * one, as in a loop.
+   * Makes the ID of a question. A question that is repeated, as in a loop, gets
+   * another ID.
    *
-   * @throws {TypeError} while the same question of a person is open: no one could
-   * tell which of the two an answer is for
+   * @throws {TypeError} while the same question to a person is open: an answer
+   * could be for either
    */
   #questionId(
     name: string,
@@ -156,7 +159,8 @@ export class Journal {
   }
 
   /**
-   * Waits until every step has been asked for that was before this one.
+   * Waits until this run has entered every step that came before this one in
+   * earlier runs.
    *
    * @throws {DivergenceError}
    */
@@ -193,8 +197,8 @@ export class Journal {
   }
 
   /**
-   * Checks that a run with a result has asked for every earlier step, and awaited
-   * all of them. A sleep or a question may be left open, as a time limit.
+   * Checks that a run with a result has entered and awaited every step of
+   * earlier runs. A sleep or a question may be left open, as in a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */
@@ -208,13 +212,13 @@ export class Journal {
     if (this.#missing) throw new DivergenceError(this.#missing);
   }
 
-  /** Keeps an entry as it is now. */
+  /** Stores an entry in its present state. */
   async save(entry: JournalEntry, state: StepState): Promise<void> {
     await this.run.save(this.stepOf(entry, state));
     this.#characters += state.text?.length ?? 0;
   }
 
-  /** Makes the step of an entry. */
+  /** Makes the record of an entry. */
   stepOf(
     { id, number, isAlone, known }: JournalEntry,
     state: StepState,

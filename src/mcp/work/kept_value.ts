@@ -1,6 +1,6 @@
 /**
- * The values of durable work: what a step gave, and what it threw, as they are
- * kept. JSON, checked where it is made.
+ * The stored form of a step's result or exception: JSON, checked when it is
+ * printed.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Step } from "../../store/steps.ts";
 import { errorNameOf, isError, messageOf } from "../../thrown.ts";
 
 /**
- * Prints what a step gave as JSON; undefined for undefined.
+ * Prints the result of a step as JSON. Undefined stays undefined.
  *
  * @throws {TypeError} with the step's name, for what JSON cannot hold
  */
@@ -58,7 +58,7 @@ export function printThrown(thrown: unknown): Step["error"] {
   };
 }
 
-/** Makes the error again that a step has thrown in an earlier run. */
+/** Makes an error from the stored one that a step threw in an earlier run. */
 export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   if (name === "ToolError") return new ToolError(message);
   const error = new Error(message);

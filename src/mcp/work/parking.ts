@@ -7,7 +7,7 @@
 import { pause } from "../../clock.ts";
 import { Parked } from "./interruption.ts";
 
-/** A wait that is not much longer is waited for in the process. */
+/** The length of a wait for which a run stays in its process. */
 const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
@@ -16,16 +16,19 @@ const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** A wait that needs no process. */
 interface Waiting {
-  /** Epoch seconds; undefined: until an answer is there. */
+  /** The end in epoch seconds; undefined if only an answer ends the wait. */
   until?: number;
   question?: string;
-  /** The words for its client, unless it is a mere sleep. */
+  /** The text for the client, unless the wait is a sleep. */
   waitsFor?: string;
 }
 
 /** The waits of a run as it is parked. */
 export interface ParkedWaits {
-  /** The first of their ends, in epoch seconds; undefined: answers alone. */
+  /**
+   * The earliest end of a wait, in epoch seconds; undefined if the run waits
+   * for answers alone.
+   */
   dueSeconds?: number;
   /** The keys of the questions that wait for an answer. */
   questions: readonly string[];
@@ -37,11 +40,12 @@ export interface ParkingOptions {
   /** Epoch seconds. */
   now(): number;
   /**
-   * Leaves the run to others, unless a question has its answer by now. Absent
-   * for work that ends with its process.
+   * Gives the claim up, so that any process can go on with the run later,
+   * unless a question has its answer by now. Absent for work that ends with its
+   * process.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
-  /** Ends the author's code with a reason, in the middle. */
+  /** Interrupts the author's code with a reason. */
   interrupt(reason: unknown): Promise<never>;
   /** Ends work that cannot be parked. */
   stop(): void;
@@ -49,11 +53,11 @@ export interface ParkingOptions {
 
 export class Parking {
   readonly #waiting = new Set<Waiting>();
-  /** Functions of steps, and writes. */
+  /** The number of functions of steps, and of writes, that are under way. */
   #active = 0;
   #isReleased = false;
   #isOver = false;
-  /** Ends the pauses of this process, for another look at the clock. */
+  /** Ends the current timers, so that the clock is read again. */
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
@@ -79,18 +83,20 @@ export class Parking {
     return until > this.options.now() ? until : undefined;
   }
 
-  /** True if nothing that it waits for comes soon. */
+  /** True if no wait of the run ends soon. */
   get #isLong(): boolean {
     return this.#nextUntil > this.options.now() + SHORT_SECONDS;
   }
 
-  /** The first end of a wait; infinite if answers are all that it waits for. */
+  /**
+   * The earliest end of a wait; infinite if the run waits for answers alone.
+   */
   get #nextUntil(): number {
     const untils = [...this.#waiting].map(({ until = Infinity }) => until);
     return Math.min(...untils);
   }
 
-  /** Looks at the clock again, which has jumped. */
+  /** Reads the clock again, after it has jumped. */
   recheck(): void {
     this.#rechecked.abort();
     this.#rechecked = new AbortController();
@@ -102,19 +108,22 @@ export class Parking {
     clearTimeout(this.#quiet);
   }
 
-  /** Leaves the process as soon as nothing is at work. */
+  /** Parks the run as soon as no step is under way. */
   release(): void {
     this.#isReleased = true;
     if (this.#waiting.size > 0) this.#leaveWhenQuiet();
   }
 
-  /** Waits for the process to be left. */
+  /**
+   * Returns a promise that ends only by an interruption: the run leaves this
+   * process.
+   */
   async never(): Promise<never> {
     this.#leaveWhenQuiet();
     return await new Promise(() => {});
   }
 
-  /** @param how `enough` ends the wait before its time */
+  /** @param how `enough`: a signal that ends the wait early */
   async waitUntil(
     until: number,
     { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
@@ -132,7 +141,7 @@ export class Parking {
     });
   }
 
-  /** Does what waits, and needs no process. */
+  /** Awaits a function that only waits. Meanwhile the run may be parked. */
   async wait<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     this.#waiting.add(waiting);
     this.#leaveWhenQuiet();
@@ -144,7 +153,7 @@ export class Parking {
     }
   }
 
-  /** Does what keeps the run in its process. */
+  /** Awaits a function that does something. Meanwhile the run is not parked. */
   async activity<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     clearTimeout(this.#quiet);
@@ -156,7 +165,10 @@ export class Parking {
     }
   }
 
-  /** Leaves the process if nothing happens here for a long time. */
+  /**
+   * Parks the run once it has only waited for a while, and goes on waiting for
+   * long.
+   */
   #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);
     if (this.#isOver || this.#active > 0) return;

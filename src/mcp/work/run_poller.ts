@@ -12,9 +12,9 @@ import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import type { TaskParts } from "./task_parts.ts";
 
-/** The most runs that one round of a look takes. */
+/** The most runs that are claimed at once. */
 const RUNS_PER_ROUND = 32;
-/** The most runs that are taken over as long as they are at work. */
+/** The most taken-over runs that are at work in this process. */
 const MAX_TAKEN = 200;
 /**
  * The most runs of one caller, and never more than half of the free places, so
@@ -23,11 +23,17 @@ const MAX_TAKEN = 200;
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/** The time until another look at work whose caller has so many. */
+/**
+ * The time until work is tried again whose caller has reached {@linkcode
+ * MAX_TAKEN_PER_CALLER}.
+ */
 const BUSY_SECONDS = 60;
-/** The runs without room that are looked at again in the same second. */
+/** The most runs without room that are tried again in the same second. */
 const NO_ROOM_PER_SECOND = 8;
-/** The most characters of results that runs have together as they are taken. */
+/**
+ * The most characters of stored results in all runs that are taken over at a
+ * time.
+ */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const LOOK_MILLISECONDS = 1000;
 
@@ -36,7 +42,9 @@ export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /** The addresses whose work is taken; an empty one is that of any server. */
   addresses(): readonly string[];
-  /** Goes on with a run; undefined where it does not work on it. */
+  /**
+   * Goes on with a run. Returns undefined if this process does not work on it.
+   */
   takeOver(
     claim: Claim,
   ): Promise<{ done: Promise<void> } | "no room" | undefined>;
@@ -46,13 +54,21 @@ export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
   readonly #parts: Poller;
   readonly #wakes;
-  /** Runs that may have died: the others must not wait behind them. */
+  /**
+   * Runs whose process may have died. They are checked on the side, so that
+   * others do not wait for them.
+   */
   readonly #watched = new Set<string>();
   #taken = 0;
   #characters = 0;
-  /** The runs of this look for which there was no room. */
+  /**
+   * The number of runs in this round of polling for which there was no room.
+   */
   #withoutRoom = 0;
-  /** The latest measuring: long results are not read side by side. */
+  /**
+   * Settles when the latest measurement of stored results has ended: one is
+   * done at a time.
+   */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -65,8 +81,8 @@ export class RunPoller {
   }
 
   /**
-   * Looks from now on, once a second: by a timer, and with requests, for a
-   * process that sleeps in between.
+   * Polls once a second from now on: by a timer, and with each request, because
+   * some platforms stop timers between requests.
    */
   notice(): void {
     if (this.#hasEnded) return;
@@ -77,26 +93,26 @@ export class RunPoller {
     if (passed >= LOOK_MILLISECONDS) detached(() => this.look());
   }
 
-  /** Takes the runs whose time has come: one bounded read, and what it found. */
+  /** Claims the runs that are due, from one bounded read. */
   look(): Promise<void> {
     this.#lookedMilliseconds = performance.now();
     return this.#alone(() => this.#look());
   }
 
-  /** Keeps looks away while the clock of a test jumps, then looks. */
+  /** Polls after the clock of a test has jumped, and not meanwhile. */
   async jumpThenLook(jump: () => Promise<void>): Promise<void> {
     while (this.#looking) await this.#looking;
     await this.#alone(jump);
     await this.look();
   }
 
-  /** Takes no more work. */
+  /** Stops polling for good. */
   end(): void {
     this.#hasEnded = true;
     clearInterval(this.#timer);
   }
 
-  /** Waits until nothing is being taken. */
+  /** Waits until no run is being taken over. */
   async settled(): Promise<void> {
     while (this.#looking) await this.#looking;
   }
@@ -109,7 +125,10 @@ export class RunPoller {
     ).finally(() => this.#looking = undefined);
   }
 
-  /** Takes what is due, in rounds, and leaves half of the time to calls. */
+  /**
+   * Claims all due runs, in rounds, with pauses as long as the rounds, for the
+   * calls of this process.
+   */
   async #look(): Promise<void> {
     this.#withoutRoom = 0;
     while (!this.#hasEnded && this.#taken < MAX_TAKEN) {
@@ -119,7 +138,7 @@ export class RunPoller {
     }
   }
 
-  /** Takes a round of the work that is due; true if there is more of it. */
+  /** Claims one round of due runs. Returns true if there are more. */
   async #takeSome(): Promise<boolean> {
     const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
     const due = await this.#wakes.due(most, this.#parts.addresses());

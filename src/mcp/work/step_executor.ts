@@ -1,6 +1,6 @@
 /**
- * The execution of a step: its function is called until it gives a result, or as
- * often as it may be.
+ * The execution of a step: its function is called until it returns, or until
+ * its tries are used up.
  *
  * @module
  */
@@ -15,7 +15,10 @@ import { named, titled } from "./step_name.ts";
 
 /** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
-/** The times that a process may die in a step that has read `once`. */
+/**
+ * The number of times that a process may die during a step that has read
+ * `once`.
+ */
 const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
@@ -24,11 +27,11 @@ export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 export interface Repetition {
   /** The most repetitions after an exception. */
   retries: number;
-  /** True if it is done again when its process has died in it. */
+  /** True if the step is done again after its process died during it. */
   isRepeatable: boolean;
 }
 
-/** A step on its way: its members as they are kept, but for its end. */
+/** The stored members of a step that has not ended. */
 type Attempt = Pick<Step, "attempts" | "most" | "usesOnce">;
 
 export class StepExecutor {
@@ -36,7 +39,7 @@ export class StepExecutor {
 
   constructor(private readonly journal: Journal) {}
 
-  /** Does a step that has not ended in an earlier run, and keeps its end. */
+  /** Does a step that has not ended in an earlier run, and stores its end. */
   async do<T>(
     entry: JournalEntry,
     run: StepFunction<T>,
@@ -114,7 +117,10 @@ export class StepExecutor {
     );
   }
 
-  /** Keeps what a step has given, and gives it as later runs will. */
+  /**
+   * Stores the result of a step, and returns it in the form that later runs
+   * will get.
+   */
   async #keep<T>(
     entry: JournalEntry,
     attempt: Attempt,
@@ -134,7 +140,7 @@ export class StepExecutor {
     return parseKept<T>(text);
   }
 
-  /** Keeps what a step has thrown, and throws it. */
+  /** Stores the exception of a step, and throws it. */
   async #fail(
     entry: JournalEntry,
     attempt: Attempt,

@@ -13,9 +13,15 @@ import type { TaskParts } from "./task_parts.ts";
 import { EXPELLED } from "./task_state.ts";
 import type { DurableWork, Resume } from "./task_work.ts";
 
-/** The time until another look at work whose tool or steps are not known here. */
+/**
+ * The time until work is tried again whose tool or steps this process does not
+ * know.
+ */
 const MISSING_SECONDS = 30;
-/** The time for which another release may still know them. */
+/**
+ * The time for which work with an unknown tool or unknown steps is left to
+ * other releases.
+ */
 const MISSED_SECONDS = 60 * 60;
 /**
  * The time for which a claim waits for the database: shorter than its lease. A
@@ -27,13 +33,13 @@ const CLAIM_MILLISECONDS = 20_000;
 interface Successor {
   parts: TaskParts;
   resume: Resume;
-  /** True once it takes no more work. */
+  /** True once the process takes no more work. */
   isClosed(): boolean;
-  /** Does the work until it ends, or leaves this process. */
+  /** Does the work until it ends or is parked. */
   execute(execution: TaskExecution, work: DurableWork): Promise<void>;
 }
 
-/** Goes on with a claimed run, or leaves it to others. */
+/** Goes on with a claimed run, or gives its claim up. */
 export async function takeOver(
   claim: Claim,
   { parts, resume, isClosed, execute }: Successor,

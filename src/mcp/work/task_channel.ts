@@ -1,6 +1,6 @@
 /**
- * A task in place of the request that began it: client and tool meet in its
- * record.
+ * A task's channel to its client, in place of the request that began it:
+ * progress, questions and answers go through the task's record.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -29,7 +29,7 @@ import { waitForWebhook } from "./webhook_wait.ts";
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
 
-/** The surroundings of a task's work. */
+/** The parts that a channel needs. */
 interface Surroundings {
   tasks: TaskStore;
   /** The bound on questions of a plain task; durable work keeps its own. */
@@ -46,7 +46,7 @@ interface Surroundings {
   };
 }
 
-/** The work that a task's context speaks for. */
+/** The work that the context of a task belongs to. */
 export class TaskChannel implements Work {
   readonly stateless = true;
   readonly caller: Caller;
@@ -110,7 +110,9 @@ export class TaskChannel implements Work {
     return this.requestId;
   }
 
-  /** Tells the client in the status, which its model reads; the task goes on. */
+  /**
+   * Shows a link in the task's status, which the model reads. The task goes on.
+   */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // The status is cut where it is long, and the address must stay whole.
     const link = `${shortened(message, LINK_CHARACTERS)}\n${address}`;
@@ -142,8 +144,8 @@ export class TaskChannel implements Work {
   }
 
   /**
-   * Progress becomes the status: tasks have no notifications. A call that waits
-   * for its task has.
+   * Writes progress into the task's status, since a task sends no
+   * notifications, and sends it to a call that waits for the task.
    */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;

@@ -54,12 +54,15 @@ export class TaskExecution {
   readonly origin: TaskOrigin;
   readonly claim?: Claim;
   readonly parking: Parking;
-  /** The work that a context of the task speaks for. */
+  /** The work that the task's context belongs to. */
   readonly channel: TaskChannel;
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
   readonly #watch: TaskWatch;
-  /** Its end if its signal fires; undefined: the work goes on elsewhere. */
+  /**
+   * The end of the task if its signal fires; undefined if the work goes on in
+   * another process.
+   */
   #onAbort?: SettledTask;
 
   constructor(
@@ -126,7 +129,7 @@ export class TaskExecution {
     fire(this.#abort, reason, { log, reference: () => this.taskId });
   }
 
-  /** Does the work, and ends the task with what it gives or throws. */
+  /** Does the work, and ends the task with its result or exception. */
   async lead(
     work: (context: CallContext) => Promise<CallToolResult>,
   ): Promise<void> {
@@ -168,7 +171,10 @@ export class TaskExecution {
     }
   }
 
-  /** Leaves the task to other processes; a plain one ends with this process. */
+  /**
+   * Leaves durable work to other processes. A plain task ends with this
+   * process.
+   */
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
@@ -216,7 +222,7 @@ export class TaskExecution {
     report(found?.status === "cancelled" ? { outcome: "cancelled" } : ending);
   }
 
-  /** Keeps a step, and counts its failure as well. */
+  /** Stores a step, and counts its failure if it failed. */
   async #store(claim: Claim, step: Step): Promise<boolean> {
     const { steps, failures } = this.parts;
     const isSaved = await steps.save(claim, step);
@@ -227,7 +233,10 @@ export class TaskExecution {
   }
 }
 
-/** Does work, but waits no longer for a tool that ignores its signal. */
+/**
+ * Does work, and stops waiting when the signal fires, even if the tool ignores
+ * it.
+ */
 async function orAborted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

@@ -91,7 +91,10 @@ async function findOwnTask(call: Call): Promise<Task> {
   return task;
 }
 
-/** Finds the caller's task, which from now on goes on with their grant. */
+/**
+ * Finds the caller's task. From now on the task continues under the grant of
+ * this call.
+ */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<Call, "caller" | "engine">,
   taskId: string,
@@ -105,7 +108,10 @@ export async function useTask(
   return task;
 }
 
-/** The time that `task_status` waits, so that a model asks rarely. */
+/**
+ * The time for which `task_status` waits for news, so that a model polls
+ * rarely.
+ */
 const PATIENCE_MILLISECONDS = 25_000;
 
 /** Answers a call of one of the server's own tools. */

@@ -21,7 +21,10 @@ interface ServerDependencies {
   /** The bound on open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
-  /** Fires when no end waits for the database any more. */
+  /**
+   * Fires when the process stops: from then on no task waits for the database
+   * to store its end.
+   */
   stopping: AbortSignal;
 }
 
@@ -32,7 +35,7 @@ export interface TaskParts extends ServerDependencies {
   waits: WaitStore;
 }
 
-/** @param options those of the store of runs */
+/** @param options the options of the store of runs */
 export function openTaskParts(
   given: ServerDependencies,
   options?: Parameters<typeof taskRunStore>[1],

@@ -25,7 +25,7 @@ import type {
   TaskWork,
 } from "./task_work.ts";
 
-/** The time for which a call of `wake` waits for what it has begun. */
+/** The time for which `wake` waits for the work that it began. */
 const WAKE_MILLISECONDS = 50_000;
 
 /** A task that has begun, and its end in this process. */
@@ -99,7 +99,7 @@ export class TaskRegistry {
   /**
    * Creates a task and begins to work on it.
    *
-   * @param durable present if its steps are kept
+   * @param durable present for durable work
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many, 413 when what durable work begins with is too long
    */
@@ -163,7 +163,10 @@ export class TaskRegistry {
     });
   }
 
-  /** Claims due work, and waits for what it does here, at most 50 seconds. */
+  /**
+   * Claims due work, and waits until this process has done it, at most 50
+   * seconds.
+   */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.poller.look();
@@ -172,8 +175,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Lets the clock of a test jump. The work that is here keeps its claims, and
-   * what has become due is claimed.
+   * Lets the clock of a test jump. Work in this process keeps its claims, and
+   * work that is due afterwards is claimed.
    */
   async jump(move: () => void): Promise<void> {
     await this.poller.jumpThenLook(async () => {

@@ -40,9 +40,9 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Chooses the list that counts a new task. A caller that may be many people
-   * has many lists, filled evenly, so that counting one costs no more than a
-   * person's.
+   * Chooses the list for a new task, which limits stored tasks. A caller that
+   * may be many people has many lists, filled evenly, so that counting one list
+   * costs no more than for a person.
    *
    * @throws {LimitError} when that list has as many tasks as are stored
    */

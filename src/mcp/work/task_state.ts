@@ -18,7 +18,7 @@ import { DivergenceError, Expelled, Parked } from "./interruption.ts";
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;
 
-/** The end of a task whose process stops; one that has ended stays so. */
+/** The end of a task whose process stops. */
 export const STOPPED: SettledTask = { outcome: "stopped", error: DIED };
 
 /** The end of a task that its client has already ended. */
@@ -37,7 +37,7 @@ export function resultEnding(result: CallToolResult): SettledTask {
   return { result, outcome: result.isError ? "tool_error" : "ok" };
 }
 
-/** Makes the end of a task of what was thrown in it. Never throws. */
+/** Makes the end of a task from an exception. Never throws. */
 export function failedEnding(
   thrown: unknown,
   taskId: string,
@@ -47,7 +47,10 @@ export function failedEnding(
   return answerFailure(thrown, failing, (failure) => failure);
 }
 
-/** Makes the end of what was thrown; undefined if the work goes on elsewhere. */
+/**
+ * Makes the end of a task from an exception; undefined if the work goes on in
+ * another process.
+ */
 export function endingOf(
   error: unknown,
   taskId: string,
@@ -88,7 +91,10 @@ export class StatusMessage {
     private readonly store: (told: TaskMessages) => Promise<void>,
   ) {}
 
-  /** Tells a new message; resolves once it is written, or waits for its turn. */
+  /**
+   * Sets a new message. Resolves once it is written, or queued until {@linkcode
+   * MESSAGE_MILLISECONDS} have passed.
+   */
   async tell(told: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
     this.#waiting = { ...this.#waiting, ...told };
@@ -100,12 +106,12 @@ export class StatusMessage {
     );
   }
 
-  /** Writes what waits for its turn. */
+  /** Writes the queued message. */
   async write(): Promise<void> {
     if (this.#waiting !== undefined) await this.#flush();
   }
 
-  /** Ends it; gives the message that has not been written yet. */
+  /** Ends the writing. Returns the queued message, which was not written. */
   async end(): Promise<string | undefined> {
     this.#hasEnded = true;
     clearTimeout(this.#timer);

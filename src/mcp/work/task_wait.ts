@@ -1,6 +1,7 @@
 /**
- * The wait of a call for a task: until it ends or needs someone, and no longer
- * than a client waits. Its questions are put to the client meanwhile.
+ * The wait of a call for a task, until the task ends or needs a person, and no
+ * longer than a client waits. Meanwhile the client is asked the task's
+ * questions.
  *
  * @module
  */
@@ -13,16 +14,19 @@ import { lackedFor } from "../../protocol/elicitation.ts";
 import { AskedQuestion, type InputRequest } from "../../protocol/question.ts";
 
 /**
- * The questions of a task, put to the client of a call in the way of its
- * generation. An answer goes to the task, wherever that is worked on.
+ * Asks the client of a waiting call the questions of its task. An answer is
+ * stored for the task, which may run in another process.
  */
 export class TaskRelay {
   /**
-   * The time until which the call waits for what an answer leads to, by
-   * `performance.now()`.
+   * The time until which the call waits for the task to go on after an answer,
+   * by `performance.now()`.
    */
   untilMilliseconds = -Infinity;
-  /** Questions that were put, by key; aborted once no one wants an answer. */
+  /**
+   * The questions that the client was asked, by key. A controller is aborted
+   * once the answer is not needed any more.
+   */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
   #unanswered = new Set<string>();
@@ -33,7 +37,10 @@ export class TaskRelay {
     private readonly patienceMilliseconds: number,
   ) {}
 
-  /** Puts the open questions of a task; true if the client is asked one. */
+  /**
+   * Asks the client the open questions of a task. Returns true if one is open
+   * at the client.
+   */
   ask({ taskId, inputRequests = {} }: Task): boolean {
     for (const [key, asked] of this.#asked) {
       if (Object.hasOwn(inputRequests, key)) continue;
@@ -50,7 +57,7 @@ export class TaskRelay {
     return isAsked;
   }
 
-  /** Takes back what no one has answered. */
+  /** Withdraws the questions that have no answer. */
   end(): void {
     for (const asked of this.#asked.values()) {
       asked.abort(new Error("The call has ended"));
@@ -82,7 +89,7 @@ export class TaskRelay {
   }
 }
 
-/** Adds the name that a 2025 client wants for a page to open. */
+/** Adds the `elicitationId` that a 2025 client needs to open a page. */
 function forGeneration(
   { method, params }: InputRequest,
   { stateless }: Call,
@@ -93,9 +100,9 @@ function forGeneration(
 }
 
 /**
- * Waits until a task has ended, has another status, sends its person to a page,
- * or the time is over; gives it as it is then, and undefined if it is gone. A
- * person may take longer to answer its questions.
+ * Waits until a task has ended, has another status, or sends its person to a
+ * page, or until the time is over. Returns the task, or undefined if it is
+ * gone. The time is longer while a person answers questions.
  *
  * @param relay asks the client; without one a question ends the wait
  * @throws the reason for which the call was stopped

@@ -14,9 +14,14 @@ import type { TaskOrigin } from "./task_work.ts";
 interface Watched {
   taskId: string;
   origin: TaskOrigin;
-  /** Renews its lease; false if the task is not this process's any more. */
+  /**
+   * Renews the lease of the task. Returns false if this process has lost it.
+   */
   renew(): Promise<boolean>;
-  /** Its end when the lease is lost; undefined: it goes on elsewhere. */
+  /**
+   * The end of the task when the lease is lost; undefined if the task goes on
+   * in another process.
+   */
   onLost: SettledTask | undefined;
 }
 
@@ -30,7 +35,10 @@ export class TaskWatch {
     private readonly watched: Watched,
   ) {}
 
-  /** True as long as a grant of its person holds: its own, or the last used. */
+  /**
+   * Returns true while the grant that began the task is alive, or the one that
+   * last used it.
+   */
   async isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this.watched;
     // Not the session of a 2025 client, which its task outlives.

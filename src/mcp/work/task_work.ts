@@ -14,7 +14,7 @@ import type { Call } from "../exchange/call.ts";
 import type { CountedAs } from "../exchange/caller_bound.ts";
 import type { Work } from "../exchange/work.ts";
 
-/** The call that a task came from, or as much of it as another process knows. */
+/** The call that began a task, as far as this process knows it. */
 export interface TaskOrigin extends
   Pick<
     Work,
@@ -30,7 +30,7 @@ export interface TaskOrigin extends
   readonly authenticated: Authenticated;
   /** The identity by which limits count its caller. */
   readonly countedAs?: CountedAs;
-  /** Tells the progress of the task to a client whose call waits for it. */
+  /** Sends the progress of the task to a client whose call waits for it. */
   relayProgress?(progress: JsonObject): Promise<void>;
   /** Records the end of the task in the log, and for its person. */
   endTask(taskId: string, outcome: Outcome): void;
@@ -39,15 +39,16 @@ export interface TaskOrigin extends
 /** The request of a call that becomes a task while its tool runs. */
 export type BegunCall = Pick<Call, "authored" | "recall" | "stop">;
 
-/** A call that runs, and its way to become a task. */
+/** A running call that can become a task. */
 export interface Begun {
   readonly request: TaskOrigin & BegunCall;
   readonly result: Promise<CallToolResult>;
-  /** The progress of its tool so far. */
+  /** The latest progress of the call's tool. */
   readonly statusMessage?: string;
   /**
-   * Answers the call with the task, and lets its context speak for that. False
-   * if the call has ended meanwhile, or must not become a task now.
+   * Answers the call with the task, and connects the tool's context to it.
+   * Returns false if the call has ended meanwhile, or must not become a task
+   * now.
    */
   take(task: Task, work: Work): boolean;
 }
@@ -57,41 +58,41 @@ export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs, as does reading the task later. */
   scopes?: readonly string[];
-  /** Gives its result, or throws. */
+  /** Does the work and returns the tool's result. */
   run(context: Context): Promise<CallToolResult>;
 }
 
-/** The beginning of work whose steps are kept. */
+/** The stored start of durable work. */
 export interface DurableStart {
-  /** The seconds for which its result stays. */
+  /** The seconds for which the result is stored. */
   keep: number;
-  /** The version of its steps. */
+  /** The version of the tool's steps. */
   version: number;
-  /** The address that it belongs to. */
+  /** The server address that the work belongs to. */
   address: string;
   beginning: RunBeginning;
 }
 
-/** Work whose steps are kept, as a process goes on with it. */
+/** Durable work, as a process goes on with it. */
 export interface DurableWork extends TaskWork {
   version: number;
   /**
-   * Takes a place among the calls of a tool with `callsAtOnce`, and gives the
-   * function that leaves it; undefined if there is none.
+   * Takes one of the `callsAtOnce` places of a tool. Returns the function that
+   * frees it, or undefined if all are taken.
    */
   enter?(countedAs: CountedAs | undefined): (() => void) | undefined;
 }
 
 /** Durable work that another process began. */
 export interface Resumed {
-  /** Undefined where its tool is not known. */
+  /** The work; undefined if this process does not know its tool. */
   work?: DurableWork;
   origin: TaskOrigin;
-  /** False if its caller may not do this any more. */
+  /** False if the caller may not do this any more. */
   isAllowed: boolean;
 }
 
-/** Finds the tool of a claimed run, and its caller by what is known of them now. */
+/** Finds the tool of a claimed run, and the present rights of its caller. */
 export type Resume = (
   claim: Claim,
   beginning: RunBeginning,

@@ -21,7 +21,7 @@ import type { Parking } from "./parking.ts";
 interface WaitingWork {
   waits: WaitStore;
   taskId: string;
-  /** The address of its run. */
+  /** The server address that the run belongs to. */
   address: string;
   tool: string;
   caller: Caller;
@@ -35,8 +35,9 @@ interface WaitingWork {
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
- * Waits in durable work; undefined if no word came in time. Its steps have the
- * same names in every run, and the answer is kept as a step.
+ * Waits for a webhook in durable work; undefined if none came in time. The
+ * steps that it makes have the same names in every run, and the answer is
+ * stored as a step.
  */
 export async function waitForWebhook(
   run: WaitingSteps,
