@@ -46,7 +46,7 @@ export interface Waiting {
 }
 
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
-  /** The key of its asker. */
+  /** The index entry from the asking call or task to this wait. */
   at: Deno.KvKey;
   /** The client's name in its grant. */
   clientName?: string;
@@ -54,7 +54,7 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   state: "open" | "answered" | "used";
   /** Its id and payload, sealed to this record. */
   sealed?: string;
-  /** The answer, sealed alike. */
+  /** The answer, encrypted like `sealed`. */
   sealedAnswer?: string;
 }
 
@@ -65,7 +65,7 @@ export interface Wait extends
     "at" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
-  /** Opens its page, or answers for a webhook. */
+  /** The id that opens the page, or answers for a webhook. */
   id?: string;
   /** The question. */
   payload?: JsonObject;

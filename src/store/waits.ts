@@ -231,7 +231,7 @@ export function waitStore(database: Database) {
       return record?.state !== "open";
     },
 
-    /** Ends what durable work waits for, once it has ended itself. */
+    /** Ends all waits of durable work that has ended. */
     async forgetTask(list: string, taskId: string): Promise<void> {
       const own = await listed(list, (wait) => wait.taskId === taskId);
       for (const wait of own) await endWait(database, wait.key, wait);
