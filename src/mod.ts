@@ -131,6 +131,7 @@ export type { DecidePermissions } from "./oauth/permissions.ts";
 export type { Person, ToldIdentity } from "./oauth/person.ts";
 export {
   type Provider,
+  type RedeemedCode,
   UpstreamError,
   type UpstreamErrorKind,
   type UpstreamRequest,

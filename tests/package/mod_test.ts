@@ -103,6 +103,7 @@ const TYPES = [
   "PromptMessage",
   "Provider",
   "Question",
+  "RedeemedCode",
   "Resource",
   "ResourceAnswer",
   "ResourceContents",

@@ -44,7 +44,9 @@ export interface UpstreamResponse {
 
 /** The result of an exchanged code. */
 export interface RedeemedCode {
+  /** The provider's tokens. */
   tokens: UpstreamTokens;
+  /** The person, as the provider tells of them. */
   identity: Identity;
   /**
    * The time at which the person showed who they are, in epoch seconds (OpenID
