@@ -60,8 +60,8 @@ export function heldScopes(
   }
 
   /**
-   * Returns true if the identity provider that asserted the grant is still
-   * trusted.
+   * Returns true if the provider and the client of a grant are still
+   * configured.
    */
   function isVouchedFor(grant: Grant): boolean {
     switch (grant.kind) {

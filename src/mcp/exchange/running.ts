@@ -31,7 +31,7 @@ export interface Running {
   readonly countedAs?: CountedAs;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
-  /** Called about once a second, with `performance.now()`. */
+  /** Called five times a second, with `performance.now()`. */
   beat(nowMilliseconds: number): void;
   /** Called when the client no longer wants an answer. */
   cancel(reason: string): void;

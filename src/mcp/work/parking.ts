@@ -115,8 +115,7 @@ export class Parking {
   }
 
   /**
-   * Returns a promise that ends only by an interruption: the run leaves this
-   * process.
+   * Parks the run as soon as no step is under way. The promise never settles.
    */
   async never(): Promise<never> {
     this.#leaveWhenQuiet();
