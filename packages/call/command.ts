@@ -161,14 +161,12 @@ export class Command {
     const caller = client.revision === "2026-07-28"
       ? new Client({ ...this.#options, tools: [tool as Json & ListedTool] })
       : client;
-    const result = await caller.request(
-      "tools/call",
-      { name: target, arguments: args },
-      { signal: this.#signal },
-    );
+    const signal = this.#signal;
+    const call = { name: target, arguments: args };
+    const result = await caller.request("tools/call", call, { signal });
     return await this.#showTool(
-      mayGoOn(target, tools, client)
-        ? await resultAfter(result, client, this.#options, this.#signal)
+      mayGoOn(result, call, tools, client)
+        ? await resultAfter(result, call, client, this.#options, signal)
         : result,
     );
   }

@@ -1,6 +1,7 @@
 /**
  * Calls that a server has handed over to a task, where the revision knows no
- * tasks: the result is asked for with the server's own tools, as models do.
+ * tasks: the result is asked for as models do, with the server's own tools or
+ * by the same call again.
  *
  * @module
  */
@@ -16,38 +17,50 @@ import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 /** The least time between two questions: a server may answer each at once. */
 const PAUSE_MILLISECONDS = 1000;
 
-/** True if a call of a tool may be answered before it has its result. */
+/** The call of a tool, as its client sent it. */
+export interface ToolCall {
+  name: string;
+  arguments: Json;
+}
+
+/** True if the answer to a call may say that its result is to come. */
 export function mayGoOn(
-  tool: string,
+  answer: Json,
+  { name: called }: ToolCall,
   tools: readonly Json[],
   { revision }: Client,
 ): boolean {
-  return revision !== "2026-07-28" && tool !== TASK_STATUS &&
+  if (revision === "2026-07-28" || called === TASK_STATUS) return false;
+  return parseNotYet(answer)?.isRepeatable === true ||
     tools.some(({ name }) => name === TASK_STATUS);
 }
 
 /**
  * Gives the result of a call, for which it waits where the answer says that the
- * call goes on. The task ends with the signal.
+ * call goes on. The work ends with the signal.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */
 export async function resultAfter(
   answer: Json,
+  call: ToolCall,
   client: Client,
   { onTask }: Pick<ClientOptions, "onTask">,
   signal?: AbortSignal,
 ): Promise<Json> {
   const begun = parseNotYet(answer);
   if (begun === undefined) return answer;
-  const { taskId } = begun;
+  const { taskId, isRepeatable } = begun;
+  const send = (call: ToolCall, signal?: AbortSignal) =>
+    client.request("tools/call", { ...call }, { signal });
   const ask = (name: string, signal?: AbortSignal) =>
-    client.request("tools/call", { name, arguments: { taskId } }, { signal });
+    send({ name, arguments: { taskId } }, signal);
   try {
     for (let found: typeof begun | undefined = begun;;) {
       const { state } = found;
       onTask?.({ taskId, status: "working", statusMessage: state });
-      const told = await ask(TASK_STATUS, signal);
+      const told =
+        await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
       // A tool that repeats what another server said names a task of that one.
       if (found === begun && isUnknownTask(told)) return answer;
       found = parseNotYet(told);
@@ -56,8 +69,8 @@ export async function resultAfter(
       signal?.throwIfAborted();
     }
   } catch (error) {
-    // Its refusal would hide the reason.
-    if (signal?.aborted) {
+    // Its refusal would hide the reason. A repeat was cancelled itself.
+    if (signal?.aborted && !isRepeatable) {
       const end = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await ask(TASK_CANCEL, end).catch(() => {});
     }

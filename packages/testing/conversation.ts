@@ -6,7 +6,11 @@
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/catalogue/introduction.ts";
-import { TASK_CANCEL, TASK_STATUS } from "../../src/protocol/not_yet.ts";
+import {
+  parseNotYet,
+  TASK_CANCEL,
+  TASK_STATUS,
+} from "../../src/protocol/not_yet.ts";
 import { resultAfter } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Catalogue } from "../../src/catalogue/catalogue.ts";
@@ -114,9 +118,10 @@ export class Conversation {
    * Gives the result of a call that was handed over in words, which it asks for
    * as a model does; any other answer as it is.
    */
-  async resultOf(answer: JsonObject): Promise<JsonObject> {
-    if (!this.target.catalogue.taskTools.has(TASK_STATUS)) return answer;
-    const { client, options: { signal } } = this;
+  async resultOf(answer: JsonObject, input: unknown): Promise<JsonObject> {
+    const mayAsk = this.target.catalogue.taskTools.has(TASK_STATUS);
+    if (!mayAsk && !parseNotYet(answer)?.isRepeatable) return answer;
+    const { what: name, client, options: { signal } } = this;
     let taskId: string | undefined;
     const onTask = (task: { taskId: string }) => {
       this.#isHandedOver = true;
@@ -124,7 +129,13 @@ export class Conversation {
     };
     try {
       return await this.attempt(() =>
-        resultAfter(answer, client, { onTask }, signal)
+        resultAfter(
+          answer,
+          { name, arguments: input as JsonObject },
+          client,
+          { onTask },
+          signal,
+        )
       );
     } catch (error) {
       // No one will answer a question that the task may still wait for.

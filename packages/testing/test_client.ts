@@ -52,7 +52,8 @@ export class TestClient {
       request.begin();
       return await new TestTask<O>(`${result.taskId}`, request).result();
     }
-    return new TestResult(await request.resultOf(result), request);
+    const [input = {}] = more;
+    return new TestResult(await request.resultOf(result, input), request);
   }
 
   /**

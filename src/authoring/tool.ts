@@ -86,7 +86,9 @@ export interface ToolDefinition<
   /**
    * The seconds after which a call that still runs is handed over: it becomes a
    * task, and its client is answered how far it is. 0: never. By default as
-   * the server's option of this name says, which is 45.
+   * the server's option of this name says, or 45. A tool with one, or with a
+   * `task`, has the server list `task_status` and `task_cancel` for clients
+   * without tasks.
    */
   handOver?: number;
   /** Accepts each answer to `ask` once: for acts that must not be repeated. */

@@ -26,11 +26,11 @@ import {
 } from "./compiled_definitions.ts";
 import {
   type CompiledTool,
-  HAND_OVER_SECONDS,
   isAlwaysTask,
   listTaskTools,
   mayOutlast,
   TASK_TOOLS,
+  wantsTaskTools,
 } from "./compiled_tool.ts";
 import {
   collectScopes,
@@ -61,7 +61,7 @@ export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
-  /** The names of the server's own tools, where they can be needed. */
+  /** The names of the server's own tools, where an author's may take long. */
   taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
   /** Resources with one URI, by that URI. */
@@ -139,7 +139,7 @@ function sourceOf(
   {
     serverInfo,
     instructions,
-    handOver = HAND_OVER_SECONDS,
+    handOver,
     pageSize = 1000,
     listsVary = false,
     anonymous = false,
@@ -202,7 +202,7 @@ function select(
     ...skills.map(({ resources: [manual] }) => manual),
   ];
   const files = skills.flatMap(({ resources: [, ...others] }) => others);
-  const hasTaskTools = tools.some(mayOutlast);
+  const hasTaskTools = tools.some(wantsTaskTools);
   const listOf = (items: readonly Described[]) =>
     items.map((item) => source.listed.get(item)!);
   const entries = {

@@ -16,9 +16,9 @@ import {
   checkHandOver,
   type CompiledTool,
   compileTool,
-  mayOutlast,
   TASK_TOOLS,
   type ToolDefaults,
+  wantsTaskTools,
 } from "./compiled_tool.ts";
 import { listPrompt, listResource, listTemplate } from "./descriptions.ts";
 import { type CompiledSkill, compileSkill } from "./skill_manifest.ts";
@@ -150,11 +150,11 @@ class Compilation {
 
   /** Checks that no tool takes the place of one of the server's own. */
   checkTaskTools(): void {
-    if (!this.tools.some(mayOutlast)) return;
+    if (!this.tools.some(wantsTaskTools)) return;
     for (const { name } of this.tools) {
       if (!TASK_TOOLS.has(name)) continue;
       this.complaints.push(
-        `tool ${name}: is the name of a tool of the server, for calls that are handed over: choose another, or set handOver: 0 for the server and every tool`,
+        `tool ${name}: is a tool of the server, listed because of a task or a handOver: choose another name, or set handOver: 0 for the server and every tool`,
       );
     }
   }

@@ -38,6 +38,8 @@ export interface CompiledTool extends ProvidedTool {
   compiledView?: CompiledView;
   /** The time after which a call is handed over; 0: never. */
   handOverMilliseconds: number;
+  /** True if its author says that it may take long: by `task` or `handOver`. */
+  isDeclaredLong: boolean;
 }
 
 /** The options of a server that its tools are compiled with. */
@@ -45,11 +47,11 @@ export interface ToolDefaults {
   /** True if callers may be strangers, who sign in for some tools. */
   anonymous: boolean;
   /** The seconds after which a call of a tool that names none is handed over. */
-  handOver: number;
+  handOver?: number;
 }
 
 /** The default in seconds: some clients end a call after a minute. */
-export const HAND_OVER_SECONDS = 45;
+const HAND_OVER_SECONDS = 45;
 
 /**
  * Compiles a tool, and makes its entry in `tools/list`.
@@ -64,7 +66,8 @@ export function compileTool(
   if (tool.limit) checkLimit(tool.limit);
   const durable = durableOf(tool);
   if (durable) checkDurable(durable);
-  if (tool.handOver !== undefined) checkHandOver(tool.handOver);
+  checkHandOver(tool.handOver);
+  const handOver = tool.handOver ?? defaults.handOver;
   const compiledView = viewOf();
   const viewMeta = viewMetaOf(tool, compiledView?.resource.uri);
   const plain = listTool(tool, viewMeta);
@@ -83,13 +86,15 @@ export function compileTool(
     paramHeaders: paramHeadersOf(inputSchema),
     hasObjectOutput,
     compiledView,
-    handOverMilliseconds: (tool.handOver ?? defaults.handOver) * 1000,
+    handOverMilliseconds: (handOver ?? HAND_OVER_SECONDS) * 1000,
+    isDeclaredLong: tool.task !== undefined || handOver !== undefined,
   };
   return { compiled, listed };
 }
 
 /** @throws {Error} unless it is a time after which a call may be handed over */
-export function checkHandOver(seconds: number): void {
+export function checkHandOver(seconds: number | undefined): void {
+  if (seconds === undefined) return;
   if (Number.isFinite(seconds) && seconds >= 0) return;
   throw new Error(
     `handOver must be a number of seconds, or 0 for never, not ${seconds}`,
@@ -149,6 +154,13 @@ export function mayOutlast(
   { handOverMilliseconds }: { handOverMilliseconds: number },
 ): boolean {
   return handOverMilliseconds > 0;
+}
+
+/** True if the server's own tools are listed beside the tool. */
+export function wantsTaskTools(
+  tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
+): boolean {
+  return mayOutlast(tool) && tool.isDeclaredLong;
 }
 
 /** True if the tool's work is always that of a task. */

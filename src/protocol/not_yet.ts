@@ -23,9 +23,18 @@ export function isUnknownTask({ content }: { content?: unknown }): boolean {
 /** The member of a result's `_meta` that tells of the task. */
 const TASK = "tool-server/task";
 
+/** A call that goes on after its answer. */
+export interface NotYet {
+  taskId: string;
+  /** Tells how far it is. */
+  state: string;
+  /** True if the same call again gives the result, and no tool of the server. */
+  isRepeatable?: true;
+}
+
 /** Makes the member of a result that clients of ours read. */
-export function notYetMeta(taskId: string, state: string) {
-  return { _meta: { [TASK]: { taskId, state } } };
+export function notYetMeta(notYet: NotYet) {
+  return { _meta: { [TASK]: notYet } };
 }
 
 /**
@@ -34,11 +43,10 @@ export function notYetMeta(taskId: string, state: string) {
  */
 export function parseNotYet(
   { _meta }: { _meta?: unknown },
-): { taskId: string; state: string } | undefined {
+): NotYet | undefined {
   const task = isObject(_meta) ? _meta[TASK] : undefined;
   if (!isObject(task)) return undefined;
-  const { taskId, state } = task;
-  return typeof taskId === "string" && typeof state === "string"
-    ? { taskId, state }
-    : undefined;
+  const { taskId, state, isRepeatable } = task;
+  if (typeof taskId !== "string" || typeof state !== "string") return undefined;
+  return { taskId, state, ...isRepeatable === true && { isRepeatable } };
 }

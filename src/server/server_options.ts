@@ -55,7 +55,8 @@ export interface ServerOptions<
   /**
    * The seconds after which a tool call that still runs becomes a task, and is
    * answered how far it is; 45 by default, 0 for never. A tool may say another
-   * time.
+   * time. If it is set, all tools count as such that may take long: see
+   * `handOver` of a tool.
    */
   handOver?: number;
   /** Runs around every tool call. */

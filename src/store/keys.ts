@@ -68,9 +68,7 @@ export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
 /** A head that changes with every cancellation · for ever. */
 export const cancellationHeadKey = alone("cancel-head");
 /** A part of a text too long for one value · as its record. */
-export function textKey(id: string, part: number): Deno.KvKey {
-  return ["text", id, part];
-}
+export const textKey = (id: string, part: number) => ["text", id, part];
 /** A task · 24 h after it was created. */
 export const taskKey = ours("task");
 /**
@@ -92,6 +90,10 @@ export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
 export function taskAnswerKey(taskId: string, ...key: string[]): Deno.KvKey {
   return ["task-answer", bounded(taskId), ...key.map(fingerprint)];
 }
+/** A call that goes on after its answer, by what its repeats share · as the task. */
+export const repeatKey = ownedBy("repeat");
+/** Mark of a tool that runs long, or all of them · 25 h. */
+export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
 /** The time at which durable work of an address is looked at · as the task. */
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {
   return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
@@ -152,9 +154,7 @@ export const codeKey = hashed("code");
  * Grant · 60 s, then 30 days after its last refresh, 90 days in all; for a
  * machine 1 h, for a token that a person made up to a year.
  */
-export function grantKey(...grantId: string[]): Deno.KvKey {
-  return ["grant", ...grantId.map(bounded)];
-}
+export const grantKey = (...id: string[]) => ["grant", ...id.map(bounded)];
 /** Grants of a person · as long as the grant. */
 export const grantsOfSubjectKey = ownedBy("grant-of-subject");
 /** A grant whose person was erased: nothing more is kept for it · 1 day. */

@@ -6,9 +6,15 @@
  */
 import type { Caller } from "../caller.ts";
 import { HttpError } from "../errors.ts";
-import type { Database, Write } from "./database.ts";
+import type { Database, Expiring, Write } from "./database.ts";
 import { unlessErased } from "./erased.ts";
-import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
+import {
+  repeatKey,
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  tasksOfKey,
+} from "./keys.ts";
 import { setLease } from "./leases.ts";
 import {
   type Claim,
@@ -37,6 +43,8 @@ interface NewTask {
   scopes?: readonly string[];
   /** The list that limits stored tasks; by default that of the person. */
   list?: string;
+  /** A name that the call has in common with its repeats, which pick it up. */
+  repeat?: string;
 }
 
 export function taskBeginnings(database: Database) {
@@ -47,7 +55,7 @@ export function taskBeginnings(database: Database) {
   async function save(
     taskId: string,
     { binding, grantId }: TaskOwner,
-    { tool, scopes = [], list = binding, expiresAt, durable }:
+    { tool, scopes = [], list = binding, repeat, expiresAt, durable }:
       & NewTask
       & Pick<TaskRecord, "expiresAt" | "durable">,
     also: Write = () => {},
@@ -63,6 +71,7 @@ export function taskBeginnings(database: Database) {
       updatedMilliseconds: createdMilliseconds,
       questions: {},
       ...durable && { durable },
+      repeat,
       expiresAt,
     };
     const versionstamp = await database.commit((transaction) => {
@@ -74,6 +83,9 @@ export function taskBeginnings(database: Database) {
           ...durable && { isOpen: true },
           expiresAt,
         });
+      if (repeat) {
+        transaction.set<Expiring>(repeatKey(repeat, taskId), { expiresAt });
+      }
       also(transaction);
     });
     return versionstamp === undefined
@@ -126,12 +138,16 @@ export function taskBeginnings(database: Database) {
     },
 
     /** Deletes a new task of which no one was told. */
-    async discard(taskId: string, list: string): Promise<void> {
+    async discard(
+      taskId: string,
+      { list, repeat }: { list: string; repeat?: string },
+    ): Promise<void> {
       await database.commit((transaction) =>
         transaction.delete(
           taskKey(taskId),
           taskLeaseKey(taskId),
           tasksOfKey(list, taskId),
+          ...repeat ? [repeatKey(repeat, taskId)] : [],
         )
       );
     },

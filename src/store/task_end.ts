@@ -6,7 +6,13 @@
 import { RpcCode } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Transaction } from "./database.ts";
-import { taskKey, taskLeaseKey, taskRunKey, tasksOfKey } from "./keys.ts";
+import {
+  repeatKey,
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  tasksOfKey,
+} from "./keys.ts";
 import {
   type Claim,
   deleteRun,
@@ -153,6 +159,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
           // Its process may still look at it: it finds a task that is over.
           if (found) transaction.end(found.key);
           transaction.delete(entry.key);
+          const repeat = open.value?.repeat;
+          if (repeat) transaction.delete(repeatKey(repeat, taskId));
         });
         if (found?.value.durable) await stepStore(database).forget(taskId);
         await forgetAnswers(database, taskId);

@@ -50,6 +50,8 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
+  /** The name under which repeats of its call find it, if they may. */
+  repeat?: string;
   /** Present if its work survives its process. */
   durable?: {
     /** The seconds for which it stays after its end. */
@@ -70,7 +72,7 @@ export type TaskMessages = Pick<TaskRecord, "statusMessage" | "waitsFor">;
 export interface Task extends
   Omit<
     TaskRecord,
-    "binding" | "scopes" | "questions" | "outcome" | "durable"
+    "binding" | "scopes" | "questions" | "outcome" | "durable" | "repeat"
   > {
   taskId: string;
   /** The scopes its tool needed; reading the task needs them too. */
@@ -119,9 +121,9 @@ export async function readTask(
   taskId: string,
   record: TaskRecord,
 ): Promise<Task> {
-  const { binding: _, durable: __, questions, outcome, scopes = [], ...rest } =
-    record;
-  const { sleepsUntil = 0, waitsFor, ...own } = rest;
+  const { questions, outcome, scopes = [], ...rest } = record;
+  const { binding: _, durable: __, repeat: ___, ...told } = rest;
+  const { sleepsUntil = 0, waitsFor, ...own } = told;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
   const open = await Promise.all(

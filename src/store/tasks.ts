@@ -7,6 +7,7 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import { pause } from "../clock.ts";
+import { callRepeats } from "./call_repeats.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
 import {
@@ -121,6 +122,7 @@ export function taskStore(
 
   return {
     ...taskBeginnings(database),
+    ...callRepeats(database),
     ...taskQuestions(database),
     ...taskLists(database),
     ...taskEnds(database, onCancelled),

@@ -25,6 +25,7 @@ const NOT_OF_A_PERSON = [
   "given-up",
   "last-start",
   "layout",
+  "long-tool",
   "look",
   "moving",
   "probe",

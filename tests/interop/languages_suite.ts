@@ -29,9 +29,6 @@ const FACTS = {
     "late",
     "open",
     "guarded",
-    // For calls that are handed over.
-    "task_status",
-    "task_cancel",
   ],
   templates: ["note"],
   prompts: ["explain"],

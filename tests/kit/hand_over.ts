@@ -23,12 +23,14 @@ export class Led {
   readonly stopped = Promise.withResolvers<string>();
   readonly tool;
 
+  /** @param more `handOver: undefined` for a tool that does not say it is long */
   constructor(
     more: { handOver?: number; task?: "optional" | "required" } = {},
   ) {
     this.tool = tool({
       name: "led",
       output: z.object({ n: z.number() }),
+      handOver: 45,
       ...more,
       run: async (_input, context) => {
         const { signal } = context;
@@ -45,8 +47,12 @@ export class Led {
 
 /** A client without tasks. */
 export interface Caller {
+  /** Its session, in 2025. */
+  session?: TestSession;
   call(name: string, args?: Json, more?: Json): Promise<Response>;
   list(): Promise<string[]>;
+  /** Gives the same client at another server. */
+  at(server: TestServer): Caller;
 }
 
 /** Makes a client, whose capabilities are none of tasks. */
@@ -54,25 +60,36 @@ export async function callerOf(
   server: TestServer,
   generation: typeof GENERATIONS[number],
   capabilities: Json = {},
-): Promise<Caller & { session?: TestSession }> {
-  const named = ({ tools }: Json) => tools.map(({ name }: Json) => name);
-  if (generation === "2026") {
-    return {
-      call: (name, args = {}, more = {}) =>
-        server.call("tools/call", { name, arguments: args, ...more }, {
-          capabilities,
-        }),
-      list: async () =>
-        named(await resultOf(server.call("tools/list", {}, { capabilities }))),
-    };
-  }
-  const session = await server.openSession({ capabilities });
+): Promise<Caller> {
+  return generation === "2026"
+    ? statelessCaller(server, capabilities)
+    : sessionCaller(await server.openSession({ capabilities }));
+}
+
+function statelessCaller(server: TestServer, capabilities: Json): Caller {
+  return {
+    call: (name, args = {}, more = {}) =>
+      server.call("tools/call", { name, arguments: args, ...more }, {
+        capabilities,
+      }),
+    list: async () =>
+      namesIn(await resultOf(server.call("tools/list", {}, { capabilities }))),
+    at: (other) => statelessCaller(other, capabilities),
+  };
+}
+
+function sessionCaller(session: TestSession): Caller {
   return {
     session,
     call: (name, args = {}) =>
       session.request("tools/call", { name, arguments: args }),
-    list: async () => named(await resultOf(session.request("tools/list"))),
+    list: async () => namesIn(await resultOf(session.request("tools/list"))),
+    at: (other) => sessionCaller(session.at(other)),
   };
+}
+
+function namesIn({ tools }: Json): string[] {
+  return tools.map(({ name }: Json) => name);
 }
 
 /** Reads the task that an answer in words names. */

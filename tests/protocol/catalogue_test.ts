@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
-import { tool } from "../../src/authoring/tool.ts";
+import { type Tool, tool } from "../../src/authoring/tool.ts";
 import {
   type Catalogue,
   compileCatalogue,
@@ -187,12 +187,16 @@ Deno.test("2025 clients see no tool that they could not call", () => {
   assert.deepEqual(names("stateless"), ["long", "either"]);
 });
 
-Deno.test("the server's own tools are listed where a call may be handed over", () => {
-  const named = (handOver: number | undefined, ceiling?: string[]) => {
+Deno.test("the server's own tools are listed where an author says that a tool may take long", () => {
+  const named = (
+    handOver: number | undefined,
+    ceiling?: string[],
+    declared?: Pick<Tool, "task" | "handOver">,
+  ) => {
     const { taskTools, stateless, session } = compileCatalogue({
       tools: [
         tool({ name: "quick", handOver: 0, run }),
-        tool({ name: "slow", scopes: ["slow"], run }),
+        tool({ name: "slow", scopes: ["slow"], run, ...declared }),
       ],
     }, { serverInfo, handOver }).within(ceiling);
     const names = [stateless.allTools, session.allTools, stateless.tools].map(
@@ -203,9 +207,19 @@ Deno.test("the server's own tools are listed where a call may be handed over", (
   };
   const own = ["task_status", "task_cancel"];
   const all = ["quick", "slow", ...own];
-  assert.deepEqual(named(undefined), [all, all, ["quick", "slow"], own]);
   const none = ["quick", "slow"];
+  assert.deepEqual(named(9), [all, all, none, own]);
+  for (const declared of [{ task: "optional" }, { handOver: 5 }] as const) {
+    assert.deepEqual(named(undefined, undefined, declared), [
+      all,
+      all,
+      none,
+      own,
+    ]);
+  }
+  assert.deepEqual(named(undefined), [none, none, none, []]);
   assert.deepEqual(named(0), [none, none, none, []]);
+  assert.deepEqual(named(0, undefined, { task: "required" })[3], []);
   // No tool within the reach of this caller takes long.
   const quick = ["quick"];
   assert.deepEqual(named(9, ["other"]), [quick, quick, quick, []]);
@@ -220,13 +234,15 @@ Deno.test("a list that the client's capabilities decide is private", () => {
       JSON.parse(pages.at(undefined)).cacheScope
     );
   };
-  assert.deepEqual(scopeOf(), ["private", "private", "public"]);
+  assert.deepEqual(scopeOf(45), ["private", "private", "public"]);
+  assert.deepEqual(scopeOf(), ["public", "public", "public"]);
   assert.deepEqual(scopeOf(0), ["public", "public", "public"]);
 });
 
 for (
   const [names, handOver, own, isRefused] of [
-    [["task_status"], undefined, undefined, true],
+    [["task_status"], 45, undefined, true],
+    [["task_status"], undefined, undefined, false],
     [["task_cancel", "other"], 0, 5, true],
     [["task_status", "task_cancel"], 0, undefined, false],
   ] as const

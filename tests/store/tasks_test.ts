@@ -105,10 +105,10 @@ test.onDatabases("discard() leaves nothing of a task, and others as they are", a
   await tasks.create("t", { binding: "someone" }, { list: "a list" });
   const before = await keysOf(kv);
   await tasks.create("u", { binding: "someone" }, { list: "a list" });
-  await taskStore(new Database(other)).discard("t", "a list");
+  await taskStore(new Database(other)).discard("t", { list: "a list" });
   assert.equal(await tasks.find("t", "someone"), undefined);
   assert.equal((await tasks.find("u", "someone"))?.status, "working");
-  await tasks.discard("u", "a list");
+  await tasks.discard("u", { list: "a list" });
   assert.equal(await tasks.hasMany("a list", 1), false);
   const left = await keysOf(kv);
   assert.deepEqual(before.filter((key) => left.includes(key)), []);

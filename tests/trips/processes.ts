@@ -78,6 +78,9 @@ const tools = [
   }),
 ];
 
+/** The tools that do not say that they take long. */
+export const quickTools = tools.filter(({ task }) => !task);
+
 /** Steps that a browser takes by itself. */
 const OF_BROWSER: Readonly<Record<string, string>> = {
   "GET /authorize": "authorize",
@@ -150,7 +153,11 @@ export class Processes implements Steps, AsyncDisposable {
     const environment = { ...ENV[door], ...options.environment };
     const server = door === "oauth"
       ? await startOAuthServer({ kv, provider, tools, ...options, environment })
-      : await startServer({ kv, tools, env: environment });
+      : await startServer({
+        kv,
+        tools: options.tools ?? tools,
+        env: environment,
+      });
     await uncounted(() => server.app.start());
     this.#started.push(server);
     return server;

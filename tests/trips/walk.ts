@@ -16,6 +16,7 @@ import {
   BEARER_TOKEN,
   type Door,
   Processes,
+  quickTools,
   type Steps,
   type Surroundings,
 } from "./processes.ts";
@@ -105,7 +106,8 @@ export async function walkSession(
   door: Door,
   surroundings: Surroundings,
 ): Promise<void> {
-  await using processes = new Processes(door, surroundings);
+  const options = { tools: quickTools };
+  await using processes = new Processes(door, surroundings, options);
   await walkThroughSession(processes, await credentials(door, processes));
 }
 

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
+import { result } from "../../../src/authoring/result.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import { notYetMeta } from "../../../src/protocol/not_yet.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
 import { answering, call, type Ended, listen, Running, serve } from "./kit.ts";
@@ -275,6 +277,26 @@ Deno.test("call of 2025 asks no server for a task that only the words of a tool 
   const command = ["repeat", "--revision", "2025-11-25"];
   const { code, out } = await call([...command, "--url", server.url]);
   assert.deepEqual([code, out, called], [0, `${WORDS}\n`, ["repeat"]]);
+});
+
+Deno.test("call of 2025 repeats a call that goes on, where the server says so", async () => {
+  let count = 0;
+  const slow = tool({
+    name: "slow",
+    output: z.object({ count: z.number() }),
+    input: z.object({ a: z.string() }),
+    run: () =>
+      result({ count: ++count }, {
+        meta: count === 1
+          ? notYetMeta({ taskId: "t", state: "Runs.", isRepeatable: true })
+            ._meta
+          : {},
+      }),
+  });
+  await using server = await serve({ tools: [slow] });
+  const command = ["slow", "a=x", "--revision", "2025-11-25"];
+  const { code, out, err } = await call([...command, "--url", server.url]);
+  assert.deepEqual([code, JSON.parse(out)], [0, { count: 2 }], err);
 });
 
 for (const revision of ["2025-11-25", "2026-07-28"]) {

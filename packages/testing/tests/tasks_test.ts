@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { type Progress, type RequestOptions, testServer } from "../mod.ts";
 import type { Context } from "../../../src/authoring/context.ts";
 import { build, everything, greet, wait } from "./tools.ts";
-import { type Tool, tool, z } from "../../../src/mod.ts";
+import { result, type Tool, tool, z } from "../../../src/mod.ts";
+import { notYetMeta } from "../../../src/protocol/not_yet.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { until } from "../../../tests/kit/wait.ts";
 
@@ -233,6 +234,25 @@ Deno.test("call() gives such words of a call that was handed over", async () => 
   await using server = await testServer({ tools: [repeat], kv });
   const { text } = await server.call(repeat, {}, { revision: "2025-11-25" });
   assert.equal(text, ELSEWHERE);
+});
+
+Deno.test("call() repeats a call that goes on, where the server says so", async () => {
+  const seen: number[] = [];
+  const slow = tool({
+    name: "slow",
+    input: z.object({ a: z.number() }),
+    output: z.object({ count: z.number() }),
+    run: ({ a }) =>
+      result({ count: seen.push(a) }, {
+        meta: seen.length === 1
+          ? notYetMeta({ taskId: "t", state: "Runs.", isRepeatable: true })
+            ._meta
+          : {},
+      }),
+  });
+  await using server = await testServer({ tools: [slow] });
+  const { structured } = await server.call(slow, { a: 7 });
+  assert.deepEqual([structured, seen], [{ count: 2 }, [7, 7]]);
 });
 
 Deno.test("signal ends a call that was handed over, in words too", async () => {

@@ -106,6 +106,7 @@ export const KEPT_DATA: readonly KeptData[] = [
       "task",
       "task-of",
       "task-answer",
+      "repeat",
       "task-run",
       "task-step",
       "wake",

@@ -26,7 +26,12 @@ export function admit(
   incoming: Pick<Admitted, "request" | "peer">,
 ): MaybePromise<Admitted> {
   const { request } = incoming;
+  const { catalogue, tasks } = engine;
   engine.checkOrigin(request);
+  // A call needs it, and it never fails: it is read together with the token.
+  if (request.method === "POST" && catalogue.taskTools.size === 0) {
+    tasks.longTools();
+  }
   const authenticating = engine.gate.authenticate(request.headers);
   if (!(authenticating instanceof Promise)) {
     return admitAs(engine, incoming, authenticating);

@@ -32,8 +32,8 @@ import { hasPage, type Link, PageQuestions } from "./page_questions.ts";
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** The tools and methods for which advice was logged, by server. */
-const ADVISED = new WeakMap<Engine, Set<unknown>>();
+/** The advice that was logged, with its tool or method, by server. */
+const ADVISED = new WeakMap<Engine, Set<string>>();
 
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
@@ -225,9 +225,10 @@ export abstract class Call implements Work, Running {
 
   advise(message: string): void {
     const { method, tool = method } = aboutOf(this);
+    const advice = `${tool} ${message}`;
     const advised = ADVISED.get(this.engine) ?? new Set();
-    if (advised.has(tool)) return;
-    ADVISED.set(this.engine, advised.add(tool));
+    if (advised.has(advice)) return;
+    ADVISED.set(this.engine, advised.add(advice));
     this.warn(message);
   }
 

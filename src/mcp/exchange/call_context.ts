@@ -54,6 +54,11 @@ export class CallContext implements Context {
     return #work in context && context.#asking?.isOpen === true;
   }
 
+  /** True if a person, or a client's model, was asked something. */
+  static hasAsked(context: Context): boolean {
+    return #work in context && context.#asking !== undefined;
+  }
+
   /** The latest progress; undefined if there was none. */
   static progressOf(context: Context): JsonObject | undefined {
     return #work in context ? context.#latest : undefined;

@@ -32,16 +32,23 @@ export function handOverResult(
 ): CallToolResult {
   const state = stateOf(task);
   const { taskId } = task;
-  const text = `This is not the result yet. ${state} ` +
-    `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
-    `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
-  const tool = catalogue.tools.get(params.name as string);
+  const name = params.name as string;
+  const isRepeatable = catalogue.taskTools.size === 0;
+  const next = isRepeatable
+    ? `It goes on: call ${name} again with the same arguments for its result.`
+    : `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
+      `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
+  const text = `This is not the result yet. ${state} ${next}`;
+  const tool = catalogue.tools.get(name);
   // Clients of the SDKs throw away a result without the structured content that
   // its tool promises, unless it is an error.
   const result = tool?.output
     ? errorResult(`Nothing has failed. ${text}`)
     : resultOf(text);
-  return { ...result, ...notYetMeta(taskId, state) };
+  return {
+    ...result,
+    ...notYetMeta({ taskId, state, ...isRepeatable && { isRepeatable } }),
+  };
 }
 
 export function stillWorkingResult(task: Task): CallToolResult {
@@ -50,7 +57,7 @@ export function stillWorkingResult(task: Task): CallToolResult {
   const text = `${state} Call ${TASK_STATUS} again with ${
     JSON.stringify({ taskId })
   } for its result.`;
-  return { ...resultOf(text), ...notYetMeta(taskId, state) };
+  return { ...resultOf(text), ...notYetMeta({ taskId, state }) };
 }
 
 /** Makes the answer for a task that does not exist or is not the caller's. */

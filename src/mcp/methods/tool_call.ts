@@ -30,7 +30,8 @@ import {
   resultOfTask,
   unknownTaskResult,
 } from "../exchange/task_answer.ts";
-import { TaskRelay, waitForTask } from "../work/task_wait.ts";
+import { TaskRelay, waitAsCall } from "../work/task_wait.ts";
+import { isRepeatable, pickUp } from "../work/repeat.ts";
 import { callTaskTool } from "../work/task_methods.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { addressOfWork, durableWorkOf } from "./durable_call.ts";
@@ -70,6 +71,22 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
     if (isOurs) return callTaskTool(call, name as string);
     throw invalidParams(`Unknown tool: ${shown(name)}`);
   }
+  if (!isRepeatable(call, tool)) return begin(call, tool);
+  return follow(
+    call.engine.tasks.longTools(),
+    (long) => long.has(tool.name) ? repeat(call, tool) : begin(call, tool),
+  );
+}
+
+/** Gives the result of a call that goes on if this one repeats it. */
+async function repeat(call: LastingCall, tool: CompiledTool): Promise<Answer> {
+  const task = await pickUp(call, tool);
+  return task ? answerWith(call, task) : await begin(call, tool);
+}
+
+/** Checks the arguments of a call, and starts it. */
+function begin(call: LastingCall, tool: CompiledTool): MaybePromise<Answer> {
+  const { params } = call;
   const input = argumentsOf(params);
   if (!tool.input) return start(new ToolCall(tool, input, call));
   const next = (parsed: ParsedInput): MaybePromise<Answer> =>
@@ -141,29 +158,22 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
       call.notify("notifications/progress", { ...progress, progressToken });
   }
   const task = await startTask(toolCall);
-  const { taskId } = task;
-  call.taskId = taskId;
-  let seen: Task | undefined = task;
-  try {
-    seen = await waitForTask(call, task, {
-      untilMilliseconds: call.startedMilliseconds + tool.handOverMilliseconds,
-      // A 2026 client would answer with a second call, which began another task.
-      relay: call.stateless
-        ? undefined
-        : new TaskRelay(call, tool.handOverMilliseconds),
-    });
-  } catch (error) {
-    if (!call.signal.aborted) throw error;
-    // If the server stops, the task may go on elsewhere.
-    if (call.hasEnded) await call.engine.tasks.end(taskId, CANCELLED);
-  }
+  call.taskId = task.taskId;
+  // A 2026 client would answer with a second call, which began another task.
+  const relay = call.stateless
+    ? undefined
+    : new TaskRelay(call, tool.handOverMilliseconds);
+  const seen = await waitAsCall(call, tool, task, relay);
   if (seen === undefined) return print(call, unknownTaskResult());
-  return isTerminal(seen.status)
-    ? print(call, resultOfTask(seen, call))
-    : { task: seen };
+  return answerWith(call, seen);
 }
 
-const CANCELLED = { status: "cancelled" } as const;
+/** Answers a call with the result of a task, or with a task that goes on. */
+function answerWith(call: Call, task: Task): Answer {
+  return isTerminal(task.status)
+    ? print(call, resultOfTask(task, call))
+    : { task };
+}
 
 /** Begins a task, which gives back the place of its call at its end. */
 async function startTask(toolCall: ToolCall): Promise<Task> {

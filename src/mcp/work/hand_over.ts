@@ -11,6 +11,8 @@ import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/run.ts";
+import { MARKED_BEFORE_MILLISECONDS } from "../../store/call_repeats.ts";
+import { isAnyones, isRepeatable, repeatOf } from "./repeat.ts";
 import { printProgress } from "./task_state.ts";
 import type { TaskRegistry } from "./task_registry.ts";
 
@@ -21,6 +23,9 @@ const AGAIN_MILLISECONDS = 5000;
 export interface TaskEngine extends Engine {
   taskRegistry: TaskRegistry;
 }
+
+const UNDECLARED =
+  "A call was answered before its tool had ended: give the tool `task` or `handOver`, so that clients are listed tools that ask for its result";
 
 /** A call whose work may go on as a task. */
 export type LastingCall = Call & { readonly engine: TaskEngine };
@@ -36,19 +41,29 @@ export function handOverInTime(
   tool: CompiledTool,
   result: Promise<CallToolResult>,
 ): NonNullable<Call["onBeat"]> {
-  let notBefore = call.startedMilliseconds + tool.handOverMilliseconds;
+  const due = call.startedMilliseconds + tool.handOverMilliseconds;
+  let isMarked = !isRepeatable(call, tool);
+  let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
+
+  /** Tells all processes of the tool before its client can repeat the call. */
+  async function mark(): Promise<void> {
+    await call.engine.tasks.markLong(tool.name);
+    isMarked = true;
+    notBefore = Math.max(due, performance.now() + MARKED_BEFORE_MILLISECONDS);
+  }
+
   return (nowMilliseconds) => {
-    if (nowMilliseconds < notBefore || !isFree(call)) return;
+    if (nowMilliseconds < notBefore || !isFree(call, tool)) return;
     notBefore = Infinity;
-    handOver(call, tool, result).then(
-      () => notBefore = -Infinity,
-      // It goes on in its request.
-      (error) => {
-        if (error instanceof StorageError) {
-          notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
-        } else complain(call, error);
-      },
-    );
+    const step = isMarked
+      ? handOver(call, tool, result).then(() => void (notBefore = -Infinity))
+      : mark();
+    // It goes on in its request.
+    step.catch((error) => {
+      if (error instanceof StorageError) {
+        notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
+      } else complain(call, error);
+    });
   };
 }
 
@@ -65,8 +80,16 @@ function complain(
 }
 
 /** True if a call may be answered with a task now. */
-function isFree({ hasEnded, isStopped, context }: Call): boolean {
-  return !hasEnded && !isStopped && !CallContext.isAsking(context);
+function isFree(call: LastingCall, tool: CompiledTool): boolean {
+  const { hasEnded, isStopped, context } = call;
+  if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
+  // Its result may hold an answer of one of many people.
+  return !CallContext.hasAsked(context) || hasOneClient(call, tool);
+}
+
+/** True if no other client can be given the result of a call. */
+function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
+  return !isRepeatable(call, tool) || !isAnyones(call);
 }
 
 async function handOver(
@@ -76,6 +99,8 @@ async function handOver(
 ): Promise<void> {
   const { engine: { taskRegistry, running }, context } = call;
   await taskRegistry.handOver({
+    repeat: isRepeatable(call, tool) ? await repeatOf(call) : undefined,
+    mayAsk: hasOneClient(call, tool),
     request: call,
     result,
     get statusMessage() {
@@ -83,10 +108,11 @@ async function handOver(
       return latest && printProgress(latest);
     },
     take(task, work) {
-      if (!isFree(call)) return false;
+      if (!isFree(call, tool)) return false;
       CallContext.speakFor(context, work);
       running.delete(call);
       settle(call, { task });
+      if (!tool.isDeclaredLong) call.advise(UNDECLARED);
       return true;
     },
   }, tool);

@@ -7,6 +7,7 @@
  */
 import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
@@ -29,6 +30,9 @@ import { waitForWebhook } from "./webhook_wait.ts";
 /** The most characters of a message that leads to a page. */
 const LINK_CHARACTERS = 500;
 
+const NO_ONE =
+  "No one can be asked any more: whoever reads the result may be someone else";
+
 /** The parts that a channel needs. */
 interface Surroundings {
   tasks: TaskStore;
@@ -38,6 +42,8 @@ interface Surroundings {
   signal: AbortSignal;
   parking: Parking;
   call?: BegunCall;
+  /** False if no one may be asked. */
+  mayAsk: boolean;
   /** The steps of durable work, and its waits for a webhook. */
   durable?: {
     steps: DurableSteps;
@@ -160,13 +166,15 @@ export class TaskChannel implements Work {
   }
 
   async request(question: AskedQuestion): Promise<JsonObject> {
-    const { tasks, questions, signal, parking, call } = this.#surroundings;
+    const { tasks, questions, signal, parking, call, mayAsk } =
+      this.#surroundings;
     const { countedAs } = this.#origin;
     const known = call?.recall(question);
     if (known) return known;
     const ask = (key: string, keep?: (answer: string) => Promise<void>) =>
       tasks.ask(this.requestId, key, question, { signal, keep });
     if (this.durable) return await this.durable.question(question, ask);
+    if (!mayAsk) throw new ToolError(NO_ONE);
     questions.take(countedAs);
     try {
       const key = unusedKey(question.key ?? question.kind, this.#keys);

@@ -26,13 +26,13 @@ import {
   taskEndOf,
 } from "./task_state.ts";
 import { TaskWatch } from "./task_watch.ts";
-import type { BegunCall, TaskOrigin } from "./task_work.ts";
+import type { Begun, BegunCall, TaskOrigin } from "./task_work.ts";
 
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
 /** A task to work on. */
-interface BegunTask {
+interface BegunTask extends Partial<Pick<Begun, "mayAsk">> {
   taskId: string;
   origin: TaskOrigin;
   /** The call that became the task while it ran. */
@@ -67,7 +67,7 @@ export class TaskExecution {
 
   constructor(
     private readonly parts: TaskParts,
-    { taskId, origin, call, durable }: BegunTask,
+    { taskId, origin, call, mayAsk = true, durable }: BegunTask,
   ) {
     const { tasks, runs, database, waits, questions, log } = parts;
     const claim = this.claim = durable?.claim;
@@ -115,6 +115,7 @@ export class TaskExecution {
       signal,
       parking,
       call,
+      mayAsk,
       durable: steps && { steps, waits, run: claim!.run },
     });
   }

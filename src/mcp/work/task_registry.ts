@@ -135,19 +135,19 @@ export class TaskRegistry {
    * @throws as {@linkcode start}; the call then goes on as it was
    */
   async handOver(
-    { request: origin, result, statusMessage, take }: Begun,
+    { request: origin, result, statusMessage, repeat, mayAsk, take }: Begun,
     { name: tool, scopes }: { name: string; scopes?: readonly string[] },
   ): Promise<void> {
     const { tasks } = this.#parts;
     await this.#create(origin, async (taskId, list) => {
-      const own = { tool, scopes, list };
+      const own = { tool, scopes, list, repeat };
       const task = await tasks.create(taskId, origin.caller, own);
-      const begun = { taskId, origin, call: origin };
+      const begun = { taskId, origin, call: origin, mayAsk };
       const execution = new TaskExecution(this.#parts, begun);
       const { channel, signal } = execution;
       const isStopping = this.#stopping.signal.aborted;
       if (isStopping || !take({ ...task, statusMessage }, channel)) {
-        const done = tidy(() => tasks.discard(taskId, list));
+        const done = tidy(() => tasks.discard(taskId, { list, repeat }));
         return {
           task,
           done: done.finally(() => this.#room.release(origin.countedAs)),

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { randomId } from "../../crypto/crypto.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
@@ -97,6 +98,29 @@ function forGeneration(
   return stateless || params.mode !== "url"
     ? { method, params }
     : { method, params: { elicitationId: randomId(16), ...params } };
+}
+
+/**
+ * Waits for a task as long as a call of its tool may take, as
+ * {@linkcode waitForTask} does. A client that cancels the call ends the task.
+ */
+export async function waitAsCall(
+  call: Call,
+  { handOverMilliseconds }: CompiledTool,
+  task: Task,
+  relay?: TaskRelay,
+): Promise<Task | undefined> {
+  const untilMilliseconds = call.startedMilliseconds + handOverMilliseconds;
+  try {
+    return await waitForTask(call, task, { untilMilliseconds, relay });
+  } catch (error) {
+    if (!call.signal.aborted) throw error;
+    // If the server stops, the task may go on elsewhere.
+    if (call.hasEnded) {
+      await call.engine.tasks.end(task.taskId, { status: "cancelled" });
+    }
+    return task;
+  }
 }
 
 /**

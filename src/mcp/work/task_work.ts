@@ -43,6 +43,10 @@ export type BegunCall = Pick<Call, "authored" | "recall" | "stop">;
 export interface Begun {
   readonly request: TaskOrigin & BegunCall;
   readonly result: Promise<CallToolResult>;
+  /** The name under which repeats of the call find its task, if they may. */
+  readonly repeat?: string;
+  /** False if its result may be someone else's, who must not be asked. */
+  readonly mayAsk: boolean;
   /** The latest progress of the call's tool. */
   readonly statusMessage?: string;
   /**

@@ -27,6 +27,7 @@ class Asking {
   readonly ask = Promise.withResolvers<void>();
   readonly tool = tool({
     name: "led",
+    handOver: 45,
     run: async (_input, { ask }) => {
       this.started.resolve();
       await this.ask.promise;
@@ -107,6 +108,7 @@ test.inMemory("a call that waits for a person's answer is not handed over before
   const answered = Promise.withResolvers<void>();
   const led = tool({
     name: "led",
+    handOver: 45,
     async run(_input, { ask }) {
       const schema = z.object({ name: z.string() });
       await ask({ message: "Who?", schema });

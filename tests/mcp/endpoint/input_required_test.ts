@@ -342,5 +342,5 @@ Deno.test("other methods look at no state", async () => {
   await using server = await start();
   const params = { requestState: "x", inputResponses: 1 };
   const { tools } = await resultOf(server.call("tools/list", params));
-  assert.equal(tools.length, 4 + 2);
+  assert.equal(tools.length, 4);
 });

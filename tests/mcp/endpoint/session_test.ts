@@ -399,7 +399,7 @@ Deno.test("every list answers with its members", async () => {
   const session = await server.openSession();
   for (
     const [method, member, length] of [
-      ["tools/list", "tools", 8 + 2],
+      ["tools/list", "tools", 8],
       ["resources/list", "resources", 1],
       ["resources/templates/list", "resourceTemplates", 1],
       ["prompts/list", "prompts", 3],

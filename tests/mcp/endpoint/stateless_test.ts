@@ -90,7 +90,7 @@ Deno.test("cacheable results say for how long and for whom", async () => {
   for (
     const [ttlMs, cacheScope, method, params] of [
       [300_000, "public", "server/discover", {}],
-      [300_000, "private", "tools/list", {}],
+      [300_000, "public", "tools/list", {}],
       [300_000, "public", "resources/list", {}],
       [300_000, "public", "resources/templates/list", {}],
       [300_000, "public", "prompts/list", {}],

@@ -305,6 +305,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
       catalogue,
       introduction: catalogue.stateless,
       engine: {
+        tasks: { longTools: () => new Set() },
         around: async (_call: unknown, next: () => Promise<unknown>) => {
           try {
             return await next();

@@ -28,6 +28,7 @@ class Ahead {
     const reading: Promise<unknown>[] = [];
     const engine = {
       gate: { authenticate: () => refusing.promise },
+      catalogue: { taskTools: new Set(["task_status"]) },
       checkOrigin() {},
       log: silentLogger,
       trustedProxies: [],
@@ -120,6 +121,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     log: silentLogger,
     bodies: { wait: (body: unknown) => body },
     running: { check() {} },
+    tasks: { longTools() {} },
     limits: { charge() {} },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
   } as unknown as TaskEngine;

@@ -67,19 +67,35 @@ Deno.test("a task that sleeps or waits tells so, in its status and to a model", 
 });
 
 Deno.test("handOverResult() is an error only where clients want structured content", () => {
-  for (const output of [undefined, {}]) {
+  const own = 'call task_status .*, or task_cancel .*"taskId":"t"';
+  const again = "It goes on: call led again with the same arguments";
+  for (
+    const [output, taskTools, words] of [
+      [undefined, ["task_status"], own],
+      [{}, ["task_status"], own],
+      [undefined, [], again],
+      [{}, [], again],
+    ] as const
+  ) {
     const call = {
-      catalogue: { tools: new Map([["led", { output }]]) },
+      catalogue: {
+        tools: new Map([["led", { output }]]),
+        taskTools: new Set(taskTools),
+      },
       params: { name: "led" },
     } as unknown as Call;
     const result = handOverResult(TASK, call);
     const { isError, content } = result;
     assert.equal(isError, output && true);
     const { text } = content[0] as { text: string };
-    assert.match(text, /call task_status .*, or task_cancel .*"taskId":"t"/);
+    assert.match(text, new RegExp(words));
     assert.equal(text.startsWith("Nothing has failed. "), output !== undefined);
     const state = "The tool still runs.";
-    assert.deepEqual(parseNotYet(result), { taskId: "t", state });
+    assert.deepEqual(parseNotYet(result), {
+      taskId: "t",
+      state,
+      ...words === again && { isRepeatable: true },
+    });
   }
 });
 

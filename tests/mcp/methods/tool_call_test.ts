@@ -48,7 +48,12 @@ class OneCall {
     this.call = {
       catalogue,
       introduction: catalogue.stateless,
-      engine: { around, limits: { enter }, taskRegistry: { start } },
+      engine: {
+        around,
+        limits: { enter },
+        taskRegistry: { start },
+        tasks: { longTools: () => new Set() },
+      },
       params: { name: tool.name },
       client: { capabilities },
       stateless: true,

@@ -28,6 +28,7 @@ class Running {
     this.call = Object.defineProperties({
       startedMilliseconds: 0,
       context: {},
+      catalogue: { taskTools: new Set(["task_status"]) },
       authored: new AuthoredRun(() => {}),
       requestId: "r",
       engine: {
@@ -43,7 +44,10 @@ class Running {
       hasEnded: { get: () => state.hasEnded },
       isStopped: { get: () => state.isStopped },
     }) as unknown as LastingCall;
-    const tool = { handOverMilliseconds: 45_000 } as CompiledTool;
+    const tool = {
+      handOverMilliseconds: 45_000,
+      isDeclaredLong: true,
+    } as CompiledTool;
     const result = new Promise<CallToolResult>(() => {});
     this.beat = handOverInTime(this.call, tool, result);
   }

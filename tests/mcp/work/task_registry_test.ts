@@ -196,7 +196,7 @@ function begunOf(
     recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
     stop: (reason) => stopped.push(reason),
   };
-  return { request, result, statusMessage: "3 of 9", take };
+  return { request, result, mayAsk: true, statusMessage: "3 of 9", take };
 }
 
 test.inMemory("handOver() makes a task of what runs, with its progress, its answers and its end", async ({ kv }) => {

@@ -1,0 +1,90 @@
+/**
+ * The repeats of a call that was answered before its tool had ended, where no
+ * listed tool asks for the result: the same call again takes it, once.
+ *
+ * @module
+ */
+import {
+  type CompiledTool,
+  mayOutlast,
+} from "../../catalogue/compiled_tool.ts";
+import { now } from "../../clock.ts";
+import { fingerprintOfLong } from "../../crypto/crypto.ts";
+import { canonicalJson } from "../../json.ts";
+import { argumentsOf } from "../../protocol/messages.ts";
+import { isTerminal } from "../../store/task_record.ts";
+import type { Task } from "../../store/tasks.ts";
+import type { Call } from "../exchange/call.ts";
+import { hasTasks } from "../exchange/task_answer.ts";
+import { useTask } from "./task_methods.ts";
+import { TaskRelay, waitAsCall } from "./task_wait.ts";
+
+/** The time after its end for which a result waits for a repeat. */
+const KEPT_SECONDS = 5 * 60;
+
+/** True if a call that takes long can be picked up by a repeat alone. */
+export function isRepeatable(call: Call, tool: CompiledTool): boolean {
+  return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
+    !hasTasks(call);
+}
+
+/**
+ * True if repeats of a call may be other people's: of one network, or with one
+ * credential. In 2025 their sessions tell them apart.
+ */
+export function isAnyones({ countedAs, sessionId }: Call): boolean {
+  return countedAs.isMany && sessionId === undefined;
+}
+
+/** Names what a call and its repeats have in common. */
+export function repeatOf(
+  { caller, countedAs, sessionId, client, params }: Call,
+): Promise<string> {
+  const { binding, clientId, grantId } = caller;
+  const { isMany, name } = countedAs;
+  const app = client.info?.name;
+  const who = isMany ? [name, sessionId, app] : [clientId ?? grantId ?? app];
+  return fingerprintOfLong(
+    canonicalJson([binding, ...who, params.name, argumentsOf(params)]),
+  );
+}
+
+/**
+ * Finds the call that a call repeats, and waits for its end as long as its own
+ * request may take; undefined if it repeats none. Of two repeats each takes
+ * another result, if there are two; else both are given the same.
+ */
+export async function pickUp(
+  call: Call,
+  tool: CompiledTool,
+): Promise<Task | undefined> {
+  const { tasks, clock } = call.engine;
+  const repeat = await repeatOf(call);
+  const ids = await tasks.repeatedBy(repeat);
+  const found = await Promise.all(ids.map((id) => useTask(call, id)));
+  const fresh = found.filter((task) => task !== undefined)
+    .filter(({ status, updatedMilliseconds }) =>
+      !isTerminal(status) ||
+      updatedMilliseconds / 1000 + KEPT_SECONDS > now(clock)
+    );
+  // Those that have ended come first.
+  fresh.sort((a, b) => +isTerminal(b.status) - +isTerminal(a.status));
+  let seen: Task | undefined;
+  for (const task of fresh) {
+    const relay = new TaskRelay(call, tool.handOverMilliseconds);
+    const next = await waitAsCall(call, tool, task, relay);
+    if (next === undefined) continue;
+    seen = next;
+    // No one reads the answer to a client that is gone: the next repeat will.
+    if (!isTerminal(seen.status) || hasLeft(call)) break;
+    // What cannot be noted as taken may be given twice, and is not lost.
+    if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
+  }
+  call.taskId = seen?.taskId;
+  return seen;
+}
+
+/** True if a call has no client any more. */
+function hasLeft({ begun, admitted: { request } }: Call): boolean {
+  return begun?.hasEnded === true || request.signal.aborted;
+}
