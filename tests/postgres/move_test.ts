@@ -4,6 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { layoutKey } from "../../src/store/keys.ts";
+import { LAYOUT } from "../../src/store/layout.ts";
 import { Process, TemporaryDirectory } from "../kit/process.ts";
 import { PASSWORD } from "../kit/postgres.ts";
 import { postgresTest } from "./schema.ts";
@@ -33,6 +35,7 @@ postgresTest(
     const record = { expiresAt: SECONDS, name: "Jo" };
     {
       using kv = await Deno.openKv(first);
+      await kv.set(layoutKey(), LAYOUT);
       await kv.set(["grant", "a"], record);
       await kv.set(["secret", "state"], new Uint8Array([1]));
     }
@@ -41,12 +44,15 @@ postgresTest(
     const env = { TO_PGPASSWORD: PASSWORD, PGPASSWORD: "another's" };
     const dry = await moved([first, plain.href, "--dry-run"], env);
     assert.equal(dry.code, 0, dry.output);
-    assert.match(dry.output, /1 grant, 1 KiB\n1 secret, 1 KiB\n2 records; not/);
+    assert.match(
+      dry.output,
+      /1 grant, 1 KiB\n1 layout, 1 KiB\n1 secret, 1 KiB\n3 records; not/,
+    );
     const kv = await open();
     assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
     const there = await moved([first, plain.href], env);
     assert.equal(there.code, 0, there.output);
-    assert.match(there.output, /2 records are moved and compared/);
+    assert.match(there.output, /3 records are moved and compared/);
     const again = await moved([first, url]);
     assert.equal(again.code, 1);
     assert.match(again.output, /has records \(grant\): use an empty one/);

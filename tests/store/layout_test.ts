@@ -116,6 +116,7 @@ test.inMemory("a number that was given up is not written over that of another re
   await stalled.end();
   assert.deepEqual(await all(kv), [[layoutKey(), NEXT]]);
   await assert.rejects(checkLayoutOf(new Database(checkedKv(stalled.kv))));
+  await database.idle();
 });
 
 test.inMemory("a check that hangs holds up its own operation alone", async ({ kv }) => {
