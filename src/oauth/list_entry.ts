@@ -226,7 +226,7 @@ function parseOwnName(text: string, known: KnownNames): ListEntry {
 
 /** Lists the prefixes of the subjects of people. */
 function idsOf({ providers, otherIds }: KnownNames): string[] {
-  return [...providers.map(({ id }) => id), ...otherIds];
+  return [...new Set([...providers.map(({ id }) => id), ...otherIds])];
 }
 
 /** Checks the provider's own name for a person. @throws {EntryError} */

@@ -120,8 +120,8 @@ export class Fence {
   }
 
   /**
-   * Settles, and again until that is done or the process ends. No later request
-   * may come to this process, and others wait for what it writes down.
+   * Settles, again and again until that is done or the process ends: others
+   * wait for what it writes down.
    */
   async settleForGood(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();
