@@ -50,7 +50,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
           "warning",
         );
       }
-      return `${tools.length} are listed`;
+      return tools.length === 1 ? "1 is listed" : `${tools.length} are listed`;
     },
   },
   eachTool(

@@ -116,7 +116,6 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
   color: var(--soft);
   font-size: 0.8125rem;
   font-weight: 550;
-  white-space: nowrap;
 }
 .badge.good { background: var(--accent-wash); color: var(--accent); }
 .badge.warn { background: var(--warn-wash); color: var(--warn); }

@@ -122,6 +122,8 @@ Deno.test("a person downloads what is kept about them, and erases it", async () 
   );
   assert.equal(connections[0].clientName, "Test client");
 
+  await page.getByRole("button", { name: "Sign in again" }).click();
+  await signInAs(page, "Someone");
   const erase = page.getByRole("button", { name: "Erase everything" });
   await erase.click();
   // The browser wants the box ticked.

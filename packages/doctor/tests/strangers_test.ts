@@ -269,7 +269,10 @@ Deno.test("examine() goes on where a list holds no objects, or very many", async
       ...SESSIONS,
       "tools/list": { tools },
     }, asJson));
-    assert.equal(named(all, "Tools").found, `${count} are listed`);
+    assert.equal(
+      named(all, "Tools").found,
+      count === 1 ? "1 is listed" : `${count} are listed`,
+    );
   }
 });
 

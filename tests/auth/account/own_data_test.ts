@@ -216,6 +216,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   const there = { issuer: BASE_URL, resource, subject: "github:42" };
   await tasks.create("moved", { binding: bindingOf(there) });
   await tasks.create("done", { binding: BINDING });
+  await tasks.create("repeated", { binding: BINDING }, { repeat: "a call" });
   await tasks.end("done", {
     status: "completed",
     outcome: { result: "private ".repeat(10_000) },
