@@ -12,7 +12,7 @@ import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { CatalogueError } from "./catalogue/compiled_definitions.ts";
 import { ServerInstance } from "./server/server_instance.ts";
-import { type Plan, planServer } from "./server/plan.ts";
+import { Plan } from "./server/plan.ts";
 import type {
   CreateServerOptions,
   Server,
@@ -97,7 +97,7 @@ export async function serve<
   await startTelemetry();
   let log: Log | undefined;
   try {
-    const plan = planServer(options, environment, rest);
+    const plan = new Plan(options, environment, rest);
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,

@@ -6,7 +6,7 @@
 import { ServerInstance } from "./server/server_instance.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { planServer } from "./server/plan.ts";
+import { Plan } from "./server/plan.ts";
 import type {
   CreateServerOptions,
   Server,
@@ -68,5 +68,5 @@ export function createServer<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(options: CreateServerOptions<S, V>): Server {
-  return new ServerInstance(planServer(options, options.env ?? {}), options);
+  return new ServerInstance(new Plan(options, options.env ?? {}), options);
 }

@@ -122,7 +122,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ],
   ["src/server/app.ts", "src/server/call_gate.ts"],
   ["src/server/server_site.ts"],
-  ["src/server/router.ts"],
+  ["src/server/server_sites.ts"],
   ["src/server/server_instance.ts"],
   ["src/server.ts"],
   ["src/process/"],

@@ -5,7 +5,7 @@
  */
 import type { LogEvent, LogOptions } from "../../src/log/log.ts";
 import { ServerInstance } from "../../src/server/server_instance.ts";
-import { type Plan, planServer } from "../../src/server/plan.ts";
+import { Plan } from "../../src/server/plan.ts";
 import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ServerDependencies } from "../../src/server/server_core.ts";
 import { MortalKv } from "./mortal_kv.ts";
@@ -43,7 +43,7 @@ export class TestProcess implements AsyncDisposable {
         return log.write?.(event);
       },
     };
-    this.plan = planServer({ ...options, log: own }, options.env ?? {});
+    this.plan = new Plan({ ...options, log: own }, options.env ?? {});
     this.server = new ServerInstance(this.plan, {
       ...options,
       kv: this.database.kv,

@@ -23,11 +23,13 @@ import { probe } from "../store/probe.ts";
 import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
+import type { Plan } from "./plan.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
-interface AppParts extends ServerCore {
+/** The site of the routes, whose address is known. */
+interface KnownSite {
   /** The public address, without a trailing slash. */
   baseUrl: string;
   gate: Gate;
@@ -47,21 +49,25 @@ const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
 /** Builds every route except the path of a call. */
-export async function createApp(parts: AppParts): Promise<App> {
-  const { plan, engine, database, baseUrl, gate, stopping } = parts;
+export async function createApp(
+  core: ServerCore,
+  site: KnownSite,
+): Promise<App> {
+  const { plan, given, engine, database, stopping } = core;
+  const { baseUrl, gate } = site;
   const { config, permissions, options: about } = plan;
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = { config, about, baseUrl, catalogue };
   const showLanding = landing(shown);
   const { app: signIn, providers = [], upstream, close } = signInAt(
-    parts,
+    core,
     baseUrl,
   );
   const app = new Hono<AppEnv>();
 
-  addMiddleware(app, parts);
-  addCallRoutes(app, parts, showLanding);
+  addMiddleware(app, plan, baseUrl);
+  addCallRoutes(app, site.mcp, engine, showLanding);
   app.route("/", signIn);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
   app.get(
@@ -79,7 +85,7 @@ export async function createApp(parts: AppParts): Promise<App> {
   );
   app.get("/", (c) => showLanding(c));
   app.route("/", discoveryRoutes(shown));
-  if (parts.given.showsViews) {
+  if (given.showsViews) {
     const { viewHostRoutes } = await import("../../packages/dev/routes.ts");
     const { catalogue, checkOrigin } = engine;
     const { title: serverTitle } = config;
@@ -87,7 +93,7 @@ export async function createApp(parts: AppParts): Promise<App> {
     const views = { catalogue, serverTitle, checkOrigin, stopping: signal };
     app.route("/", viewHostRoutes(views));
   }
-  addOwnRoutes(app, parts);
+  addOwnRoutes(app, core, gate);
   app.notFound((c) => refuseRoute(app, c));
   app.onError(errorAnswer({
     log: plan.log.logger("http"),
@@ -101,7 +107,8 @@ export async function createApp(parts: AppParts): Promise<App> {
 /** Adds what every request passes: CORS, names, the log, the check of `Host`. */
 function addMiddleware(
   app: Hono<AppEnv>,
-  { plan, baseUrl }: AppParts,
+  plan: Plan,
+  baseUrl: string,
 ): void {
   const { config } = plan;
   const log = plan.log.logger("http");
@@ -140,7 +147,8 @@ function addMiddleware(
 /** Adds the endpoint of calls, for the requests that come here after all. */
 function addCallRoutes(
   app: Hono<AppEnv>,
-  { mcp, engine: { checkOrigin } }: AppParts,
+  mcp: McpEndpoint,
+  { checkOrigin }: ServerCore["engine"],
   showLanding: ReturnType<typeof landing>,
 ): void {
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
@@ -191,8 +199,8 @@ function methodsAt(app: Hono<AppEnv>, path: string): string[] {
  */
 function addOwnRoutes(
   app: Hono<AppEnv>,
-  { plan: { options, lifecycle }, engine: { checkOrigin }, waits, gate }:
-    AppParts,
+  { plan: { options, lifecycle }, engine: { checkOrigin }, waits }: ServerCore,
+  gate: Gate,
 ): void {
   if (!options.routes) return;
   const context: RoutesContext = {

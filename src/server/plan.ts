@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Implementation } from "@modelcontextprotocol/server";
 import { aboutComplaints } from "../authoring/about.ts";
 import { type Needing, needsOf } from "../authoring/service.ts";
 import {
@@ -23,93 +22,79 @@ import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
 
-export interface Plan {
-  options: ServerOptions;
-  config: Config;
-  log: Log;
-  scopes: Scopes;
-  /** Warns, at the first start only, of what is probably a slip. */
-  tellDoubts(): void;
+export class Plan {
+  readonly config: Config;
+  readonly log: Log;
+  readonly scopes: Scopes;
   /** Undefined: everyone may be granted everything. */
-  permissions?: Permissions;
-  lifecycle: Lifecycle;
-  /** The catalogue, compiled when it is first used. */
-  readonly catalogue: Catalogue;
-}
+  readonly permissions?: Permissions;
+  readonly lifecycle: Lifecycle;
+  #catalogue?: Catalogue;
+  #hasTold = false;
 
-/** Checks options and settings. @throws as `createServer` */
-export function planServer(
-  options: ServerOptions,
-  env: Environment,
-  reading?: SettingsOptions,
-): Plan {
-  const { name, title = name, instructions } = options;
-  const needs = needsOf(needing(options));
-  const complaints = [
-    ...needs.complaints,
-    ...aboutComplaints(options),
-    ...scopeComplaints(options.scopes),
-  ];
-  if (complaints.length > 0) throw new CatalogueError(complaints);
-  const { settings } = needs;
-  const neededHere = neededScopes(options);
-  const scopes = scopesOf(neededHere, options.scopes);
-  const config = parseConfig(env, {
-    ...reading,
-    title,
-    instructions,
-    log: options.log,
-    settings,
-    scopes: scopes.supported,
-  });
-  const { oauth } = config.auth;
-  const permissions = oauth && permissionsOf({
-    rules: oauth.permissions,
-    decide: options.permissions,
-    supported: scopes.supported,
-  });
-  // A captured console needs one call for each event.
-  const captured = config.deployed ||
-    isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
-  const log = openLog(config.log, captured, options.log);
-  const lifecycle = new Lifecycle(
-    needs.services,
-    config.own,
-    log.logger("start"),
-  );
-  let catalogue: Catalogue | undefined;
-  let hasTold = false;
-  return {
-    options,
-    config,
-    log,
-    scopes,
-    tellDoubts() {
-      if (hasTold) return;
-      hasTold = true;
-      const { unneeded, wordless } = scopeDoubts(neededHere, options.scopes);
-      const start = log.logger("start");
-      for (const note of config.notes) start.warning(note);
-      for (const scope of unneeded) {
-        start.warning("A scope has words, but nothing here needs it", {
-          scope,
-        });
-      }
-      for (const scope of wordless) {
-        start.warning("A scope has no words: people are shown its name", {
-          scope,
-        });
-      }
-    },
-    permissions,
-    lifecycle,
-    get catalogue() {
-      return catalogue ??= compile(options, config, {
-        lifecycle,
-        listsVary: permissions !== undefined,
+  /** Checks options and settings. @throws as `createServer` */
+  constructor(
+    readonly options: ServerOptions,
+    env: Environment,
+    reading?: SettingsOptions,
+  ) {
+    const { name, title = name, instructions } = options;
+    const needs = needsOf(needing(options));
+    const complaints = [
+      ...needs.complaints,
+      ...aboutComplaints(options),
+      ...scopeComplaints(options.scopes),
+    ];
+    if (complaints.length > 0) throw new CatalogueError(complaints);
+    this.scopes = scopesOf(neededScopes(options), options.scopes);
+    const { supported } = this.scopes;
+    const config = this.config = parseConfig(env, {
+      ...reading,
+      title,
+      instructions,
+      log: options.log,
+      settings: needs.settings,
+      scopes: supported,
+    });
+    const { oauth } = config.auth;
+    this.permissions = oauth && permissionsOf({
+      rules: oauth.permissions,
+      decide: options.permissions,
+      supported,
+    });
+    // A captured console needs one call for each event.
+    const captured = config.deployed ||
+      isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
+    this.log = openLog(config.log, captured, options.log);
+    const start = this.log.logger("start");
+    this.lifecycle = new Lifecycle(needs.services, config.own, start);
+  }
+
+  /** The catalogue, compiled when it is first used. */
+  get catalogue(): Catalogue {
+    return this.#catalogue ??= compile(this);
+  }
+
+  /** Warns, at the first start only, of what is probably a slip. */
+  tellDoubts(): void {
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    const { options, config, log } = this;
+    const { unneeded, wordless } = scopeDoubts(
+      neededScopes(options),
+      options.scopes,
+    );
+    const start = log.logger("start");
+    for (const note of config.notes) start.warning(note);
+    for (const scope of unneeded) {
+      start.warning("A scope has words, but nothing here needs it", { scope });
+    }
+    for (const scope of wordless) {
+      start.warning("A scope has no words: people are shown its name", {
+        scope,
       });
-    },
-  };
+    }
+  }
 }
 
 function openLog(
@@ -139,26 +124,16 @@ function neededScopes(options: ServerOptions): string[] {
 
 /** Compiles the catalogue, checked and printed once. */
 function compile(
-  options: ServerOptions,
-  config: Config,
-  { lifecycle, listsVary }: { lifecycle: Lifecycle; listsVary: boolean },
+  { options, config, lifecycle, permissions }: Plan,
 ): Catalogue {
   const { name, version, description, websiteUrl, icons, handOver } = options;
-  const serverInfo: Implementation = {
-    name,
-    title: config.title,
-    version,
-    description,
-    websiteUrl,
-    icons,
-  };
-  const { instructions } = config;
+  const { title, instructions, auth } = config;
   return compileCatalogue(provideNeeds(options, lifecycle), {
-    serverInfo,
+    serverInfo: { name, title, version, description, websiteUrl, icons },
     instructions,
     handOver,
-    listsVary,
-    anonymous: config.auth.anonymous === true &&
-      (config.auth.oauth ?? config.auth.jwt) !== undefined,
+    listsVary: permissions !== undefined,
+    anonymous: auth.anonymous === true &&
+      (auth.oauth ?? auth.jwt) !== undefined,
   });
 }

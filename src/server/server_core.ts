@@ -12,7 +12,8 @@ import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
-import { type HomeServer, resumeBy } from "../mcp/methods/durable_call.ts";
+import { resumeBy } from "../mcp/methods/durable_call.ts";
+import type { Engine } from "../mcp/exchange/engine.ts";
 import type { TaskEngine } from "../mcp/work/hand_over.ts";
 import { TaskRegistry } from "../mcp/work/task_registry.ts";
 import { cancellationStore } from "../store/cancellations.ts";
@@ -61,19 +62,17 @@ export interface ServerCore {
   stopping: AbortController;
 }
 
-/**
- * Opens the core of a server.
- *
- * @param sites finds the site at an address, the home of the server if it is
- * empty
- */
+/** The sites of a server, as its durable work finds them. */
+interface Sites {
+  /** Finds the site at an address, the home of the server if it is empty. */
+  at(address: string): Pick<Engine, "gate" | "waitPages">;
+  addresses(): readonly string[];
+}
+
 export function openCore(
   plan: Plan,
   given: ServerDependencies,
-  sites: {
-    at(address: string): HomeServer;
-    addresses(): readonly string[];
-  },
+  sites: Sites,
 ): ServerCore {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");
@@ -118,11 +117,11 @@ export function openCore(
       log,
       questions,
       resume: (...run) => resume(...run),
-      addresses: sites.addresses,
+      addresses: () => sites.addresses(),
       runs: given.runs,
     }),
   };
-  const resume = resumeBy(engine, sites.at);
+  const resume = resumeBy(engine, (address) => sites.at(address));
   const waits = waitStore(database);
   const stopping = new AbortController();
   return { plan, given, database, waits, engine, stopping };

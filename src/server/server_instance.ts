@@ -1,10 +1,8 @@
 /**
- * A server that runs, from its start to its end: its core, its sites, and the
- * router in front of them.
+ * A server that runs, from its start to its end.
  *
  * @module
  */
-import { durableOf } from "../authoring/durable.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import type { TaskRegistry } from "../mcp/work/task_registry.ts";
@@ -12,43 +10,24 @@ import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import type { Database } from "../store/database.ts";
 import { checkLayoutOf } from "../store/layout.ts";
-import { ServerSites } from "./server_site.ts";
 import type { Plan } from "./plan.ts";
-import { failureResponse, Router } from "./router.ts";
+import type { ServerCore, ServerDependencies } from "./server_core.ts";
 import type { Server } from "./server_options.ts";
-import {
-  openCore,
-  type ServerCore,
-  type ServerDependencies,
-} from "./server_core.ts";
+import { failureResponse, ServerSites } from "./server_sites.ts";
 
 /** A server that runs; the test kit uses more of it than {@linkcode Server}. */
 export class ServerInstance implements Server {
-  readonly #core: ServerCore;
   readonly #sites: ServerSites;
-  readonly #router: Router;
-  readonly #hasDurable: boolean;
+  readonly #core: ServerCore;
   /** The log of all starts, in which a repeated failure is told once a second. */
   readonly #log: Logger;
   #closing?: Promise<void>;
 
   constructor(plan: Plan, given: ServerDependencies) {
     if (given.provider) checkSingleProvider(plan.config.auth);
-    this.#core = openCore(plan, given, {
-      at: (address) => {
-        const { waitPages, gate } = this.#sites.at(address);
-        return {
-          waitPages,
-          restore: async (caller) => await gate.restore(caller),
-        };
-      },
-      addresses: () => this.#sites.addresses(),
-    });
-    const { catalogue, log } = this.#core.engine;
-    this.#sites = new ServerSites(this.#core);
-    this.#router = new Router(this.#sites, log, () => this.#notice());
+    this.#sites = new ServerSites(plan, given);
+    this.#core = this.#sites.core;
     this.#log = plan.log.logger("start");
-    this.#hasDurable = [...catalogue.tools.values()].some(durableOf);
   }
 
   fetch = (
@@ -56,9 +35,9 @@ export class ServerInstance implements Server {
     info: ConnectionInfo = {},
   ): Response | Promise<Response> => {
     const { lifecycle } = this.#core.plan;
-    if (lifecycle.hasStarted) return this.#router.answer(request, info);
+    if (lifecycle.hasStarted) return this.#sites.answer(request, info);
     return lifecycle.start().then(
-      () => this.#router.answer(request, info),
+      () => this.#sites.answer(request, info),
       (error) =>
         failureResponse(this.#log, error, 503, "temporarily_unavailable"),
     );
@@ -70,28 +49,20 @@ export class ServerInstance implements Server {
     await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.tellDoubts();
-    this.#notice();
+    this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => tellOfOldAddress(database, baseUrl, this.#log));
     }
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
-    if (options.routes && this.#sites.home !== undefined) {
-      await this.#sites.at().app();
-    }
-  }
-
-  /** Looks for durable work, once the address of its callers is known. */
-  #notice(): void {
-    const isKnown = this.#hasDurable && this.#sites.home !== undefined;
-    if (isKnown) this.tasks.poller.notice();
+    if (options.routes && this.#sites.hasHome) await this.#sites.at().app();
   }
 
   /** Takes up durable work that is due, and starts the services before it. */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
-    const hasNone = needsAddress && this.#sites.home === undefined;
+    const hasNone = needsAddress && !this.#sites.hasHome;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
     await this.tasks.wake();

@@ -1,7 +1,6 @@
 /**
- * The sites of a server, one for each of its public addresses: a gate, the
- * endpoint of calls, and the other routes, which are loaded with the first
- * request for one.
+ * The site of a server at one of its public addresses: a gate, the endpoint of
+ * calls, and the other routes, which are loaded with the first request for one.
  *
  * @module
  */
@@ -13,19 +12,21 @@ import {
   openGate,
 } from "../auth/doors/gate.ts";
 import { HttpError } from "../errors.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { WaitPages } from "../mcp/exchange/page_questions.ts";
-import { isTwin, loopbackOriginOf, twinsOf } from "../net/url.ts";
+import { basePathOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import { telemetry } from "../telemetry/current.ts";
 import type { App } from "./app.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** A server at one of its public addresses. */
 export class ServerSite {
   readonly gate: Gate;
   /** The pages on which people answer; undefined: no one signs in here. */
   readonly waitPages?: WaitPages;
-  readonly mcp: McpEndpoint;
+  readonly #mcp: McpEndpoint;
+  readonly #basePath: string;
   #loading?: Promise<App>;
 
   /** @param baseUrl its address; undefined as long as it is not known */
@@ -40,10 +41,25 @@ export class ServerSite {
       this.waitPages = { waits, baseUrl, providerIds };
     }
     const { gate, waitPages } = this;
-    this.mcp = mcpEndpoint({ ...engine, gate, waitPages });
+    this.#mcp = mcpEndpoint({ ...engine, gate, waitPages });
+    this.#basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
   }
 
-  /** Its other routes, loaded with the first request for one. */
+  /** Answers a request: a call by the endpoint, any other by a route. */
+  answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    const path = pathBelow(this.#basePath, request.url);
+    // A router and its middleware would double the cost of a call.
+    if (request.method === "POST" && path === "/mcp") {
+      telemetry?.nameRoute("POST", `${this.#basePath}/mcp`);
+      return this.#mcp.post(request, info);
+    }
+    return this.#answerByRoute(request, path, info);
+  }
+
+  /** Loads the routes besides that of a call, with the first request for one. */
   app(): Promise<App> {
     // A load that failed may succeed next time: a file that was away.
     return this.#loading ??= this.#loadApp().catch((error) => {
@@ -54,6 +70,18 @@ export class ServerSite {
 
   async close(): Promise<void> {
     await this.#loading?.then((app) => app.close(), () => {});
+  }
+
+  async #answerByRoute(
+    request: Request,
+    path: string,
+    info: ConnectionInfo,
+  ): Promise<Response> {
+    const { routes } = await this.app();
+    const url = new URL(request.url);
+    if (url.pathname === path) return await routes.fetch(request, info);
+    url.pathname = path;
+    return await routes.fetch(new Request(url, request), info);
   }
 
   async #loadGate(): Promise<Gate> {
@@ -68,73 +96,17 @@ export class ServerSite {
   async #loadApp(): Promise<App> {
     const baseUrl = this.#knownUrl();
     const { createApp } = await import("./app.ts");
-    const { gate, mcp } = this;
-    return await createApp({ ...this.core, baseUrl, gate, mcp });
+    return await createApp(this.core, {
+      baseUrl,
+      gate: this.gate,
+      mcp: this.#mcp,
+    });
   }
 
   /** @throws {HttpError} 500 where the server does not know its address */
   #knownUrl(): string {
     if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
-  }
-}
-
-/** All sites of a server, each made with the first request for it. */
-export class ServerSites {
-  /** `BASE_URL`, or the first address that is known; undefined before. */
-  #home?: string;
-  readonly #sites = new Map<string | undefined, ServerSite>();
-
-  constructor(private readonly core: ServerCore) {
-    this.#home = core.plan.config.baseUrl ?? core.given.origin;
-  }
-
-  get home(): string | undefined {
-    return this.#home;
-  }
-
-  /** Finds the site at an address of the server; by default at its home. */
-  at(address = ""): ServerSite {
-    return this.#at(address === "" ? this.#home : address);
-  }
-
-  /**
-   * The addresses whose durable work is done here, an empty one for callers who
-   * are the same at all of them.
-   */
-  addresses(): readonly string[] {
-    const { config: { baseUrl, auth } } = this.core.plan;
-    const home = this.#home;
-    if (!auth.oauth || home === undefined) return [""];
-    return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
-  }
-
-  /**
-   * Finds the site at the address that a request was sent to. Without
-   * `BASE_URL` a server is at every name of its machine, and for a client each
-   * of them is a server of its own.
-   */
-  of(request: Request): ServerSite {
-    const home = this.#home ??= loopbackOriginOf(request);
-    const { baseUrl } = this.core.plan.config;
-    const isHome = baseUrl !== undefined || home === undefined ||
-      request.url.startsWith(`${home}/`);
-    if (isHome) return this.#at(home);
-    const { origin } = new URL(request.url);
-    return this.#at(isTwin(origin, home) ? origin : home);
-  }
-
-  async close(): Promise<void> {
-    for (const site of this.#sites.values()) await site.close();
-  }
-
-  #at(baseUrl: string | undefined): ServerSite {
-    let site = this.#sites.get(baseUrl);
-    if (site === undefined) {
-      site = new ServerSite(this.core, baseUrl);
-      this.#sites.set(baseUrl, site);
-    }
-    return site;
   }
 }
 
@@ -146,4 +118,15 @@ function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   return auth.anonymous
     ? anonymousGate(gate, { keyHeader: auth.apiKey?.header })
     : gate;
+}
+
+/** Finds the path below a server's own, without parsing the whole URL. */
+function pathBelow(basePath: string, url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?", start);
+  const path = query === -1 ? url.slice(start) : url.slice(start, query);
+  if (path === `${basePath}/mcp/`) return "/mcp";
+  if (basePath === "") return path;
+  if (path === basePath) return "/";
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
 }

@@ -16,12 +16,12 @@ import type { ServerCore } from "./server_core.ts";
 
 /** Makes the sign-in at one public address. */
 export function signInAt(
-  parts: Pick<ServerCore, "plan" | "given" | "database" | "engine">,
+  core: Pick<ServerCore, "plan" | "given" | "database" | "engine">,
   baseUrl: string,
 ): SignIn {
-  const { plan, given, database, engine } = parts;
+  const { plan, given, database, engine } = core;
   const { config, scopes, permissions, options, catalogue } = plan;
-  const dev = devProviderOf(parts, baseUrl);
+  const dev = devProviderOf(core, baseUrl);
   const made = signIn({
     auth: config.auth,
     log: plan.log.logger("oauth"),

@@ -8,7 +8,7 @@ import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { ServerInstance } from "../../src/server/server_instance.ts";
-import { planServer } from "../../src/server/plan.ts";
+import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { INTRODUCTION } from "../kit/server.ts";
@@ -89,7 +89,7 @@ export class ViewSite implements AsyncDisposable {
 
   #begin(tools: Tool[]): void {
     const options = { ...INTRODUCTION, tools };
-    const plan = planServer({ ...options, log: SILENT }, {
+    const plan = new Plan({ ...options, log: SILENT }, {
       BASE_URL: this.origin,
       ...this.env,
     });

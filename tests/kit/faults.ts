@@ -8,7 +8,7 @@
  */
 import assert from "node:assert/strict";
 import { ServerInstance } from "../../src/server/server_instance.ts";
-import { planServer } from "../../src/server/plan.ts";
+import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/settings/setting.ts";
@@ -59,7 +59,7 @@ export class Line extends Sender implements AsyncDisposable {
 
   #start(kv: Deno.Kv): Server {
     const { env = {}, ...definitions } = this.options;
-    const plan = planServer(
+    const plan = new Plan(
       { ...INTRODUCTION, log: SILENT, ...definitions },
       env,
     );

@@ -5,7 +5,7 @@
  * @module
  */
 import { ServerInstance } from "../../src/server/server_instance.ts";
-import { planServer } from "../../src/server/plan.ts";
+import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { type Fault, FaultyKv } from "./faulty_kv.ts";
 import { SILENT } from "./log.ts";
@@ -35,7 +35,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
     this.#faulty = new FaultyKv(kv, fault);
     this.#faulty.death.then(() => this.kill());
     const { env = {}, ...more } = options;
-    const plan = planServer({ ...INTRODUCTION, log: SILENT, ...more }, {
+    const plan = new Plan({ ...INTRODUCTION, log: SILENT, ...more }, {
       BASE_URL,
       ...env,
     });

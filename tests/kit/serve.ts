@@ -7,7 +7,7 @@
 import { parseConfig } from "../../src/settings/config.ts";
 import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import { ServerInstance } from "../../src/server/server_instance.ts";
-import { planServer } from "../../src/server/plan.ts";
+import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { silentLogger } from "./log.ts";
@@ -25,7 +25,7 @@ export async function serve(definitions: Definitions): Promise<Server> {
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
   }, (request, info) => app.fetch(request, info));
   const app: ServerInstance = new ServerInstance(
-    planServer({ ...INTRODUCTION, ...definitions }, env),
+    new Plan({ ...INTRODUCTION, ...definitions }, env),
     { kv, origin: `http://${host}:${server.addr.port}` },
   );
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { ServerInstance } from "../../../src/server/server_instance.ts";
-import { planServer } from "../../../src/server/plan.ts";
+import { Plan } from "../../../src/server/plan.ts";
 import type { Server } from "../../../src/server/server_options.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { BASE_URL, INTRODUCTION } from "../../../tests/kit/server.ts";
@@ -31,7 +31,7 @@ class Site implements AsyncDisposable {
 
   constructor(showsViews: boolean) {
     const tools = [chart, tool({ name: "plain", run: () => "" })];
-    const plan = planServer({ ...INTRODUCTION, tools, log: SILENT }, {});
+    const plan = new Plan({ ...INTRODUCTION, tools, log: SILENT }, {});
     const origin = BASE_URL;
     this.server = new ServerInstance(plan, {
       kv: this.#kv,

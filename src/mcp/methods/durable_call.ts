@@ -26,15 +26,6 @@ import {
 } from "../exchange/page_questions.ts";
 import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
-/** The parts of the server at one of its addresses by which work is taken over. */
-export interface HomeServer extends Pick<Engine, "waitPages"> {
-  /**
-   * Finds the current rights of a caller; undefined if the caller may not call
-   * any more.
-   */
-  restore(caller: Caller): Promise<Authenticated | undefined>;
-}
-
 /**
  * Makes the work of a tool. The input is parsed by the tool's current schema.
  */
@@ -87,7 +78,7 @@ export function addressOfWork(
  */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
-  at: (address: string) => HomeServer,
+  at: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
   /**
    * Finds the caller by the grant of the call, or by the grant that last used
@@ -97,13 +88,13 @@ export function resumeBy(
     taskId: string,
     { caller, address }: Pick<RunRecord, "caller" | "address">,
   ): Promise<Authenticated | undefined> {
-    const { restore } = at(address);
-    const found = await restore(caller);
+    const { gate } = at(address);
+    const found = await gate.restore(caller);
     if (found || caller.grantId === undefined) return found;
     const grantId = await engine.tasks.userOf(taskId, caller.binding);
     return grantId === undefined || grantId === caller.grantId
       ? undefined
-      : await restore({ ...caller, grantId });
+      : await gate.restore({ ...caller, grantId });
   }
 
   return async (claim, beginning) => {
