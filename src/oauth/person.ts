@@ -29,10 +29,7 @@ export interface ToldIdentity extends Identity {
   )[];
 }
 
-/**
- * Removes `untold` from the identity of a new person, of whom nothing was known
- * before.
- */
+/** Removes `untold` from an identity: the missing parts stay absent. */
 export function withoutUntold(
   { untold: _, ...identity }: ToldIdentity,
 ): Identity {

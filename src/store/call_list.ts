@@ -78,7 +78,7 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
 }
 
 /**
- * Counts a call in the entry of the same tool and outcome. Returns false if
+ * Counts a call in the entry of the same tool, outcome and hour. Returns false if
  * there is no such entry.
  */
 function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {

@@ -35,8 +35,8 @@ function onceStore<T extends Expiring>(
   }
 
   /**
-   * Marks a thing as used whose earlier use was answered with 503; undefined if
-   * it was used for good.
+   * Marks a thing as used that is unused, or whose use was answered with 503;
+   * undefined if it was used for good.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // A use that has expired is refused too, until it is collected.

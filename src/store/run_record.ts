@@ -19,9 +19,9 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  * not renewed for two more heartbeats.
  */
 export const LOOK_SECONDS = 20;
-/** The most characters of a call's input that the run's record itself holds. */
+/** The most characters of a beginning that the run's record itself holds. */
 const INLINE_CHARACTERS = 4000;
-/** The most characters of a call's input: clients may send anything. */
+/** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
 export const BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
@@ -50,7 +50,7 @@ export interface NewRun {
   countedAs?: { name: string; isMany: boolean };
 }
 
-/** The size of a run when it was last parked. */
+/** The size of a run after a death; `characters` also as it is parked. */
 export interface RunSize {
   /** The steps that had ended. */
   kept: number;
@@ -64,8 +64,8 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   /** True if no process works on it. */
   isParked: boolean;
   /**
-   * The number of processes in a row that died on this run without having
-   * stored a step.
+   * The number of processes in a row that died on this run since a step last
+   * ended.
    */
   deaths: number;
   /**

@@ -25,10 +25,7 @@ import { setWake } from "./wakes.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
-/**
- * The time of the second wake: by then a process that waits has seen the
- * answer.
- */
+/** The time of the second wake: by then a waiting process saw the answer. */
 const SECOND_LOOK_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */

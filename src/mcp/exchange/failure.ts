@@ -177,9 +177,8 @@ function inBandMessage(error: ChallengeError | HttpError): string {
 }
 
 /**
- * Puts a challenge for scopes into a tool's result as well. ChatGPT asks people
- * to sign in only if it finds the challenge there; other clients read the HTTP
- * status.
+ * Makes a tool's result with a challenge for scopes, for ChatGPT, which asks
+ * people to sign in only then. Undefined for others: they read the HTTP status.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */

@@ -13,8 +13,8 @@ import { settle } from "./run.ts";
 import type { Link } from "./page_questions.ts";
 
 /**
- * Ends a request with the questions that its client has to answer, and so ends
- * the tool's run. Answers that were given on pages are put back for the next
+ * Ends a request with the answer that leads to its next run, and so ends the
+ * tool's run. Answers that were given on pages are put back for the next
  * run.
  *
  * @param onLate called if the call has ended by itself before

@@ -31,10 +31,7 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import { isObject } from "../../json.ts";
 import { isImplementation } from "../../protocol/request_meta.ts";
 
-/**
- * The most characters that are kept of a client's name: strangers have sessions
- * too.
- */
+/** The most characters of a client's texts: strangers have sessions too. */
 const NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 

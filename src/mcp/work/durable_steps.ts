@@ -129,8 +129,8 @@ export class DurableSteps implements Durable {
   }
 
   /**
-   * Does a step, a sleep or a question in its order. Refuses it after the end
-   * of the run.
+   * Does a step, a sleep or a question in its order. After the end of the run
+   * the promise never settles.
    */
   #enter<T>(
     kind: "step" | "sleep" | "ask",

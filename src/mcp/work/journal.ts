@@ -197,8 +197,8 @@ export class Journal {
   }
 
   /**
-   * Checks that a run with a result has entered and awaited every step of
-   * earlier runs. A sleep or a question may be left open, as in a time limit.
+   * Checks that a run with a result has awaited all its steps, and entered
+   * those of earlier runs. A sleep or a question may be left open, as in a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */

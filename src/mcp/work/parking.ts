@@ -7,7 +7,7 @@
 import { pause } from "../../clock.ts";
 import { Parked } from "./interruption.ts";
 
-/** The length of a wait for which a run stays in its process. */
+/** The longest wait for which a run stays in its process. */
 const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
@@ -108,7 +108,7 @@ export class Parking {
     clearTimeout(this.#quiet);
   }
 
-  /** Parks the run as soon as no step is under way. */
+  /** Parks the run as soon as no step or write is under way. */
   release(): void {
     this.#isReleased = true;
     if (this.#waiting.size > 0) this.#leaveWhenQuiet();
@@ -165,8 +165,8 @@ export class Parking {
   }
 
   /**
-   * Parks the run once it has only waited for a while, and goes on waiting for
-   * long.
+   * Parks a run that only waits: at once if it was released, else after a while
+   * if no wait ends soon.
    */
   #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);

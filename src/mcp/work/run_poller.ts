@@ -23,10 +23,7 @@ const MAX_TAKEN = 200;
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/**
- * The time until work is tried again whose caller has reached {@linkcode
- * MAX_TAKEN_PER_CALLER}.
- */
+/** The time until work is tried again whose caller has too many runs here. */
 const BUSY_SECONDS = 60;
 /** The most runs without room that are tried again in the same second. */
 const NO_ROOM_PER_SECOND = 8;
@@ -55,15 +52,13 @@ export class RunPoller {
   readonly #parts: Poller;
   readonly #wakes;
   /**
-   * Runs whose process may have died. They are checked on the side, so that
-   * others do not wait for them.
+   * Runs whose process may have died. The next round reads as many runs more,
+   * so that others do not wait for them.
    */
   readonly #watched = new Set<string>();
   #taken = 0;
   #characters = 0;
-  /**
-   * The number of runs in this round of polling for which there was no room.
-   */
+  /** The number of runs in this poll for which there was no room. */
   #withoutRoom = 0;
   /**
    * Settles when the latest measurement of stored results has ended: one is
@@ -93,7 +88,7 @@ export class RunPoller {
     if (passed >= LOOK_MILLISECONDS) detached(() => this.look());
   }
 
-  /** Claims the runs that are due, from one bounded read. */
+  /** Claims the runs that are due. Simultaneous calls share one poll. */
   look(): Promise<void> {
     this.#lookedMilliseconds = performance.now();
     return this.#alone(() => this.#look());
@@ -126,8 +121,8 @@ export class RunPoller {
   }
 
   /**
-   * Claims all due runs, in rounds, with pauses as long as the rounds, for the
-   * calls of this process.
+   * Claims due runs, in rounds, with pauses as long as the rounds, for the calls
+   * of this process.
    */
   async #look(): Promise<void> {
     this.#withoutRoom = 0;
@@ -138,7 +133,7 @@ export class RunPoller {
     }
   }
 
-  /** Claims one round of due runs. Returns true if there are more. */
+  /** Claims one round of due runs. Returns true if there may be more. */
   async #takeSome(): Promise<boolean> {
     const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
     const due = await this.#wakes.due(most, this.#parts.addresses());

@@ -39,7 +39,7 @@ interface Successor {
   execute(execution: TaskExecution, work: DurableWork): Promise<void>;
 }
 
-/** Goes on with a claimed run, or gives its claim up. */
+/** Goes on with a claimed run, gives its claim up, or ends its task. */
 export async function takeOver(
   claim: Claim,
   { parts, resume, isClosed, execute }: Successor,

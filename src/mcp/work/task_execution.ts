@@ -223,7 +223,7 @@ export class TaskExecution {
     report(found?.status === "cancelled" ? { outcome: "cancelled" } : ending);
   }
 
-  /** Stores a step, and counts its failure if it failed. */
+  /** Stores a step, and counts a try that has failed. */
   async #store(claim: Claim, step: Step): Promise<boolean> {
     const { steps, failures } = this.parts;
     const isSaved = await steps.save(claim, step);
