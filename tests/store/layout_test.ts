@@ -115,8 +115,9 @@ test.inMemory("a number that was given up is not written over that of another re
   await kv.set(layoutKey(), NEXT);
   await stalled.end();
   assert.deepEqual(await all(kv), [[layoutKey(), NEXT]]);
-  await assert.rejects(checkLayoutOf(new Database(checkedKv(stalled.kv))));
-  await database.idle();
+  const later = new Database(checkedKv(stalled.kv));
+  await assert.rejects(checkLayoutOf(later));
+  await Promise.all([database, later].map((it) => it.idle()));
 });
 
 test.inMemory("a check that hangs holds up its own operation alone", async ({ kv }) => {
