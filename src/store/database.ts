@@ -221,7 +221,8 @@ export class Database extends Reader {
    */
   async idle(): Promise<void> {
     this.#close.abort();
-    await Promise.all(this.#background);
+    // What ends in the background may begin more of it.
+    while (this.#background.size > 0) await Promise.all(this.#background);
     await this.operations.idle();
   }
 
