@@ -357,9 +357,9 @@ const STARTED = [
 const STARTED_MODULES = 205;
 
 /** The most bytes of their sources. */
-const STARTED_BYTES = 950_000;
+const STARTED_BYTES = 955_000;
 
-Deno.test("a start without sign-in loads these folders, 205 modules and 950 KB of them", async () => {
+Deno.test("a start without sign-in loads these folders, 205 modules and 955 KB of them", async () => {
   const loaded = [...loadedWith("main.ts")].filter((path) =>
     path.startsWith("src/") && !AUTHORED.test(path)
   );

@@ -139,7 +139,8 @@ export function claimOf(
 export function listOfWaits(
   { caller: { subject }, countedAs }: Pick<NewRun, "caller" | "countedAs">,
 ): string {
-  return countedAs?.isMany ? countedAs.name : subject;
+  // No subject is written so: an issuer may call someone by any name.
+  return countedAs?.isMany ? JSON.stringify(["many", countedAs.name]) : subject;
 }
 
 /** The key of the wake that finds a run when its process dies. */

@@ -29,7 +29,7 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { forgetAnswers } from "./task_questions.ts";
-import { deleteText, saveText } from "./texts.ts";
+import { deleteText, keysOf, saveText } from "./texts.ts";
 import { waitStore } from "./waits.ts";
 
 export type TaskEnd =
@@ -77,11 +77,13 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
       })
       : undefined;
     let work: WorkRecords | undefined;
+    let asked: TaskRecord["questions"] = {};
     const endedBy = claim?.term.versionstamp ?? undefined;
     const isEnded = await changeTask(
       database,
       taskId,
-      async ({ durable, statusMessage }) => {
+      async ({ durable, statusMessage, questions }) => {
+        asked = questions;
         work = durable && await readWork(database, taskId, durable);
         if (claim && work?.run.versionstamp !== endedBy) return undefined;
         return {
@@ -101,7 +103,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         };
       },
       (transaction) => {
-        transaction.delete(taskLeaseKey(taskId));
+        transaction.delete(taskLeaseKey(taskId))
+          .delete(...Object.values(asked).flatMap(keysOf));
         if (work) endWork(transaction, taskId, work, claim);
       },
     );
@@ -146,28 +149,26 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
       };
     },
 
-    /** Ends the tasks of a person, and deletes them with their results. */
+    /**
+     * Ends the tasks of a person, and deletes them with their results. A task, its
+     * result and its place in the list go last: what is left by a process that
+     * dies on the way is found again by them.
+     */
     async forgetAllOf(binding: string): Promise<void> {
       for (const entry of await listedOf(database, binding)) {
         const taskId = idOf(entry);
-        const [open, { value: run }] = await database.getMany<
-          [TaskRecord, RunRecord]
-        >([taskKey(taskId), taskRunKey(taskId)]);
         await end(taskId, { status: "cancelled" });
         const found = await database.find<TaskRecord>(taskKey(taskId));
+        if (found?.value.durable) await stepStore(database).forget(taskId);
+        await forgetAnswers(database, taskId);
+        const outcome = found?.value.outcome;
         await database.commit((transaction) => {
           // Its process may still look at it: it finds a task that is over.
           if (found) transaction.end(found.key);
-          transaction.delete(entry.key);
-          const repeat = open.value?.repeat;
+          transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
+          const repeat = found?.value.repeat;
           if (repeat) transaction.delete(repeatKey(repeat, taskId));
         });
-        if (found?.value.durable) await stepStore(database).forget(taskId);
-        await forgetAnswers(database, taskId);
-        const texts = Object.values(open.value?.questions ?? {});
-        for (const ref of [found?.value.outcome, run?.beginning, ...texts]) {
-          if (ref) await deleteText(database, ref);
-        }
       }
     },
   };
@@ -188,10 +189,11 @@ async function readWork(
 function endWork(
   transaction: Transaction,
   taskId: string,
-  { listed, expiresAt }: WorkRecords,
+  { run, listed, expiresAt }: WorkRecords,
   claim: Claim | undefined,
 ): void {
   deleteRun(transaction, taskId, claim);
+  if (run.value) transaction.delete(...keysOf(run.value.beginning));
   if (!listed.value) return;
   const { isOpen: _, ...entry } = listed.value;
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });
@@ -209,6 +211,5 @@ function forgetWork(
     await forgetAnswers(database, taskId);
     if (!run) return;
     await waitStore(database).forgetTask(listOfWaits(run), taskId);
-    await deleteText(database, run.beginning);
   });
 }

@@ -15,6 +15,7 @@ import { changeTask, TASK_SECONDS, type TaskRecord } from "./task_record.ts";
 import { setWake } from "./wakes.ts";
 import {
   deleteText,
+  isSameText,
   keysOf,
   readText,
   saveText,
@@ -80,12 +81,14 @@ export function taskQuestions(database: Database) {
       const answerKey = taskAnswerKey(taskId, key);
       // An earlier try may have stored the question too.
       let mayBeAnswered = keep !== undefined;
+      let isAsked = false;
       await persist(
         () =>
           changeTask(database, taskId, async ({ questions }) => {
+            isAsked = isSameText(questions[key], ref);
             if (Object.hasOwn(questions, key)) return;
             if (mayBeAnswered && await database.find(answerKey)) return;
-            mayBeAnswered = true;
+            isAsked = mayBeAnswered = true;
             return {
               status: "input_required",
               questions: { ...questions, [key]: ref },
@@ -93,6 +96,8 @@ export function taskQuestions(database: Database) {
           }),
         { signal },
       );
+      // An earlier run has asked it.
+      if (!isAsked) await deleteText(database, ref);
       // In durable work another run may still want it.
       let isDone = keep === undefined;
       try {
@@ -108,7 +113,6 @@ export function taskQuestions(database: Database) {
         );
         await keep?.(text);
         isDone = true;
-        await deleteText(database, ref);
         return JSON.parse(text);
       } finally {
         if (isDone) await tidy(() => removeAnswer(answerKey));
@@ -126,18 +130,22 @@ export function taskQuestions(database: Database) {
           expiresAt,
         });
         const record: AnswerRecord = { ref, expiresAt };
+        let asked: TextRef | undefined;
         const isTaken = await changeTask(
           database,
           taskId,
-          ({ questions: { [key]: open, ...questions } }) =>
-            open && {
+          ({ questions: { [key]: open, ...questions } }) => {
+            asked = open;
+            return open && {
               questions,
               status: Object.keys(questions).length > 0
                 ? "input_required"
                 : "working",
-            },
+            };
+          },
           (transaction) => {
-            transaction.set(taskAnswerKey(taskId, key), record);
+            transaction.set(taskAnswerKey(taskId, key), record)
+              .delete(...keysOf(asked!));
             // No process may be waiting for it.
             if (durable) {
               const { address } = durable;

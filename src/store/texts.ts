@@ -100,6 +100,12 @@ export async function deleteText(
   );
 }
 
+/** True if both are the reference of one text in parts. */
+export function isSameText(one: TextRef | undefined, other: TextRef): boolean {
+  return one !== undefined && "id" in one && "id" in other &&
+    one.id === other.id;
+}
+
 /** Lists the keys that a reference occupies besides its record. */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];

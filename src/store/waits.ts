@@ -5,7 +5,6 @@
  * @module
  */
 import { randomId } from "../crypto/crypto.ts";
-import { LimitError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type Database, type Found, isFound } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
@@ -20,7 +19,6 @@ import {
   basisOf,
   dropWait,
   isLive,
-  isSameClient,
   type ListedWait,
   listOfWait,
   type Pointer,
@@ -31,20 +29,12 @@ import {
   type WaitRecord,
   waitSeals,
 } from "./wait_record.ts";
+import { waitRoom, WAITS_PER_PERSON } from "./wait_room.ts";
 
 export type { TakenWait, Wait, Waiting };
 
 /** The time for which a page waits for its person, in seconds. */
 export const WAIT_SECONDS = 60 * 60;
-
-/** The most waits of each kind that one person has at a time. */
-export const WAITS_PER_PERSON = 100;
-
-/** The most of them that one client opens: others have room beside it. */
-export const WAITS_PER_CLIENT = 25;
-
-/** The `Retry-After` of one wait too many: pages end within an hour. */
-const RETRY_SECONDS = 600;
 
 /** The longest pause between polls: a person who answered is back soon. */
 const SLOWEST_MILLISECONDS = 2000;
@@ -55,17 +45,7 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  /** The last opening under way here, by list. */
-  const openings = new Map<string, Promise<unknown>>();
-
-  /** Opens one wait of a list after another: side by side they would compete. */
-  function inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
-    const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
-    openings.set(list, turn);
-    return turn.finally(() => {
-      if (openings.get(list) === turn) openings.delete(list);
-    });
-  }
+  const room = waitRoom(database);
 
   /** Reads the waits that a list names, by default of a person. */
   async function listed(
@@ -120,10 +100,11 @@ export function waitStore(database: Database) {
       // Every new wait changes this record, so the count stays true.
       const list = listOfWait(own);
       const head = waitsOfKey(list);
+      const opener = { ...own, list, most };
       const opening = async (transaction: Transaction) => {
         const [pointer, held] = await Promise.all([
           database.get<Pointer>(at),
-          database.list<ListedWait>(head),
+          room.read(opener),
         ]);
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
@@ -133,17 +114,7 @@ export function waitStore(database: Database) {
           await isLive(database, known.value);
         const wait = isSame ? await readWait(known) : undefined;
         if (wait) return wait;
-        // Work that waits for days leaves room for questions, and the other way.
-        const same = held.filter(({ value: { kind, state } }) =>
-          kind === own.kind && state !== "used"
-        );
-        const ofClient = own.kind === "page"
-          ? same.filter(({ value }) => isSameClient(value, own)).length
-          : 0;
-        if (same.length >= most || ofClient >= WAITS_PER_CLIENT) {
-          const what = "questions that wait for this person";
-          throw new LimitError(what, RETRY_SECONDS);
-        }
+        room.check(held, opener);
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
         transaction.check(pointer).set(head, {
@@ -169,7 +140,7 @@ export function waitStore(database: Database) {
         if (run) transaction.check(run);
         return (await readWait({ key, value: record }))!;
       };
-      return await inTurn(list, () => database.change(head, opening));
+      return await room.inTurn(list, () => database.change(head, opening));
     },
 
     /** Finds the page of a person; another's is treated like none. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
+import { replyStore } from "../../src/store/replies.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
 import type { EndedSession } from "../../src/telemetry/telemetry.ts";
@@ -51,6 +52,17 @@ test.onDatabases("sessionStore tells how long a session was, and who ended it, o
     { revision, outcome: "ok", milliseconds: 90_000 },
     { revision, outcome: "stopped", milliseconds: 100_000 },
   ]);
+});
+
+test.inMemory("forgetAllOf() deletes the questions of sessions before the sessions by which they are found", async ({ kv }) => {
+  const database = new Database(kv);
+  // Of a process that dies at once.
+  database.background = () => {};
+  const sessions = sessionStore(database);
+  const id = await sessions.save(SESSION);
+  await replyStore(database).expect(id, "private");
+  await sessions.forgetAllOf(SESSION.binding);
+  assert.deepEqual(await database.list(["reply"]), []);
 });
 
 test.onDatabases("endAllOf() tells of more sessions than one commit takes", async ({ kv }) => {

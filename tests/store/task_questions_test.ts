@@ -71,6 +71,27 @@ test.inMemory("ask() leaves nothing of a long question behind", async ({ kv }) =
   assert.equal(await texts(kv), 0);
 });
 
+test.inMemory("ask() keeps a long question once, however many runs ask it, until it is answered or its task ends", async ({ kv }) => {
+  const { tasks, isAsked } = await begin(kv);
+  const keep = () => Promise.resolve();
+  const askAndPark = async (key: string, count: number) => {
+    const run = new AbortController();
+    const { signal } = run;
+    const asked = tasks.ask("t", key, question(LONG), { signal, keep });
+    await isAsked(count);
+    run.abort();
+    await assert.rejects(asked);
+    return await texts(kv);
+  };
+  const parts = await askAndPark("a", 1);
+  assert.equal(await askAndPark("a", 1), parts);
+  await tasks.answer("t", { a: {} });
+  assert.equal(await texts(kv), 0);
+  assert.equal(await askAndPark("b", 1), parts);
+  await tasks.end("t", { status: "cancelled" });
+  assert.equal(await texts(kv), 0);
+});
+
 test.inMemory("ask() has room for a thousand characters in the task's record", async ({ kv }) => {
   const { tasks, isAsked } = await begin(kv);
   const empty = JSON.stringify(question("")).length;

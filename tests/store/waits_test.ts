@@ -5,13 +5,12 @@ import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import {
-  type Waiting,
-  WAITS_PER_CLIENT,
-  waitStore,
-} from "../../src/store/waits.ts";
+import { type Waiting, waitStore } from "../../src/store/waits.ts";
+import { WAITS_PER_CLIENT } from "../../src/store/wait_room.ts";
+import { listOfWaits } from "../../src/store/run_record.ts";
 import { wakeStore } from "../../src/store/wakes.ts";
-import { fiftyAtOnce, test } from "../kit/databases.ts";
+import { countedOn, fiftyAtOnce, test } from "../kit/databases.ts";
+import { CountingKv } from "../kit/counting_kv.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { overtaken } from "../kit/overtaken_kv.ts";
 import { within } from "../kit/wait.ts";
@@ -221,6 +220,53 @@ test.onDatabases("open() counts callers who share a subject by their own lists",
   await open("network 2", "e");
   await waitStore(new Database(other)).withdraw(wait);
   await open("network 2", "f");
+});
+
+test.inMemory("open() reads a list that was full no second time within a second, and finds what is open all the same", async ({ kv }) => {
+  using time = new FakeTime();
+  const counting = new CountingKv(kv);
+  const waits = waitStore(new Database(counting.kv));
+  const open = (asker: string) =>
+    counting.measure(() =>
+      waits.open({ ...ASKED, kind: "webhook", asker }, PAYLOAD, { most: 250 })
+        .catch((error) => error)
+    );
+  const [first] = await Promise.all(
+    Array.from({ length: 250 }, (_, n) => open(`${n}`)),
+  );
+  const refused = await open("more");
+  assert(refused.value instanceof LimitError);
+  const again = await open("even more");
+  assert(again.value instanceof LimitError);
+  // The head and the place of its asker are read, and not the list.
+  assert.deepEqual([refused.operations, again.operations], [3, 2]);
+  assert.deepEqual((await open("0")).value, first.value);
+  await waits.withdraw(first.value);
+  time.tick(1);
+  assert(!((await open("more")).value instanceof LimitError));
+});
+
+test.inMemory("open() commits once for each of fifty waits of one list at once in a process", async ({ kv }) => {
+  const { place, database } = countedOn(kv);
+  const waits = waitStore(database);
+  const opened = Array.from({ length: 50 }, (_, index) =>
+    waits.open(
+      { ...ASKED, kind: "webhook", asker: `${index}` },
+      PAYLOAD,
+    ));
+  await Promise.all(opened);
+  // One makes the key that seals them.
+  assert.equal(place.commits, 51);
+});
+
+Deno.test("listOfWaits() gives no person the list of many who share a subject", () => {
+  const subject = "unknown";
+  const countedAs = { name: subject, isMany: true };
+  const caller = { subject, scopes: [], binding: subject };
+  assert.notEqual(
+    listOfWaits({ caller, countedAs }),
+    listOfWaits({ caller }),
+  );
 });
 
 test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {

@@ -7,11 +7,8 @@
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
 import { canonicalJson } from "../../json.ts";
-import {
-  type Waiting,
-  WAITS_PER_PERSON,
-  type WaitStore,
-} from "../../store/waits.ts";
+import type { Waiting, WaitStore } from "../../store/waits.ts";
+import { WAITS_PER_PERSON } from "../../store/wait_room.ts";
 import { persist, tidy } from "../../store/persist.ts";
 import { listOfWaits } from "../../store/run_record.ts";
 import { type CountedAs, MANY } from "../exchange/caller_bound.ts";

@@ -11,7 +11,9 @@ import { Database } from "../../../src/store/database.ts";
 import { checkLayout } from "../../../src/store/layout.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
-import { WAITS_PER_PERSON, waitStore } from "../../../src/store/waits.ts";
+import { listOfWaits } from "../../../src/store/run_record.ts";
+import { WAITS_PER_PERSON } from "../../../src/store/wait_room.ts";
+import { waitStore } from "../../../src/store/waits.ts";
 import { MANY } from "../../../src/mcp/exchange/caller_bound.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -126,7 +128,8 @@ async function hooksOn(kv: Deno.Kv) {
 
 test.inMemory("wait() of one network leaves room to another", async ({ kv }) => {
   const [full, other] = ["t1", "t2"].map((id) => workOn(kv, id));
-  const list = "network 1";
+  const countedAs = { name: "network 1", isMany: true };
+  const list = listOfWaits({ caller: ANONYMOUS, countedAs });
   const asked = { subject: "anonymous", list, kind: "webhook" } as const;
   for (let n = 0; n < WAITS_PER_PERSON * MANY; n++) {
     const asker = `${n}`;

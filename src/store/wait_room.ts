@@ -1,0 +1,94 @@
+/**
+ * The room for waits: how many a person has, or many who are counted together,
+ * and how many of them one client opens.
+ *
+ * @module
+ */
+import { LimitError } from "../errors.ts";
+import type { Database, Found } from "./database.ts";
+import { waitsOfKey } from "./keys.ts";
+import { isSameClient, type ListedWait, type Waiting } from "./wait_record.ts";
+
+/** The most waits of each kind that one person has at a time. */
+export const WAITS_PER_PERSON = 100;
+
+/** The most of them that one client opens: others have room beside it. */
+export const WAITS_PER_CLIENT = 25;
+
+/** The `Retry-After` of one wait too many: pages end within an hour. */
+const RETRY_SECONDS = 600;
+
+/** The time for which a list that was full is not read again. */
+const FULL_MILLISECONDS = 1000;
+
+/** A wait that is about to be opened. */
+type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
+  /** The list that counts it. */
+  list: string;
+  /** The most of its kind in that list. */
+  most: number;
+};
+
+export function waitRoom(database: Database) {
+  /** The last opening under way here, by list. */
+  const openings = new Map<string, Promise<unknown>>();
+  /**
+   * The times until which openers find their lists full, the earliest first, by
+   * `performance.now()`: reading a long list costs more than being refused.
+   */
+  const fullUntil = new Map<string, number>();
+
+  function nameOf({ list, kind, most, clientId, grantId }: Opener): string {
+    return JSON.stringify([list, kind, most, clientId ?? null, grantId]);
+  }
+
+  function refuse(): never {
+    throw new LimitError("questions that wait for this person", RETRY_SECONDS);
+  }
+
+  return {
+    /** Opens one wait of a list after another: side by side they would compete. */
+    inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
+      const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
+      openings.set(list, turn);
+      return turn.finally(() => {
+        if (openings.get(list) === turn) openings.delete(list);
+      });
+    },
+
+    /** Reads a list; undefined if it was full for the opener a moment ago. */
+    async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
+      const until = fullUntil.get(nameOf(opener)) ?? 0;
+      return until > performance.now()
+        ? undefined
+        : await database.list<ListedWait>(waitsOfKey(opener.list));
+    },
+
+    /**
+     * Checks that there is room in a list as it was read.
+     *
+     * @throws {LimitError}
+     */
+    check(
+      listed: readonly Found<ListedWait>[] | undefined,
+      opener: Opener,
+    ): void {
+      if (listed === undefined) refuse();
+      // Work that waits for days leaves room for questions, and the other way.
+      const same = listed.filter(({ value: { kind, state } }) =>
+        kind === opener.kind && state !== "used"
+      );
+      const ofClient = opener.kind === "page"
+        ? same.filter(({ value }) => isSameClient(value, opener)).length
+        : 0;
+      if (same.length < opener.most && ofClient < WAITS_PER_CLIENT) return;
+      const now = performance.now();
+      for (const [name, until] of fullUntil) {
+        if (until > now) break;
+        fullUntil.delete(name);
+      }
+      fullUntil.set(nameOf(opener), now + FULL_MILLISECONDS);
+      refuse();
+    },
+  };
+}
