@@ -47,6 +47,7 @@ const COLUMNS = [
   "stream",
   "session",
   "task",
+  "sleeping work",
   "refresh",
   "personal token",
   "account page",
@@ -210,6 +211,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     to: { OAUTH_CLIENT_SECRET_MACHINE: SECRET.toUpperCase() },
     cells: all("goes on", RUNNING),
   },
+  "a refresh by two processes at once": {
+    from: { OAUTH_PERMISSIONS: "org:acme=*" },
+    person: { memberships: { organizations: ["acme"] } },
+    happen: (things) => things.refreshTwice(),
+    cells: all("goes on"),
+  },
   "another `BASE_URL`": {
     baseUrl: "https://renamed.example.com",
     to: {},
@@ -244,10 +251,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** The work of the tool that never ends by itself, as its names tell. */
+/** The work of the tools that never end by themselves, as their names tell. */
 class Work {
   readonly begun = new Set<string>();
   readonly ended = new Set<string>();
+
+  /** @param woken the servers' work that has slept, and has gone on */
+  constructor(private readonly woken: Set<string>) {}
 
   tools() {
     const endless = (name: string, task?: "required") =>
@@ -269,13 +279,24 @@ class Work {
       tool({ name: "hello", scopes: ["read"], run: () => "hello" }),
       endless("wait"),
       endless("work", "required"),
+      tool({
+        name: "nap",
+        scopes: ["read"],
+        task: { durable: true },
+        run: async (_, { sleep, step }) => {
+          await sleep("nap", HOUR);
+          await step("woken", () => void this.woken.add("nap"));
+          return "woken";
+        },
+      }),
     ];
   }
 }
 
 /** Everything of a person and of a machine that is open on a server. */
 class Things implements AsyncDisposable {
-  readonly work = new Work();
+  readonly #woken = new Set<string>();
+  readonly work = new Work(this.#woken);
   readonly #servers: OAuthServer[] = [];
   hasStreamEnded = false;
   client!: Client;
@@ -338,13 +359,40 @@ class Things implements AsyncDisposable {
     assert(isStream(stream));
     Array.fromAsync(new Events(stream)).catch(() => {})
       .then(() => this.hasStreamEnded = true);
-    await resultOf(
-      server.call("tools/call", { name: "work", arguments: {} }, {
-        headers,
-        capabilities: CAPABILITIES,
-      }),
+    for (const name of ["nap", "work"]) {
+      await resultOf(
+        server.call("tools/call", { name, arguments: {} }, {
+          headers,
+          capabilities: CAPABILITIES,
+        }),
+      );
+    }
+    await until(async () => this.work.begun.size === 2 && await this.#sleeps());
+  }
+
+  /** Tells if the durable work is in no process. */
+  async #sleeps(): Promise<boolean> {
+    const runs = this.server.kv.list<{ isParked: boolean }>({
+      prefix: ["task-run"],
+    });
+    return (await Array.fromAsync(runs)).every(({ value }) => value.isParked);
+  }
+
+  /** Refreshes with one token at two processes. */
+  async refreshTwice(): Promise<void> {
+    const { server: { kv, provider }, change: { from } } = this;
+    await using other = await startOAuthServer({
+      kv,
+      provider,
+      tools: new Work(this.#woken).tools(),
+      environment: { ...SETTINGS, ...from },
+    });
+    const { client } = this;
+    const elsewhere = new Client(other, client.clientId);
+    const answers = await Promise.all(
+      [client, elsewhere].map((it) => it.refresh(this.#refreshToken)),
     );
-    await until(() => this.work.begun.size === 2);
+    for (const { status } of answers) assert.equal(status, 200);
   }
 
   /** Starts another server on the database, and stops this one. */
@@ -354,7 +402,7 @@ class Things implements AsyncDisposable {
     const server = await startOAuthServer({
       kv,
       provider,
-      tools: new Work().tools(),
+      tools: new Work(this.#woken).tools(),
       environment: { ...SETTINGS, ...from, ...to },
       baseUrl,
     });
@@ -374,6 +422,10 @@ class Things implements AsyncDisposable {
         return !this.work.ended.has("wait");
       case "task":
         return !this.work.ended.has("work");
+      case "sleeping work":
+        this.time.tick(2 * HOUR);
+        await this.server.app.wake();
+        return this.#woken.has("nap");
       case "stream":
         return !this.hasStreamEnded;
       case "session":
@@ -428,7 +480,9 @@ for (const [name, change] of Object.entries(CHANGES)) {
     using time = new FakeTime();
     await using things = new Things(change, time);
     await things.open();
-    const columns = COLUMNS.filter((column) => column !== "refresh");
+    const columns = COLUMNS.filter((column) =>
+      column !== "refresh" && column !== "sleeping work"
+    );
     const { cells } = change;
     async function expect(closed: readonly Cell[]): Promise<void> {
       for (const column of columns) {
@@ -447,6 +501,9 @@ for (const [name, change] of Object.entries(CHANGES)) {
     assert.equal(await things.isOpen("refresh"), cells.refresh === "goes on");
     time.tick(1);
     await expect(["1 s", "restart", "refresh"]);
+    // Once its time has come.
+    const goesOn = cells["sleeping work"] === "goes on";
+    assert.equal(await things.isOpen("sleeping work"), goesOn);
   });
 }
 
