@@ -221,7 +221,7 @@ export class Database extends Reader {
    */
   async idle(): Promise<void> {
     this.#close.abort();
-    // What ends in the background may begin more of it.
+    // Background work may begin more of it.
     while (this.#background.size > 0) await Promise.all(this.#background);
     await this.operations.idle();
   }

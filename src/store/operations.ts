@@ -134,26 +134,41 @@ export class Operations {
       throw new StorageError({ cause });
     } finally {
       clearTimeout(timer);
-      if (--this.#awaited === 0) {
-        this.#idle?.resolve();
-        this.#idle = undefined;
-      }
+      this.#endAwaited();
     }
   }
 
   /** Runs an operation that may be repeated. @throws {StorageError} */
-  async repeat<T>(operation: () => Promise<T>): Promise<T> {
-    for (let tries = 1;; tries++) {
-      try {
-        return await this.run(operation);
-      } catch (error) {
-        if (!isTransient(error) || tries === TRIES) throw error;
-        await pause(tries * PAUSE_MILLISECONDS);
+  repeat<T>(operation: () => Promise<T>): Promise<T> {
+    return this.whole(async () => {
+      for (let tries = 1;; tries++) {
+        try {
+          return await this.run(operation);
+        } catch (error) {
+          if (!isTransient(error) || tries === TRIES) throw error;
+          await pause(tries * PAUSE_MILLISECONDS);
+        }
       }
+    });
+  }
+
+  /** Does work that pauses between operations; `idle()` waits for all of it. */
+  async whole<T>(work: () => Promise<T>): Promise<T> {
+    this.#awaited++;
+    try {
+      return await work();
+    } finally {
+      this.#endAwaited();
     }
   }
 
-  /** Resolves when no operation is waited for. */
+  #endAwaited(): void {
+    if (--this.#awaited > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+
+  /** Resolves when no operation is waited for, nor its next try. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle ??= Promise.withResolvers<void>()).promise;
@@ -200,10 +215,7 @@ export class Operations {
     }
   }
 
-  /**
-   * Checks if the database answers again. One check runs at a time, unless it
-   * hangs.
-   */
+  /** Checks if the database answers again, once at a time unless one hangs. */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
     const pause = this.#isLooking ? MAX_LOOK_MILLISECONDS : LOOK_MILLISECONDS;

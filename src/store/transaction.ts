@@ -145,7 +145,11 @@ export class Commits {
   ) {}
 
   /** Commits as {@linkcode import("./database.ts").Database.commit} says. */
-  async commit(transaction: Transaction): Promise<string | undefined> {
+  commit(transaction: Transaction): Promise<string | undefined> {
+    return this.operations.whole(() => this.#commit(transaction));
+  }
+
+  async #commit(transaction: Transaction): Promise<string | undefined> {
     for (let tries = 1;;) {
       if (this.fence.isDue) await this.fence.settle();
       const commitTry = this.fence.begin();

@@ -132,3 +132,16 @@ Deno.test("idle() resolves for everyone who waits for it, and again later", asyn
     await Promise.all([running, ...waiting]);
   }
 });
+
+Deno.test("idle() waits for the next try of an operation that has failed", async () => {
+  const { operations } = openOperations();
+  let tries = 0;
+  const repeated = operations.repeat(() =>
+    ++tries === 1 ? Promise.reject(new Error("away")) : answer()
+  );
+  await turn();
+  assert.equal(tries, 1);
+  await operations.idle();
+  assert.equal(tries, 2);
+  assert.equal(await repeated, "here");
+});

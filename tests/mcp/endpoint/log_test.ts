@@ -297,65 +297,58 @@ const LOOKS = [
   "Grants and sessions could not be read",
 ];
 
-Deno.test({
-  name:
-    "what looks at a database that is away is told once a minute, however much is at work",
-  // Tasks that end while the database comes back may still wait for a moment.
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
-    using time = new FakeTime();
-    using timers = new Timers();
-    using database = await switchableKv();
-    const { kv, state } = database;
-    const { log, events } = recordLog("warning");
-    const endless = (name: string, task?: "required" | { durable: true }) =>
-      tool({
-        name,
-        ...task && { task },
-        run: (_, { signal }) =>
-          new Promise<string>((_, reject) =>
-            signal.addEventListener("abort", () => reject(signal.reason))
-          ),
-      });
-    const tools = [
-      endless("call"),
-      endless("work", "required"),
-      endless("lasting", { durable: true }),
-    ];
-    await using server = await startOAuthServer({ tools, kv, log });
-    using _up = { [Symbol.dispose]: () => void (state.isUp = true) };
-    const client = await Client.register(server);
-    const { access_token } = await client.connect();
-    const headers = { authorization: `Bearer ${access_token}` };
-    for (const name of ["work", "work", "lasting", "lasting"]) {
-      await resultOf(
-        server.call("tools/call", { name, arguments: {} }, {
-          headers,
-          capabilities: TASKS,
-        }),
-      );
-    }
-    const session = await server.openSession({ headers });
-    for (let id = 0; id < 3; id++) {
-      session.request("tools/call", { name: "call" }, id).then(
-        (response) => response.body?.cancel(),
-        () => {},
-      );
-    }
-    await until(() => server.app.running === 7);
-    state.isUp = false;
-    time.tick(2);
-    const told = (message: string) =>
-      events.filter((event) => event.message === message);
-    const isTold = (count: number) => async () => {
-      await timers.beat();
-      return LOOKS.every((message) => told(message).length === count);
-    };
-    await until(isTold(1));
-    time.tick(60);
-    await until(isTold(2));
-    const [, { properties }] = told("A task's grant could not be read");
-    assert(Number(properties.repeated) >= 3);
-  },
+Deno.test("what looks at a database that is away is told once a minute, however much is at work", async () => {
+  using time = new FakeTime();
+  using timers = new Timers();
+  using database = await switchableKv();
+  const { kv, state } = database;
+  const { log, events } = recordLog("warning");
+  const endless = (name: string, task?: "required" | { durable: true }) =>
+    tool({
+      name,
+      ...task && { task },
+      run: (_, { signal }) =>
+        new Promise<string>((_, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason))
+        ),
+    });
+  const tools = [
+    endless("call"),
+    endless("work", "required"),
+    endless("lasting", { durable: true }),
+  ];
+  await using server = await startOAuthServer({ tools, kv, log });
+  using _up = { [Symbol.dispose]: () => void (state.isUp = true) };
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const headers = { authorization: `Bearer ${access_token}` };
+  for (const name of ["work", "work", "lasting", "lasting"]) {
+    await resultOf(
+      server.call("tools/call", { name, arguments: {} }, {
+        headers,
+        capabilities: TASKS,
+      }),
+    );
+  }
+  const session = await server.openSession({ headers });
+  for (let id = 0; id < 3; id++) {
+    session.request("tools/call", { name: "call" }, id).then(
+      (response) => response.body?.cancel(),
+      () => {},
+    );
+  }
+  await until(() => server.app.running === 7);
+  state.isUp = false;
+  time.tick(2);
+  const told = (message: string) =>
+    events.filter((event) => event.message === message);
+  const isTold = (count: number) => async () => {
+    await timers.beat();
+    return LOOKS.every((message) => told(message).length === count);
+  };
+  await until(isTold(1));
+  time.tick(60);
+  await until(isTold(2));
+  const [, { properties }] = told("A task's grant could not be read");
+  assert(Number(properties.repeated) >= 3);
 });
