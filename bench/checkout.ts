@@ -1,6 +1,6 @@
 /**
- * The files of a commit in a folder of their own, to be measured beside those
- * of today.
+ * The files of a commit in their own folder, so that they can be measured next
+ * to those of today.
  *
  * @module
  */

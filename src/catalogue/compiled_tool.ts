@@ -156,7 +156,7 @@ export function mayOutlast(
   return handOverMilliseconds > 0;
 }
 
-/** True if the server's own tools are listed beside the tool. */
+/** True if the server's own tools are listed because of this tool. */
 export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {

@@ -54,7 +54,7 @@ export function basePathOf(baseUrl: string): string {
 }
 
 /**
- * Gives the domain that whoever owns a host has probably registered: two labels,
+ * Gives the domain that the owner of a host has probably registered: two labels,
  * or three below what looks like a country's registry, as `co.uk`. An address
  * is its own.
  */

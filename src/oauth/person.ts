@@ -18,7 +18,7 @@ export interface Person {
 export interface ToldIdentity extends Identity {
   /**
    * The parts that the answer does not have: they are unknown, not removed.
-   * `email` stands for all addresses.
+   * `email` means all addresses.
    */
   untold?: readonly (
     | "groups"

@@ -8,7 +8,7 @@
 import { visible } from "../log/log_line.ts";
 import { ClientName, displayName } from "./names.tsx";
 
-/** A change of connections, tokens or tasks, or an answer to a question. */
+/** A change of connections, tokens or tasks. */
 type Change = keyof typeof CHANGES;
 
 /** Each change in a word, and what follows from it. */
@@ -24,8 +24,6 @@ const CHANGES = {
   gone: ["That connection had already ended", ""],
   cancelled: ["Cancelled", "What it had done before stays done."],
   over: ["That had already ended", ""],
-  answered: ["Answered", "The task goes on with it."],
-  answeredBefore: ["That question was answered, or is over", ""],
 } as const;
 
 export interface Notice {

@@ -5,12 +5,13 @@
  * @module
  */
 
+const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+
 /** Prints a time in the largest unit in which it is whole: "90 days". */
 export function printDuration(seconds: number): string {
-  const units = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
   // A single day is told in hours.
   const [unit, length] =
-    units.find(([unit, length]) =>
+    UNITS.find(([unit, length]) =>
       seconds % length === 0 && (unit !== "day" || seconds > length)
     ) ?? ["second", 1];
   const count = seconds / length;
@@ -24,7 +25,6 @@ interface MomentProps {
 }
 
 const AGO = new Intl.RelativeTimeFormat("en");
-const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
 /** Tells how long ago a moment was: "just now", "5 minutes ago". */
 export function timeAgo({ at, now }: MomentProps): string {

@@ -127,7 +127,7 @@ test.inMemory("people show takes no one for the only one of a name who may have 
   assert.match(await it.run("people show github:1"), /^github:1:/);
 });
 
-test.inMemory("people block takes an address for its verified owner alone, whoever calls themselves so", async ({ kv }) => {
+test.inMemory("people block takes an address for its verified owner alone, not for someone who has it as a name", async ({ kv }) => {
   await using server = await startOAuthServer({ kv });
   server.provider.personName = "jo@example.com";
   await connect(server, "66", "mallory@example.org");

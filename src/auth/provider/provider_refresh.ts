@@ -158,7 +158,7 @@ export function providerRefresh({
    * ended.
    *
    * @param extraWrites go with the first try alone: their checks may fail, and
-   * whoever wants them written learns that they were not
+   * the caller learns from the result if they were written
    */
   async function store(
     leased: FoundTokens,

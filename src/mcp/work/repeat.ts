@@ -67,7 +67,7 @@ export async function pickUp(
       !isTerminal(status) ||
       updatedMilliseconds / 1000 + KEPT_SECONDS > now(clock)
     );
-  // Those that have ended come first.
+  // Ended tasks come first.
   fresh.sort((a, b) => +isTerminal(b.status) - +isTerminal(a.status));
   let seen: Task | undefined;
   for (const task of fresh) {
@@ -77,7 +77,7 @@ export async function pickUp(
     seen = next;
     // No one reads the answer to a client that is gone: the next repeat will.
     if (!isTerminal(seen.status) || hasLeft(call)) break;
-    // What cannot be noted as taken may be given twice, and is not lost.
+    // A result that cannot be marked as taken may be given twice, but is not lost.
     if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
   }
   call.taskId = seen?.taskId;

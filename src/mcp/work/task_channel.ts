@@ -31,7 +31,7 @@ import { waitForWebhook } from "./webhook_wait.ts";
 const LINK_CHARACTERS = 500;
 
 const NO_ONE =
-  "No one can be asked any more: whoever reads the result may be someone else";
+  "No one can be asked any more: the result may be read by someone else";
 
 /** The parts that a channel needs. */
 interface Surroundings {

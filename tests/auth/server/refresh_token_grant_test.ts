@@ -112,7 +112,7 @@ test.onDatabases("refresh() gives an access token that its client has ended no s
   const first = await refresh(new Database(kv), refreshToken, clientId);
   const ours = accessTokenStore(new Database(other));
   const { read } = (await ours.find(first.accessToken))!;
-  // What the grant is meanwhile does not matter.
+  // The state of the grant meanwhile does not matter.
   const store = grantStore(new Database(kv));
   await store.change(
     await store.find(grantId),
