@@ -129,8 +129,6 @@ export function provideNeeds(
   { tools = [], resources = [], prompts = [], skills }: Definitions,
   lifecycle: Lifecycle,
 ): Definitions {
-  const needs = ({ settings, services }: Needing) =>
-    settings !== undefined || services !== undefined;
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
   /**
    * Adds the settings and services of a definition to a context. They are
@@ -140,6 +138,10 @@ export function provideNeeds(
     let own = provided.get(definition);
     if (!own) provided.set(definition, own = lifecycle.provide(definition));
     return Object.assign(context, own);
+  }
+  function wrap<D extends Needing>(definition: D, own: () => Partial<D>): D {
+    const { settings, services } = definition;
+    return settings || services ? { ...definition, ...own() } : definition;
   }
   function completeOf(definition: Resource | Prompt): Resource["complete"] {
     const { complete = {} } = definition;
@@ -152,37 +154,28 @@ export function provideNeeds(
     return wrapped;
   }
   return {
-    tools: tools.map((tool): ProvidedTool =>
-      needs(tool)
-        ? {
-          ...tool,
-          author: tool,
-          provide: (context) => fill(tool, context),
-          prepare: tool.prepare &&
-            ((input, context) => tool.prepare!(input, fill(tool, context))),
-          run: (input, context, prepared) =>
-            tool.run(input, fill(tool, context), prepared),
-        }
-        : tool
+    tools: tools.map((tool) =>
+      wrap<ProvidedTool>(tool, () => ({
+        author: tool,
+        provide: (context) => fill(tool, context),
+        prepare: tool.prepare &&
+          ((input, context) => tool.prepare!(input, fill(tool, context))),
+        run: (input, context, prepared) =>
+          tool.run(input, fill(tool, context), prepared),
+      }))
     ),
     resources: resources.map((resource) =>
-      needs(resource)
-        ? {
-          ...resource,
-          complete: completeOf(resource),
-          read: (variables, context) =>
-            resource.read(variables, fill(resource, context)),
-        }
-        : resource
+      wrap(resource, () => ({
+        complete: completeOf(resource),
+        read: (variables, context) =>
+          resource.read(variables, fill(resource, context)),
+      }))
     ),
     prompts: prompts.map((prompt) =>
-      needs(prompt)
-        ? {
-          ...prompt,
-          complete: completeOf(prompt),
-          get: (args, context) => prompt.get(args, fill(prompt, context)),
-        }
-        : prompt
+      wrap(prompt, () => ({
+        complete: completeOf(prompt),
+        get: (args, context) => prompt.get(args, fill(prompt, context)),
+      }))
     ),
     skills,
   };

@@ -46,9 +46,8 @@ export class ServerSites {
     request: Request,
     info: ConnectionInfo,
   ): Response | Promise<Response> {
-    return telemetry
-      ? telemetry.serve(request.method, () => this.#answer(request, info))
-      : this.#answer(request, info);
+    const answer = () => this.#answer(request, info);
+    return telemetry ? telemetry.serve(request.method, answer) : answer();
   }
 
   /** Finds the site at an address of the server; by default at its home. */

@@ -79,11 +79,9 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
     };
     const running = new RunningCalls(cancellations, log);
     const call = {
-      beat: see,
-      cancel() {},
-      stop() {},
+      execution: { cancel() {}, stop() {}, expel() {} },
+      watch: { beat: see },
       isLive: () => Promise.resolve(true),
-      expel() {},
     };
     return { begin: () => running.add(call), end: () => running.stop() };
   },

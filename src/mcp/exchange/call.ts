@@ -1,6 +1,7 @@
 /**
  * A request as its method and its author see it: the data, and the way back to
- * the client. `check()`, `run()` and `settle()` lead it to its end.
+ * the client. `check()`, `run()` and `settle()` lead it to its end, which is
+ * that of its execution.
  *
  * @module
  */
@@ -13,27 +14,17 @@ import type { Introduction } from "../../catalogue/introduction.ts";
 import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
-import { AuthoredRun, fire } from "./authored_run.ts";
+import { AuthoredRun } from "./authored_run.ts";
 import { CallContext } from "./call_context.ts";
+import { CallExecution } from "./call_execution.ts";
+import { CallWatch } from "./call_watch.ts";
 import type { Work } from "./work.ts";
 import { type CountedAs, countedAs } from "./caller_bound.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
-import type { Ending } from "./answer.ts";
-import { aboutOf, report, reportTask } from "./report.ts";
+import { advise, reportTask, warn } from "./report.ts";
 import type { Running } from "./running.ts";
-import { hasPage, type Link, PageQuestions } from "./page_questions.ts";
-
-/**
- * The time without a byte after which a comment is sent, because proxies close
- * quiet connections: the impatient ones after 30 seconds. A quick 2025 call
- * stays JSON, because some clients read no event of more than 1 MiB (Python SDK
- * 2.3).
- */
-const QUIET_MILLISECONDS = 15_000;
-
-/** The advice that was logged, with its tool or method, by server. */
-const ADVISED = new WeakMap<Engine, Set<string>>();
+import { type Link, PageQuestions } from "./page_questions.ts";
 
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
@@ -42,19 +33,14 @@ export abstract class Call implements Work, Running {
   abstract readonly introduction: Introduction;
   abstract readonly logLevel?: Work["logLevel"];
   declare readonly sessionId?: string;
+  declare readonly slowMilliseconds?: number;
   readonly startedMilliseconds = performance.now();
-  ending?: Ending;
-  /** Receives the end of the call, if someone waits for it. */
-  onEnding?: (ending: Ending) => void;
-  /** Called on each beat, for the running tool or the wait for its task. */
-  onBeat?: (nowMilliseconds: number) => void;
-  /** The task that does the work of this call, and reports its own end. */
-  taskId?: string;
-  /** Sends the progress of that task to a client whose call waits for it. */
+  readonly execution = new CallExecution(this);
+  /** Sends the progress of its task to a client whose call waits for that. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
   #authored?: AuthoredRun;
-  #abort?: AbortController;
+  #watch?: CallWatch;
   #requestId?: string;
   #countedAs?: CountedAs;
   #response?: PendingResponse;
@@ -102,19 +88,17 @@ export abstract class Call implements Work, Running {
     return this.#context ??= new CallContext(this);
   }
   get authored(): AuthoredRun {
-    return this.#authored ??= new AuthoredRun((message) => this.warn(message));
+    return this.#authored ??= new AuthoredRun((message) => warn(this, message));
   }
   /** The questions that a person answers on a page. Only tools have them. */
   get pageQuestions(): PageQuestions | undefined {
-    const { engine: { waitPages }, caller, message, params } = this;
-    if (!waitPages || message.method !== "tools/call") return undefined;
-    if (!hasPage(caller, waitPages)) return undefined;
-    const { arguments: given = {} } = params;
-    const tool = params.name as string;
-    return this.#pageQuestions ??= new PageQuestions(
+    const { engine: { waitPages }, caller, message: { method, params } } = this;
+    if (!waitPages || method !== "tools/call") return undefined;
+    const { name, arguments: given = {} } = params;
+    return this.#pageQuestions ??= PageQuestions.of(
       waitPages,
       caller,
-      tool,
+      name as string,
       given,
     );
   }
@@ -122,7 +106,11 @@ export abstract class Call implements Work, Running {
     return this.#requestId ??= newReference();
   }
   get signal(): AbortSignal {
-    return (this.#abort ??= new AbortController()).signal;
+    return this.execution.signal;
+  }
+  /** The watch over the call, if it is not answered at once. */
+  get watch(): CallWatch {
+    return this.#watch ??= new CallWatch(this);
   }
   /** The response, created when something has to be sent before the result. */
   get response(): PendingResponse {
@@ -132,22 +120,16 @@ export abstract class Call implements Work, Running {
   get begun(): PendingResponse | undefined {
     return this.#response;
   }
-  get hasEnded(): boolean {
-    return this.ending !== undefined;
-  }
-  /** True once the call was cancelled or stopped. */
-  get isStopped(): boolean {
-    return this.#abort?.signal.aborted === true;
-  }
 
   protected pendingResponse(): PendingResponse {
     return new PendingResponse();
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    if (this.hasEnded) return this.#authored?.goesOn();
+    const { execution } = this;
+    if (execution.hasEnded) return this.#authored?.goesOn();
     await this.response.send(printNotification(method, params));
-    if (this.response.isStalled) this.cancel("the client stopped reading");
+    if (this.response.isStalled) execution.cancel("the client stopped reading");
   }
 
   /**
@@ -170,72 +152,14 @@ export abstract class Call implements Work, Running {
     return undefined;
   }
 
-  /** Keeps a quiet response open: the first comment makes it a stream. */
-  beat(nowMilliseconds: number): void {
-    this.onBeat?.(nowMilliseconds);
-    if (this.hasEnded) return;
-    const { response, startedMilliseconds } = this;
-    const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
-    if (nowMilliseconds - last < QUIET_MILLISECONDS) return;
-    if (response.isStream) response.comment();
-    else response.open();
-  }
-
-  cancel(reason: string): void {
-    this.#stopUnanswered(reason, "cancelled");
-  }
-
-  expel(): void {
-    this.#stopUnanswered(
-      "The permission for this call has ended, or is paused",
-      "stopped",
-    );
-  }
-
-  /** Stops the tool, and ends the call without an answer. */
-  #stopUnanswered(reason: string, outcome: Outcome): void {
-    // A later cancellation may still find a tool that ignored the first.
-    if (this.hasEnded) return;
-    this.stop(reason);
-    this.end({ outcome });
-  }
-
-  /** Ends the call, once, and reports its end. */
-  end(ending: Ending): void {
-    this.ending = ending;
-    try {
-      report(this, ending, this.taskId);
-    } catch {
-      // A report that fails ends nothing.
-    }
-    this.onEnding?.(ending);
-  }
-
-  stop(reason: string): void {
-    const { log } = this.engine;
-    const abort = this.#abort ??= new AbortController();
-    fire(abort, reason, { log, reference: () => this.requestId });
-  }
-
   /** Aborts `signal` for parallel work if the author's code was interrupted. */
   stopIfInterrupted(): void {
     const reason = this.#authored?.reason;
-    if (reason !== undefined) this.stop((reason as Error).message);
+    if (reason !== undefined) this.execution.stop((reason as Error).message);
   }
 
   advise(message: string): void {
-    const { method, tool = method } = aboutOf(this);
-    const advice = `${tool} ${message}`;
-    const advised = ADVISED.get(this.engine) ?? new Set();
-    if (advised.has(advice)) return;
-    ADVISED.set(this.engine, advised.add(advice));
-    this.warn(message);
-  }
-
-  /** Logs a warning for the author. */
-  protected warn(message: string): void {
-    const reference = this.requestId;
-    this.engine.log.warning(message, { reference, ...aboutOf(this) });
+    advise(this, message);
   }
 
   async isLive(): Promise<boolean> {

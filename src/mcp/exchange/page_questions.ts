@@ -46,7 +46,7 @@ const OVER =
   "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
 
 /** True if the person behind a caller can sign in to a page here. */
-export function hasPage(
+function hasPage(
   { door, subject }: Caller,
   { providerIds }: WaitPages,
 ): boolean {
@@ -87,6 +87,15 @@ export class PageQuestions {
     private readonly asker: unknown,
     private readonly taskId?: string,
   ) {}
+
+  /** The questions of a caller; undefined if they cannot sign in to a page. */
+  static of(
+    ...[pages, caller, ...asked]: ConstructorParameters<typeof PageQuestions>
+  ): PageQuestions | undefined {
+    return hasPage(caller, pages)
+      ? new PageQuestions(pages, caller, ...asked)
+      : undefined;
+  }
 
   /** The questions of the task that the call becomes. */
   within(taskId: string): PageQuestions {

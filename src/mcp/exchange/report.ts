@@ -109,6 +109,25 @@ export function knownTool(
   return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
+/** The advice that was logged, with its tool or method, by server. */
+const ADVISED = new WeakMap<Reported["engine"], Set<string>>();
+
+/** Logs advice for the author, once for each tool or method of a server. */
+export function advise(call: Reported, message: string): void {
+  const { method, tool = method } = aboutOf(call);
+  const advice = `${tool} ${message}`;
+  const advised = ADVISED.get(call.engine) ?? new Set();
+  if (advised.has(advice)) return;
+  ADVISED.set(call.engine, advised.add(advice));
+  warn(call, message);
+}
+
+/** Logs a warning for the author. */
+export function warn(call: Reported, message: string): void {
+  const { requestId: reference, engine: { log } } = call;
+  log.warning(message, { reference, ...aboutOf(call) });
+}
+
 /** Notes a tool call under a grant in the ledger of its person. */
 function note(call: Reported, outcome: Outcome): void {
   const { engine: { ledger, clock }, message, admitted } = call;

@@ -61,15 +61,15 @@ export function run<C extends Call>(
   } catch (error) {
     settle(call, { error });
   }
-  return call.ending!;
+  return call.execution.ending!;
 }
 
 /** Waits for an answer; meanwhile the call can be found and cancelled. */
 function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
-  const { running } = call.engine;
+  const { execution, engine: { running } } = call;
   const ended = new Promise<Ending>((resolve) => {
-    if (call.ending) resolve(call.ending);
-    else call.onEnding = resolve;
+    if (execution.ending) resolve(execution.ending);
+    else execution.onEnding = resolve;
   });
   running.add(call);
   answer.then(
@@ -84,7 +84,8 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
 
 /** Ends a call with its first answer; a later one is dropped. Never throws. */
 export function settle(call: Call, answer: Answer): void {
-  if (call.ending) return;
+  const { execution } = call;
+  if (execution.hasEnded) return;
   let ending: Ending;
   try {
     ending = endingOf(call, answer);
@@ -92,8 +93,8 @@ export function settle(call: Call, answer: Answer): void {
     // A question may hold what cannot be printed.
     ending = failedEnding(call, error);
   }
-  if ("task" in answer) call.taskId = answer.task.taskId;
-  call.end(ending);
+  if ("task" in answer) execution.taskId = answer.task.taskId;
+  execution.end(ending);
 }
 
 function endingOf(call: Call, answer: Answer): Ending {
@@ -112,7 +113,7 @@ function endingOf(call: Call, answer: Answer): Ending {
     return { outcome: "ok", body: printResult(id, printer.result(result)) };
   }
   const { result, isToolError } = answer;
-  const outcome = call.isStopped
+  const outcome = call.execution.isStopped
     ? "stopped"
     : answer.outcome ?? (isToolError ? "tool_error" : "ok");
   return { outcome, body: printResult(id, result), isToolError };
@@ -120,7 +121,7 @@ function endingOf(call: Call, answer: Answer): Ending {
 
 function failedEnding(call: Call, thrown: unknown): Ending {
   const { engine, message: { id, method }, admitted: { request } } = call;
-  const { stateless, introduction: { printer } } = call;
+  const { stateless, execution, introduction: { printer } } = call;
   return answerFailure(thrown, {
     log: engine.log,
     reference: call.requestId,
@@ -128,7 +129,7 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     isTool: method === "tools/call",
     inBand: call.begun?.hasStatus === true,
     http: { request, gate: engine.gate, stateless },
-    stopped: call.isStopped ? call.signal.reason.message : undefined,
+    stopped: execution.isStopped ? execution.signal.reason.message : undefined,
   }, (failure) => {
     const { result, outcome, refusal } = failure;
     if (!result) return errorEnding(failure, id);

@@ -25,22 +25,31 @@ export const STOPPING = "The server stops";
 /** The most calls that one caller may have running in one process. */
 export const CALLS_PER_CALLER = 1000;
 
-/** A request or a task that is being worked on. */
+/** A request that is being worked on. */
 export interface Running {
   /** The identity by which limits count its caller. */
   readonly countedAs?: CountedAs;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
-  /** Called five times a second, with `performance.now()`. */
-  beat(nowMilliseconds: number): void;
-  /** Called when the client no longer wants an answer. */
-  cancel(reason: string): void;
-  /** Called when the work should end and answer its client. */
-  stop(reason: string): void;
+  readonly execution: {
+    /** Called when the work should end and answer its client. */
+    stop(reason: string): void;
+    /** Called when the client no longer wants an answer. */
+    cancel(reason: string): void;
+    /** Called when the grant or the session of the call has ended. */
+    expel(): void;
+  };
+  readonly watch: {
+    /** Called five times a second, with `performance.now()`. */
+    beat(nowMilliseconds: number): void;
+  };
   /** True while the grant and the session of the call are alive. */
   isLive(): Promise<boolean>;
-  /** Cancels the call after its grant or its session has ended. */
-  expel(): void;
+}
+
+/** A subscription, as it is bounded and ended. */
+interface Subscription extends Pick<Running, "countedAs"> {
+  readonly execution: Pick<Running["execution"], "stop">;
 }
 
 export class RunningCalls {
@@ -52,7 +61,7 @@ export class RunningCalls {
 
   readonly #expelEnded = this.#alone(async () => {
     await Promise.all([...this.#running].map(async (call) => {
-      if (!await call.isLive()) call.expel();
+      if (!await call.isLive()) call.execution.expel();
     }));
   }, "Grants and sessions could not be read");
 
@@ -62,7 +71,9 @@ export class RunningCalls {
         call.cancellable ? [{ ...call.cancellable, call }] : []
       )
     );
-    for (const { call } of found) call.cancel("cancelled by the client");
+    for (const { call: { execution } } of found) {
+      execution.cancel("cancelled by the client");
+    }
   }, "Cancellations could not be read");
 
   constructor(
@@ -80,7 +91,7 @@ export class RunningCalls {
    *
    * @throws {HttpError} 429 when its caller has too many
    */
-  check(call: Running): void {
+  check(call: Pick<Running, "countedAs">): void {
     if (this.#running.size < CALLS_PER_CALLER) return;
     this.#bound.check(call.countedAs);
   }
@@ -89,7 +100,7 @@ export class RunningCalls {
     this.#bound.count(call.countedAs);
     this.#running.add(call);
     // A call that began while the server was stopping is stopped at once.
-    if (this.#hasStopped) return call.stop(STOPPING);
+    if (this.#hasStopped) return call.execution.stop(STOPPING);
     this.#timer ??= detached(() =>
       setInterval(() => this.#beat(), BEAT_MILLISECONDS)
     );
@@ -107,7 +118,7 @@ export class RunningCalls {
         cancellable?.sessionId === sessionId &&
         cancellable.requestId === requestId
       ) {
-        call.cancel(reason);
+        call.execution.cancel(reason);
         return true;
       }
     }
@@ -119,7 +130,7 @@ export class RunningCalls {
     this.#hasStopped = true;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    for (const call of this.#running) call.stop(STOPPING);
+    for (const { execution } of this.#running) execution.stop(STOPPING);
   }
 
   #beat(): void {
@@ -131,7 +142,7 @@ export class RunningCalls {
     const now = performance.now();
     let isCancellable = false;
     for (const call of this.#running) {
-      call.beat(now);
+      call.watch.beat(now);
       isCancellable ||= call.cancellable !== undefined;
     }
     if (isCancellable) this.#cancelFound();
@@ -164,7 +175,7 @@ export const SUBSCRIPTIONS_PER_CALLER = 100;
 
 /** The open subscriptions, bounded, until the server stops. */
 export class Subscriptions {
-  #open = new Set<Running>();
+  #open = new Set<Subscription>();
   #hasEnded = false;
   #bound = new CallerBound(SUBSCRIPTIONS_PER_CALLER, "subscriptions at a time");
 
@@ -172,7 +183,7 @@ export class Subscriptions {
    * @throws {HttpError} 503 when there are too many, or the server stops; 429
    * when the caller has too many
    */
-  add(call: Running): void {
+  add(call: Subscription): void {
     if (this.#hasEnded || this.#open.size >= SUBSCRIPTIONS) {
       const message = this.#hasEnded
         ? "The server is stopping"
@@ -183,13 +194,13 @@ export class Subscriptions {
     this.#open.add(call);
   }
 
-  delete(call: Running): void {
+  delete(call: Subscription): void {
     if (this.#open.delete(call)) this.#bound.release(call.countedAs);
   }
 
   /** Ends all subscriptions, each with its result; new ones are refused. */
   end(): void {
     this.#hasEnded = true;
-    for (const call of this.#open) call.stop(STOPPING);
+    for (const { execution } of this.#open) execution.stop(STOPPING);
   }
 }

@@ -24,9 +24,11 @@ export async function suspend(
   answer: () => MaybePromise<Answer>,
   onLate: () => void = () => {},
 ): Promise<void> {
-  const { authored } = call;
-  if (call.hasEnded) {
-    if (call.isStopped) return void authored.interrupt(call.signal.reason);
+  const { authored, execution } = call;
+  if (execution.hasEnded) {
+    if (execution.isStopped) {
+      return void authored.interrupt(execution.signal.reason);
+    }
     return onLate();
   }
   const next = async () => {
@@ -36,7 +38,7 @@ export async function suspend(
   settle(call, await next().catch((error) => ({ error })));
   const suspended = new Suspended();
   // Parallel work ends with the question too.
-  call.stop(suspended.message);
+  execution.stop(suspended.message);
   authored.interrupt(suspended);
 }
 

@@ -81,7 +81,7 @@ export class SessionCall extends Call {
     signal?: AbortSignal,
   ): Promise<JsonObject> {
     // A stream that has closed cannot be resumed: no one would ever be asked.
-    if (this.hasEnded || this.response.hasEnded) {
+    if (this.execution.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
     }
     const { questions } = this.engine;

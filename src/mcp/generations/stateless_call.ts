@@ -34,6 +34,7 @@ import type { Admitted } from "../exchange/engine.ts";
 import type { Link } from "../exchange/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
+import { warn } from "../exchange/report.ts";
 import { Links, suspend } from "../exchange/suspension.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 
@@ -55,10 +56,10 @@ const SLOW_MILLISECONDS = 1000;
 
 export class StatelessCall extends Call {
   readonly stateless = true;
+  override readonly slowMilliseconds = SLOW_MILLISECONDS;
   declare readonly engine: TaskEngine;
   readonly client: McpClient;
   readonly logLevel?: LoggingLevel;
-  #isWatched = false;
   #rounds?: InputRounds;
   #links?: Links;
   #gathering?: ReturnType<typeof setTimeout>;
@@ -95,29 +96,9 @@ export class StatelessCall extends Call {
 
   protected override pendingResponse(): PendingResponse {
     const response = super.pendingResponse();
-    response.onGone = () => this.cancel("the client closed the stream");
+    response.onGone = () =>
+      this.execution.cancel("the client closed the stream");
     return response;
-  }
-
-  override beat(nowMilliseconds: number): void {
-    super.beat(nowMilliseconds);
-    if (this.hasEnded) return;
-    if (!this.#isWatched) this.#watch();
-    const isSlow =
-      nowMilliseconds - this.startedMilliseconds >= SLOW_MILLISECONDS;
-    if (isSlow) this.response.open();
-  }
-
-  /** Notices a client that leaves before its stream opens. */
-  #watch(): void {
-    // Only from the first beat on: the signal costs quick calls too much.
-    this.#isWatched = true;
-    const { signal } = this.admitted.request;
-    const leave = () => {
-      if (!this.response.hasEnded) this.response.onGone();
-    };
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
   }
 
   get isAsking(): boolean {
@@ -129,7 +110,7 @@ export class StatelessCall extends Call {
   }
 
   async request(question: AskedQuestion): Promise<JsonObject> {
-    if (this.hasEnded) {
+    if (this.execution.hasEnded) {
       throw new ToolError(`The client left before ${question.method}`);
     }
     this.#rounds ??= new InputRounds();
@@ -157,7 +138,8 @@ export class StatelessCall extends Call {
       return { ask: { inputRequests, requestState: await this.#sealState() } };
     };
     await suspend(this, ask, () =>
-      this.warn(
+      warn(
+        this,
         "A run ended without waiting for the answer to its question: no one was asked",
       ));
   }

@@ -19,11 +19,7 @@ import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { runAround } from "./tool_run.ts";
 import type { Claim, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
-import {
-  hasPage,
-  PageQuestions,
-  type WaitPages,
-} from "../exchange/page_questions.ts";
+import { PageQuestions, type WaitPages } from "../exchange/page_questions.ts";
 import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
 /**
@@ -148,9 +144,8 @@ function restoredOrigin(
     authenticated,
     caller,
     lacksUpstream: LACKS_UPSTREAM,
-    pageQuestions: waitPages && hasPage(caller, waitPages)
-      ? new PageQuestions(waitPages, caller, tool, { taskId }, taskId)
-      : undefined,
+    pageQuestions: waitPages &&
+      PageQuestions.of(waitPages, caller, tool, { taskId }, taskId),
     endTask: (taskId, outcome) =>
       reportRun(engine, taskId, { ...run, caller }, outcome, meta),
   };

@@ -157,7 +157,9 @@ async function streamChanges(
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
   const notify = (notification: string) => {
-    if (++behind > BEHIND) return call.cancel("the client fell behind");
+    if (++behind > BEHIND) {
+      return call.execution.cancel("the client fell behind");
+    }
     sent = sent.then(() => response.send(notification)).then(() => {
       behind--;
     });
@@ -191,7 +193,7 @@ async function streamChanges(
         (error) => {
           if (signal.aborted) return;
           engine.log.warning("A task could not be followed", { error });
-          call.cancel("a task could not be followed");
+          call.execution.cancel("a task could not be followed");
         },
       );
     }

@@ -23,7 +23,11 @@ import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { isTerminal, TASK_SECONDS } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { handOverInTime, type LastingCall } from "../work/hand_over.ts";
+import {
+  handOverInTime,
+  isRepeatable,
+  type LastingCall,
+} from "../work/hand_over.ts";
 import {
   checkKnowsTasks,
   hasTasks,
@@ -31,7 +35,6 @@ import {
   unknownTaskResult,
 } from "../exchange/task_answer.ts";
 import { TaskRelay, waitAsCall } from "../work/task_wait.ts";
-import { isRepeatable, pickUp } from "../work/repeat.ts";
 import { callTaskTool } from "../work/task_methods.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { addressOfWork, durableWorkOf } from "./durable_call.ts";
@@ -55,7 +58,7 @@ class ToolCall implements ToolRun {
     const { tool, call } = this;
     const running = runAround(this, call.context);
     if (running instanceof Promise && mayOutlast(tool)) {
-      call.onBeat = handOverInTime(call, tool, running);
+      call.watch.onBeat = handOverInTime(call, tool, running);
     }
     return follow(running, (result) => print(call, result));
   }
@@ -80,6 +83,7 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
 
 /** Gives the result of a call that goes on if this one repeats it. */
 async function repeat(call: LastingCall, tool: CompiledTool): Promise<Answer> {
+  const { pickUp } = await import("../work/repeat.ts");
   const task = await pickUp(call, tool);
   return task ? answerWith(call, task) : await begin(call, tool);
 }
@@ -158,7 +162,7 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
       call.notify("notifications/progress", { ...progress, progressToken });
   }
   const task = await startTask(toolCall);
-  call.taskId = task.taskId;
+  call.execution.taskId = task.taskId;
   // A 2026 client would answer with a second call, which began another task.
   const relay = call.stateless
     ? undefined

@@ -6,13 +6,17 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../errors.ts";
-import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import {
+  type CompiledTool,
+  mayOutlast,
+} from "../../catalogue/compiled_tool.ts";
 import type { Call } from "../exchange/call.ts";
+import type { CallWatch } from "../exchange/call_watch.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/run.ts";
+import { hasTasks } from "../exchange/task_answer.ts";
 import { MARKED_BEFORE_MILLISECONDS } from "../../store/call_repeats.ts";
-import { isAnyones, isRepeatable, repeatOf } from "./repeat.ts";
 import { printProgress } from "./task_state.ts";
 import type { TaskRegistry } from "./task_registry.ts";
 
@@ -40,7 +44,7 @@ export function handOverInTime(
   call: LastingCall,
   tool: CompiledTool,
   result: Promise<CallToolResult>,
-): NonNullable<Call["onBeat"]> {
+): NonNullable<CallWatch["onBeat"]> {
   const due = call.startedMilliseconds + tool.handOverMilliseconds;
   let isMarked = !isRepeatable(call, tool);
   let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
@@ -81,15 +85,33 @@ function complain(
 
 /** True if a call may be answered with a task now. */
 function isFree(call: LastingCall, tool: CompiledTool): boolean {
-  const { hasEnded, isStopped, context } = call;
+  const { context, execution: { hasEnded, isStopped } } = call;
   if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
   // Its result may hold an answer of one of many people.
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/** True if no other client can be given the result of a call. */
+/** True if a call that takes long can be picked up by a repeat alone. */
+export function isRepeatable(call: Call, tool: CompiledTool): boolean {
+  return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
+    !hasTasks(call);
+}
+
+/**
+ * True if no other client can be given the result of a call. The repeats of
+ * many people, with one credential or in one network, are told apart by their
+ * sessions alone.
+ */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
-  return !isRepeatable(call, tool) || !isAnyones(call);
+  const { sessionId, countedAs } = call;
+  return !isRepeatable(call, tool) || sessionId !== undefined ||
+    !countedAs.isMany;
+}
+
+/** Names a call for its repeats. */
+async function nameOf(call: Call): Promise<string> {
+  const { repeatOf } = await import("./repeat.ts");
+  return await repeatOf(call);
 }
 
 async function handOver(
@@ -99,7 +121,7 @@ async function handOver(
 ): Promise<void> {
   const { engine: { taskRegistry, running }, context } = call;
   await taskRegistry.handOver({
-    repeat: isRepeatable(call, tool) ? await repeatOf(call) : undefined,
+    repeat: isRepeatable(call, tool) ? await nameOf(call) : undefined,
     mayAsk: hasOneClient(call, tool),
     request: call,
     result,

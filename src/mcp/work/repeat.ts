@@ -1,13 +1,11 @@
 /**
  * The repeats of a call that was answered before its tool had ended, where no
- * listed tool asks for the result: the same call again takes it, once.
+ * listed tool asks for the result: the same call again takes it, once. Loaded
+ * with the first call that takes long.
  *
  * @module
  */
-import {
-  type CompiledTool,
-  mayOutlast,
-} from "../../catalogue/compiled_tool.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { now } from "../../clock.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
 import { canonicalJson } from "../../json.ts";
@@ -15,26 +13,11 @@ import { argumentsOf } from "../../protocol/messages.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "../exchange/call.ts";
-import { hasTasks } from "../exchange/task_answer.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
 /** The time after its end for which a result waits for a repeat. */
 const KEPT_SECONDS = 5 * 60;
-
-/** True if a call that takes long can be picked up by a repeat alone. */
-export function isRepeatable(call: Call, tool: CompiledTool): boolean {
-  return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
-    !hasTasks(call);
-}
-
-/**
- * True if repeats of a call may be other people's: of one network, or with one
- * credential. In 2025 their sessions tell them apart.
- */
-export function isAnyones({ countedAs, sessionId }: Call): boolean {
-  return countedAs.isMany && sessionId === undefined;
-}
 
 /** Names what a call and its repeats have in common. */
 export function repeatOf(
@@ -80,7 +63,7 @@ export async function pickUp(
     // A result that cannot be marked as taken may be given twice, but is not lost.
     if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
   }
-  call.taskId = seen?.taskId;
+  call.execution.taskId = seen?.taskId;
   return seen;
 }
 

@@ -154,7 +154,7 @@ export class TaskRegistry {
         };
       }
       signal.addEventListener("abort", () => {
-        origin.stop((signal.reason as Error).message);
+        origin.execution.stop((signal.reason as Error).message);
       }, { once: true });
       if (statusMessage !== undefined) {
         channel.status.tell({ statusMessage }).catch(() => {});

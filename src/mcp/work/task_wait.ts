@@ -116,7 +116,7 @@ export async function waitAsCall(
   } catch (error) {
     if (!call.signal.aborted) throw error;
     // If the server stops, the task may go on elsewhere.
-    if (call.hasEnded) {
+    if (call.execution.hasEnded) {
       await call.engine.tasks.end(task.taskId, { status: "cancelled" });
     }
     return task;
@@ -141,7 +141,7 @@ export async function waitForTask(
 ): Promise<Task | undefined> {
   const { engine: { tasks, waitPages }, caller: { binding }, signal } = call;
   const over = new AbortController();
-  call.onBeat = (nowMilliseconds) => {
+  call.watch.onBeat = (nowMilliseconds) => {
     const until = Math.max(
       untilMilliseconds,
       relay?.untilMilliseconds ?? -Infinity,
@@ -164,7 +164,7 @@ export async function waitForTask(
   } catch (error) {
     if (signal.aborted || !over.signal.aborted) throw error;
   } finally {
-    call.onBeat = undefined;
+    call.watch.onBeat = undefined;
     relay?.end();
   }
   return seen;

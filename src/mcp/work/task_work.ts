@@ -37,7 +37,9 @@ export interface TaskOrigin extends
 }
 
 /** The request of a call that becomes a task while its tool runs. */
-export type BegunCall = Pick<Call, "authored" | "recall" | "stop">;
+export interface BegunCall extends Pick<Call, "authored" | "recall"> {
+  readonly execution: Pick<Call["execution"], "stop">;
+}
 
 /** A running call that can become a task. */
 export interface Begun {

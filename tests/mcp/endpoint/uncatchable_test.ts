@@ -315,6 +315,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
         },
       },
       params: { name: "read" },
+      watch: {},
       context: new CallContext(work as never),
     };
     await assert.rejects(

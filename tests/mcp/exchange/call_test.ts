@@ -150,7 +150,7 @@ Deno.test("respond() ends the stream that its method opened, at once or later", 
 Deno.test("respond() ends without a message once the client wants none", async () => {
   const { call, told } = callOf();
   const response = await respond(call, (call) => {
-    call.cancel("enough");
+    call.execution.cancel("enough");
     return RESULT;
   });
   assert.equal(await response.text(), ":\n\n");
@@ -202,7 +202,7 @@ Deno.test("run() tells telemetry how a call ended, so that the code that began i
 Deno.test("run() tells of a call that was told to stop, and ended, as stopped", async () => {
   const { call, told } = callOf();
   const ending = await run(call, (call) => {
-    call.stop("enough");
+    call.execution.stop("enough");
     return Promise.resolve(RESULT);
   });
   assert.match(ending.body!, /result/);
@@ -224,7 +224,7 @@ Deno.test("run() reports what no one meant to throw, unless the call was cancell
   const { error } = await outcome(respond(prompt.call, secret));
   assert.match(error.message, /^Internal error \(reference/);
   const stopped = callOf();
-  stopped.call.stop("enough");
+  stopped.call.execution.stop("enough");
   const { body } = await run(stopped.call, secret);
   assert.equal(JSON.parse(body!).result.content[0].text, "enough");
   assert.deepEqual(stopped.told, [["note", "stopped"], [
@@ -338,7 +338,7 @@ Deno.test("a call that has ended neither ends again nor says more", async () => 
   const before = told.length;
   run(call, failWith(new Error("late")));
   run(call, ok);
-  call.cancel("late");
+  call.execution.cancel("late");
   await call.notify("notifications/progress", {});
   assert.equal(told.length, before);
   assert.equal(call.signal.aborted, false);
@@ -373,9 +373,9 @@ Deno.test("a call is told to no ledger and no log that is not kept", () => {
 
 Deno.test("expel() ends a call at once: its tool answers no one any more", () => {
   const { call } = callOf();
-  call.expel();
+  call.execution.expel();
   assert.equal(call.signal.aborted, true);
-  assert.deepEqual(call.ending, { outcome: "stopped" });
+  assert.deepEqual(call.execution.ending, { outcome: "stopped" });
 });
 
 Deno.test("notify() cancels a call whose client stopped reading", async () => {
@@ -386,5 +386,5 @@ Deno.test("notify() cancels a call whose client stopped reading", async () => {
   );
   await Promise.all(sending);
   assert.equal(call.signal.aborted, true);
-  assert.equal(call.hasEnded, true);
+  assert.equal(call.execution.hasEnded, true);
 });

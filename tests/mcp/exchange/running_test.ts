@@ -16,16 +16,17 @@ const ADA: CountedAs = { name: "ada", isMany: false };
 const BOB: CountedAs = { name: "bob", isMany: false };
 
 function callOf(countedAs?: CountedAs): Running & { stopped?: string } {
-  return {
+  const call: ReturnType<typeof callOf> = {
     countedAs,
-    beat() {},
-    cancel() {},
-    stop(reason) {
-      this.stopped = reason;
+    execution: {
+      stop: (reason) => call.stopped = reason,
+      cancel() {},
+      expel() {},
     },
+    watch: { beat() {} },
     isLive: () => Promise.resolve(true),
-    expel() {},
   };
+  return call;
 }
 
 function runningCalls(
@@ -76,7 +77,7 @@ Deno.test("calls under way beat, and no timer runs without one", async () => {
   const beats: number[] = [];
   const calls = [callOf(), callOf()].map((call) => ({
     ...call,
-    beat: (now: number) => void beats.push(now),
+    watch: { beat: (now: number) => void beats.push(now) },
   }));
   for (const call of calls) running.add(call);
   await timers.beat();
@@ -97,13 +98,14 @@ Deno.test("each call is asked once a second whether it may go on, and not before
   const running = runningCalls();
   const asked: PromiseWithResolvers<boolean>[] = [];
   let expelled = 0;
+  const call = callOf();
   running.add({
-    ...callOf(),
+    ...call,
     isLive() {
       asked.push(Promise.withResolvers());
       return asked.at(-1)!.promise;
     },
-    expel: () => void expelled++,
+    execution: { ...call.execution, expel: () => void expelled++ },
   });
   const beatAfter = async (seconds: number) => {
     time.tick(seconds);
@@ -152,17 +154,12 @@ Deno.test("cancellations are looked for one look at a time, for the calls that c
 
 /** Makes a subscription that counts how often it is told to end. */
 function subscription(countedAs?: CountedAs) {
-  return {
+  const one = {
     countedAs,
     stopped: 0,
-    isLive: () => Promise.resolve(true),
-    expel() {},
-    beat() {},
-    cancel: () => assert.fail("no client cancelled"),
-    stop() {
-      this.stopped++;
-    },
-  } satisfies Running & { stopped: number };
+    execution: { stop: () => void one.stopped++ },
+  };
+  return one;
 }
 
 const BUSY = {

@@ -84,7 +84,7 @@ Deno.test("request() tells all who listen that the client has left", async () =>
 
 Deno.test("request() asks nothing for a call that was cancelled", async () => {
   const { call, asked } = oneCall();
-  call.cancel("enough");
+  call.execution.cancel("enough");
   await assert.rejects(
     call.request(new AskedQuestion("roots/list", {})),
     /The client left before roots\/list/,

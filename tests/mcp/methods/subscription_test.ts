@@ -159,9 +159,11 @@ class Listening {
         },
       },
       signal: this.#abort.signal,
-      cancel: (reason: string) => {
-        this.log.push(reason);
-        this.end();
+      execution: {
+        cancel: (reason: string) => {
+          this.log.push(reason);
+          this.end();
+        },
       },
     } as unknown as Call);
   }

@@ -58,6 +58,8 @@ class OneCall {
       client: { capabilities },
       stateless: true,
       context: {},
+      execution: {},
+      watch: {},
     } as unknown as LastingCall;
   }
 

@@ -25,12 +25,13 @@ class Running {
   constructor() {
     const { state } = this;
     const log = (level: string) => () => void this.logged.push(level);
-    this.call = Object.defineProperties({
+    this.call = {
       startedMilliseconds: 0,
       context: {},
       catalogue: { taskTools: new Set(["task_status"]) },
       authored: new AuthoredRun(() => {}),
       requestId: "r",
+      execution: state,
       engine: {
         log: { info: log("info"), warning: log("warning") },
         taskRegistry: {
@@ -40,10 +41,7 @@ class Running {
           },
         },
       },
-    }, {
-      hasEnded: { get: () => state.hasEnded },
-      isStopped: { get: () => state.isStopped },
-    }) as unknown as LastingCall;
+    } as unknown as LastingCall;
     const tool = {
       handOverMilliseconds: 45_000,
       isDeclaredLong: true,

@@ -194,7 +194,7 @@ function begunOf(
     ...requestOf(() => true),
     authored: new AuthoredRun(() => {}),
     recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
-    stop: (reason) => stopped.push(reason),
+    execution: { stop: (reason) => stopped.push(reason) },
   };
   return { request, result, mayAsk: true, statusMessage: "3 of 9", take };
 }
