@@ -181,7 +181,7 @@ export class Connections {
       // No rows: as if there were no record.
       throw new PostgresError(
         `a pooler between gave the answer of another statement (${command})`,
-        { isPassing: true },
+        { hasSingleToken: true },
       );
     } catch (error) {
       failure = error;

@@ -16,21 +16,21 @@ export class PostgresError extends Error {
   /** The code of Postgres or of the system, such as `28P01`. */
   readonly code?: string;
   /** True if it may be gone in a moment: a server that is starting up. */
-  readonly isPassing: boolean;
+  readonly hasSingleToken: boolean;
 
   /** Tells the reason. */
   constructor(
     message: string,
-    { fix, code, isPassing = false }: {
+    { fix, code, hasSingleToken = false }: {
       fix?: string;
       code?: string;
-      isPassing?: boolean;
+      hasSingleToken?: boolean;
     } = {},
   ) {
     super(message);
     this.fix = fix;
     this.code = code;
-    this.isPassing = isPassing;
+    this.hasSingleToken = hasSingleToken;
   }
 }
 
@@ -38,7 +38,7 @@ export class PostgresError extends Error {
 interface Reason {
   words: string;
   fix: string;
-  isPassing?: boolean;
+  hasSingleToken?: boolean;
 }
 
 const CERTIFICATE_FIX =
@@ -49,28 +49,28 @@ const REASONS: Record<string, Reason> = {
   ECONNREFUSED: {
     words: "nothing listens there",
     fix: "Start Postgres, or look at the host and the port",
-    isPassing: true,
+    hasSingleToken: true,
   },
   ENOTFOUND: { words: "its host is unknown", fix: "Look at the host" },
   EAI_AGAIN: {
     words: "its host cannot be looked up",
     fix: "Look at the host, and at the name server",
-    isPassing: true,
+    hasSingleToken: true,
   },
   "57P03": {
     words: "it is starting up or shutting down",
     fix: "Wait until it accepts connections",
-    isPassing: true,
+    hasSingleToken: true,
   },
   "57P01": {
     words: "it is shutting down",
     fix: "Start it again",
-    isPassing: true,
+    hasSingleToken: true,
   },
   "53300": {
     words: "it has too many connections (max_connections, or the role's limit)",
     fix: "Raise the limit, set KV_CONNECTIONS lower, or put pgbouncer between",
-    isPassing: true,
+    hasSingleToken: true,
   },
   "53100": {
     words: "its disk is full",
@@ -144,7 +144,7 @@ function reasonInWords(message: string): Reason | undefined {
     return {
       words: "it does not answer",
       fix: "Look at the host, the port, and the firewall between",
-      isPassing: true,
+      hasSingleToken: true,
     };
   }
   if (/NotValidForName/i.test(message)) {
@@ -158,7 +158,7 @@ function reasonInWords(message: string): Reason | undefined {
     return {
       words: "the connection was cut",
       fix: "Look at the log of Postgres",
-      isPassing: true,
+      hasSingleToken: true,
     };
   }
 }

@@ -58,7 +58,7 @@ export async function openPostgres(
     } catch (cause) {
       const error = failureOf(cause, printPlace(address)) as PostgresError;
       const isOver = performance.now() - started > PATIENCE_MILLISECONDS;
-      if (!error.isPassing || isOver) throw error;
+      if (!error.hasSingleToken || isOver) throw error;
       if (tries === 1) options.onWaiting?.(error);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));

@@ -8,8 +8,8 @@ import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
 import type { Logger } from "../log/log.ts";
-import { confirmation } from "../oauth/confirmation.ts";
-import { heldScopes } from "../oauth/held_scopes.ts";
+import { identityRecheck } from "../oauth/identity_recheck.ts";
+import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
@@ -150,8 +150,8 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     choice: providerChoice({ baseUrl, providers, frame }),
     providerTokens: providerTokens({ ...shared, providers }),
     /** Decides when the provider is asked who a person is now. */
-    confirmation: confirmation({ ...shared, allowedUsers }),
+    identityRecheck: identityRecheck({ ...shared, allowedUsers }),
     /** Tells what a grant's tokens may still be used for. */
-    heldOf: heldScopes({ ...config, baseUrl, permissions }),
+    effectiveScopes: effectiveScopesBy({ ...config, baseUrl, permissions }),
   };
 }

@@ -24,11 +24,11 @@ export interface AuthorizationRequest {
   resource: string;
   /** S256. */
   codeChallenge: string;
-  wishes?: ProviderWishes;
+  providerHints?: ProviderHints;
 }
 
 /** Hints of a client for the provider's page; they decide nothing. */
-export interface ProviderWishes {
+export interface ProviderHints {
   /** The account to propose: usually an e-mail address. */
   loginHint?: string;
   /** Steps that the person is to take there even if they are signed in. */
@@ -48,15 +48,15 @@ const STATE_MAX_LENGTH = 4096;
 /** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
 const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
 
-function parseWishes(parameters: Parameters): ProviderWishes | undefined {
+function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
   const loginHint = parameters.get("login_hint");
   const asked = parameters.get("prompt")?.split(" ") ?? [];
   const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
-  const wishes = {
+  const providerHints = {
     ...loginHint !== undefined && LOGIN_HINT.test(loginHint) && { loginHint },
     ...prompts.length > 0 && { prompts },
   };
-  return Object.keys(wishes).length > 0 ? wishes : undefined;
+  return Object.keys(providerHints).length > 0 ? providerHints : undefined;
 }
 
 /** Parses an authorization request of a known client. */
@@ -88,7 +88,7 @@ export function parseAuthorizationRequest(
     );
   }
   checkResources(parameters.all("resource"), baseUrl);
-  const wishes = parseWishes(parameters);
+  const providerHints = parseProviderHints(parameters);
   return {
     clientId: client.clientId,
     redirectUri,
@@ -96,7 +96,7 @@ export function parseAuthorizationRequest(
     scopes: grantableScopes(parseScope(parameters.get("scope")), scopes),
     resource: resourceOf(baseUrl),
     codeChallenge,
-    ...wishes && { wishes },
+    ...providerHints && { providerHints },
   };
 }
 

@@ -79,21 +79,21 @@ export function scopesOfSignIn(
     named: readonly string[];
     redirectUri: string;
   },
-  { had, withheld, isOlder }: {
+  { had, revokedScopes, isOlder }: {
     /** The scopes that the client has at this redirect URI. */
     had: readonly string[];
     /** The scopes that the person has revoked. */
-    withheld: readonly string[];
+    revokedScopes: readonly string[];
     /** True if the page was shown before the person revoked them. */
     isOlder: boolean;
   },
 ): string[] {
   const kept = approved.filter((scope) =>
-    !withheld.includes(scope) || !isOlder && named.includes(scope)
+    !revokedScopes.includes(scope) || !isOlder && named.includes(scope)
   );
   if (redirectKind(redirectUri) !== "https") return kept;
   const added = had.filter((scope) =>
-    !offered.includes(scope) && !withheld.includes(scope)
+    !offered.includes(scope) && !revokedScopes.includes(scope)
   );
   return unionOfScopes(kept, added);
 }

@@ -199,7 +199,7 @@ export function bindingAt(baseUrl: string, subject: string): string {
  * True if the grant ends with its single access token and its client gets
  * another without asking anyone: changing such a grant would have no effect.
  */
-export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
+export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 

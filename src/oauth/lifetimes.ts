@@ -31,7 +31,7 @@ export const REPLAY_MARGIN_SECONDS = MINUTE;
  * The time for which rules trust a verified address. After it, a refresh asks
  * the provider if the address still belongs to the person.
  */
-export const CONFIRMATION_TTL_SECONDS = DAY;
+export const IDENTITY_RECHECK_SECONDS = DAY;
 /**
  * The time for which a used refresh token is still answered after the first
  * call with the access token that it was exchanged for.

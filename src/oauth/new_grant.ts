@@ -13,7 +13,7 @@ import { isSubjectOfOther, machineSubject, subjectOf } from "./subject.ts";
 import { OAuthError } from "../errors.ts";
 import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
-import type { Confirmation } from "./confirmation.ts";
+import type { IdentityRecheck } from "./identity_recheck.ts";
 import type { Permissions } from "./permissions.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
 
@@ -115,7 +115,7 @@ interface SignInRules {
   blocked: readonly ListEntry[];
   permissions?: Permissions;
   lifetimes: Lifetimes;
-  confirmation: Pick<Confirmation, "reduce">;
+  identityRecheck: Pick<IdentityRecheck, "reduce">;
 }
 
 /** Makes the grant of a person, with what they approved and may grant. */
@@ -143,7 +143,7 @@ export function grantOfSignIn(
   if (!isWelcome) {
     throw new OAuthError("access_denied", "This account may not sign in here");
   }
-  const kept = rules.confirmation.reduce(identity);
+  const kept = rules.identityRecheck.reduce(identity);
   const ceiling = rules.permissions?.ceiling({ subject, identity: kept });
   const scopes = cutScopes(consented, ceiling);
   if (opensNothing(scopes) && !opensNothing(consented)) {

@@ -67,7 +67,7 @@ export function EndForm(
 
 /** The row of a connection or an access token, with its forms. */
 export function ConnectionRow(
-  { name, title, grantIds, scopes, isPassing, isPaused, ends, ...rest }:
+  { name, title, grantIds, scopes, hasSingleToken, isPaused, ends, ...rest }:
     & FormPage
     & {
       /** For people who hear a button without its row. */
@@ -78,7 +78,7 @@ export function ConnectionRow(
       grantIds: readonly string[];
       scopes: readonly ScopeInWords[];
       /** True if its client gets another grant without asking. */
-      isPassing?: boolean;
+      hasSingleToken?: boolean;
       isPaused: boolean;
       /** The words for what End ends. */
       ends: Child;
@@ -94,7 +94,7 @@ export function ConnectionRow(
       <div class="row-head">
         <h2 class="row-title">{title}</h2>
         <div class="buttons">
-          {!isPassing && (
+          {!hasSingleToken && (
             <AccountForm
               {...form}
               to={isPaused ? "/account/resume" : "/account/pause"}

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { type Grant, isPassing } from "../oauth/grant.ts";
+import { type Grant, hasSingleToken } from "../oauth/grant.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
 import {
   type ClientInWords,
@@ -113,11 +113,11 @@ function ClientRow(
   const count = connections.length;
   const ends = (count > 1 ? `All ${count} of its sign-ins end` : "It ends") +
     ", with its sessions and tasks. That cannot be undone: " +
-    (isPassing(newest)
+    (hasSingleToken(newest)
       ? "it has to get another permission."
       : "it has to ask you again.");
   const scopes = new Map(
-    connections.filter((connection) => !isPassing(connection))
+    connections.filter((connection) => !hasSingleToken(connection))
       .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
@@ -131,10 +131,10 @@ function ClientRow(
             : <DomainBadge domain={client.domain} />}
         </>
       }
-      grantIds={isPassing(newest)
+      grantIds={hasSingleToken(newest)
         ? connections.map(({ id }) => id)
         : [newest.id]}
-      isPassing={isPassing(newest)}
+      hasSingleToken={hasSingleToken(newest)}
       ends={ends}
       isPaused={connections.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}

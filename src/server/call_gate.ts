@@ -11,7 +11,7 @@ import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
-import { heldScopes } from "../oauth/held_scopes.ts";
+import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";
@@ -35,7 +35,7 @@ export async function callGate(
     oauth: oauth && oauthDoor({
       baseUrl,
       scopes,
-      heldOf: heldScopes({ ...oauth, baseUrl, permissions }),
+      effectiveScopes: effectiveScopesBy({ ...oauth, baseUrl, permissions }),
       accessTokens: accessTokenStore(database),
       grants: grantStore(database),
       upstream: (key) => lateApi(() => upstream(key)),

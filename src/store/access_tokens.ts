@@ -132,20 +132,20 @@ export function accessTokenStore(database: Database) {
     /**
      * Issues the only access token of a grant without a provider.
      *
-     * @param also the writes and checks of the same commit; undefined is
+     * @param extraWrites the writes and checks of the same commit; undefined is
      * returned when a check fails
      * @throws {import("../errors.ts").OAuthError} if its person or client is
      * blocked
      */
     async issue(
       grant: Grant,
-      also: Write = () => {},
+      extraWrites: Write = () => {},
     ): Promise<IssuedTokens | undefined> {
       const { id, scopes, expiresAt, kind = "token" } = grant;
       const accessToken = mintCredential("access_token", id);
       const isSaved = await database.commit((transaction) => {
         create(transaction, grant, accessToken);
-        also(transaction);
+        extraWrites(transaction);
       });
       if (isSaved) return { accessToken, scopes, expiresAt };
       await checkBlocks(database, grant, BLOCKED_CODES[kind]);
@@ -194,7 +194,7 @@ export function accessTokenStore(database: Database) {
       return database.change(
         read.key,
         (transaction, { value: grant }: Entry<Grant>) => {
-          transaction.end(accessTokenKey(accessToken));
+          transaction.expire(accessTokenKey(accessToken));
           // Its refresh token, used before, must not be answered with it again.
           if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
             setGrant(transaction, noteRevoked(grant));

@@ -138,9 +138,9 @@ export function accountSessionStore(database: Database) {
       return found && await unseal(keyOf(id), found.value.sealed, grantId);
     },
 
-    async end(id: string): Promise<void> {
+    async close(id: string): Promise<void> {
       await database.commit((transaction) =>
-        transaction.end(accountSessionKey(id))
+        transaction.expire(accountSessionKey(id))
       );
     },
 
@@ -153,14 +153,14 @@ export function accountSessionStore(database: Database) {
     },
 
     /** Signs a person out of every browser. */
-    async endAllOf(subject: string): Promise<void> {
+    async closeAllOf(subject: string): Promise<void> {
       const listed = await database.list(accountSessionsOfKey(subject));
       while (listed.length > 0) {
         const some = listed.splice(-DELETIONS_PER_COMMIT);
         await database.commit((transaction) => {
           for (const { key } of some) {
             transaction.delete(key)
-              .end(listedAccountSessionKey(key));
+              .expire(listedAccountSessionKey(key));
           }
         });
       }

@@ -18,7 +18,7 @@ import { approvalKey } from "./keys.ts";
 export interface Approval extends Expiring {
   scopes: readonly string[];
   /** The scopes that the person has revoked since. */
-  withheld?: readonly string[];
+  revokedScopes?: readonly string[];
 }
 
 type Approved = Pick<
@@ -46,7 +46,7 @@ export function approvalStore(database: Database) {
     },
 
     /** Takes scopes out of the approvals that grants were made with. */
-    async withhold(
+    async revokeScopes(
       grants: readonly Grant[],
       scopes: readonly string[],
     ): Promise<void> {
@@ -56,8 +56,11 @@ export function approvalStore(database: Database) {
           keyOf(browserFingerprint, { ...grant, redirectUri }),
           (transaction, { key, value }: Entry<Approval>) => {
             if (!value) return;
-            const withheld = unionOfScopes(value.withheld ?? [], scopes);
-            transaction.set(key, { ...value, withheld });
+            const revokedScopes = unionOfScopes(
+              value.revokedScopes ?? [],
+              scopes,
+            );
+            transaction.set(key, { ...value, revokedScopes });
           },
         );
       }
@@ -77,13 +80,15 @@ export function approvalStore(database: Database) {
     ): Promise<Write> {
       const key = keyOf(fingerprint(browser), request);
       const entry = await database.get<Approval>(key);
-      const { scopes = [], withheld = [] } = entry.value ?? {};
+      const { scopes = [], revokedScopes = [] } = entry.value ?? {};
       const record: Approval = {
         scopes: unionOfScopes(
           scopes.filter((it) => !offered.includes(it)),
           request.scopes,
         ),
-        withheld: withheld.filter((it) => !request.scopes.includes(it)),
+        revokedScopes: revokedScopes.filter((it) =>
+          !request.scopes.includes(it)
+        ),
         expiresAt: database.now() + APPROVAL_TTL_SECONDS,
       };
       return (transaction) => transaction.check(entry).set(key, record);

@@ -22,7 +22,7 @@ import { authorizationRequestKey } from "./keys.ts";
 import { isLeased } from "./leases.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-const answerKey = (handle: string) => deriveKey(handle, "code");
+const responseKey = (handle: string) => deriveKey(handle, "code");
 
 /** The record of a request while a person signs in. */
 interface RequestRecord extends Expiring {
@@ -31,7 +31,7 @@ interface RequestRecord extends Expiring {
   /** The scopes that the client named. */
   named: readonly string[];
   /** The offered scopes that the person has revoked before. */
-  withheld?: readonly string[];
+  revokedScopes?: readonly string[];
   /** True if the client needs no consent: only the provider is to be chosen. */
   isTrusted?: boolean;
   /** The requested scopes that the person approved. */
@@ -63,7 +63,7 @@ interface SignInOutcome {
   grant: Grant;
   /** The provider's tokens, as text. */
   upstreamTokens: string;
-  also?: Write;
+  extraWrites?: Write;
 }
 
 /** Opens the authorization requests; `browser` is the value of its cookie. */
@@ -72,9 +72,9 @@ export function authorizationRequestStore(database: Database) {
   function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
-    also?: Write,
+    extraWrites?: Write,
   ): Promise<FoundRequest | undefined> {
-    return database.replace(found, { ...found.value, ...changes }, also);
+    return database.replace(found, { ...found.value, ...changes }, extraWrites);
   }
 
   return {
@@ -90,7 +90,7 @@ export function authorizationRequestStore(database: Database) {
       browser: string,
       request: Pick<
         RequestRecord,
-        "request" | "clientName" | "named" | "withheld" | "isTrusted"
+        "request" | "clientName" | "named" | "revokedScopes" | "isTrusted"
       >,
       provider?: string,
     ): Promise<string> {
@@ -183,12 +183,12 @@ export function authorizationRequestStore(database: Database) {
      * Returns the code that ended a request, if the browser got 503 in its
      * place.
      */
-    async answerAgain(found: FoundRequest): Promise<string | undefined> {
+    async replayCode(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.mayRepeat(found)) {
         return undefined;
       }
-      const code = await unseal(answerKey(handle), sealedCode);
+      const code = await unseal(responseKey(handle), sealedCode);
       // The commit that writes it now is not given up: the next attempt is
       // refused.
       return await change(found, {}) && code;
@@ -217,14 +217,14 @@ export function authorizationRequestStore(database: Database) {
      */
     async complete(
       found: FoundRequest,
-      { grant, upstreamTokens, also }: SignInOutcome,
+      { grant, upstreamTokens, extraWrites }: SignInOutcome,
     ): Promise<string | undefined> {
       const { code, write } = await issueCode(
         grant,
         found.value.request,
         upstreamTokens,
       );
-      const sealedCode = await seal(answerKey(found.handle), code);
+      const sealedCode = await seal(responseKey(found.handle), code);
       const completed = await database.commit((transaction) => {
         transaction.check(found).set<RequestRecord>(found.key, {
           ...found.value,
@@ -233,7 +233,7 @@ export function authorizationRequestStore(database: Database) {
           sealedCode,
         });
         write(transaction);
-        also?.(transaction);
+        extraWrites?.(transaction);
       });
       if (completed !== undefined) return code;
       await checkBlocks(database, grant);

@@ -123,7 +123,7 @@ export function blockStore(database: Database) {
   /** Changes the head and a block, which are read at once. */
   async function change<R>(
     name: string,
-    to: (
+    update: (
       transaction: Transaction,
       head: Entry<BlockHead>,
       block: Entry<Block>,
@@ -137,7 +137,7 @@ export function blockStore(database: Database) {
       read.key,
       async (transaction, head, before) => {
         const entry = before ? await database.get<Block>(block.key) : block;
-        return to(transaction.check(entry), head, entry);
+        return update(transaction.check(entry), head, entry);
       },
       read,
     );

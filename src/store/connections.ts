@@ -24,9 +24,9 @@ export interface ConnectionState {
   /** The time at which it was paused; it counts while there is a sign-in. */
   pausedAt?: number;
   /** The scopes that the person has taken away and not given again. */
-  withheld?: readonly string[];
+  revokedScopes?: readonly string[];
   /** The time at which they last took any away. */
-  withheldAt?: number;
+  revokedScopesAt?: number;
 }
 
 type ConnectionRecord = ConnectionState & Expiring;
@@ -49,11 +49,11 @@ export function connectionStore(
 
   function writeOf(
     entry: Entry<ConnectionRecord>,
-    { pausedAt, withheld, withheldAt }: ConnectionState,
+    { pausedAt, revokedScopes, revokedScopesAt }: ConnectionState,
   ): Write {
     const record: ConnectionRecord = {
       ...pausedAt !== undefined && { pausedAt },
-      ...withheld?.length && { withheld, withheldAt },
+      ...revokedScopes?.length && { revokedScopes, revokedScopesAt },
       expiresAt: database.now() + CONNECTION_SECONDS,
     };
     return (transaction) => transaction.check(entry).set(entry.key, record);
@@ -62,11 +62,11 @@ export function connectionStore(
   /** Changes what holds for a connection, and gives its new version. */
   async function change(
     of: ConnectionOf,
-    to: (state: ConnectionState) => ConnectionState,
+    update: (state: ConnectionState) => ConnectionState,
   ): Promise<Entry<ConnectionState>> {
     for (;;) {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
-      const value = to(entry.value ?? {});
+      const value = update(entry.value ?? {});
       const versionstamp = await database.commit(writeOf(entry, value));
       if (versionstamp) return { key: entry.key, value, versionstamp };
     }
@@ -156,11 +156,14 @@ export function connectionStore(
     },
 
     /** Takes scopes away from the sign-ins to come, too. */
-    async withhold(of: ConnectionOf, scopes: readonly string[]): Promise<void> {
+    async revokeScopes(
+      of: ConnectionOf,
+      scopes: readonly string[],
+    ): Promise<void> {
       await change(of, (state) => ({
         ...state,
-        withheld: unionOfScopes(state.withheld ?? [], scopes),
-        withheldAt: database.now(),
+        revokedScopes: unionOfScopes(state.revokedScopes ?? [], scopes),
+        revokedScopesAt: database.now(),
       }));
     },
   };

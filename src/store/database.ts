@@ -95,18 +95,18 @@ export class Database extends Reader {
 
   /**
    * Changes what is under a key, again from its new state when another commit
-   * was faster. The commit rests on the entry that `to` was given, also on its
+   * was faster. The commit rests on the entry that `update` was given, also on its
    * absence.
    *
-   * @param to adds the change to a transaction; if it adds none, nothing is
+   * @param update adds the change to a transaction; if it adds none, nothing is
    * committed. `before` is what the last try was given: another check of it may
    * have failed, and for good
    * @param read the entry, if it was just read
-   * @returns what `to` gave for the commit
+   * @returns what `update` gave for the commit
    */
   async change<T, R>(
     key: KvKey,
-    to: (
+    update: (
       transaction: Transaction,
       entry: Entry<T>,
       before?: Entry<T>,
@@ -117,7 +117,7 @@ export class Database extends Reader {
     for (let entry = read;; entry = undefined) {
       entry ??= await this.get<T>(key);
       const transaction = new Transaction().check(entry);
-      const result = await to(transaction, entry, before);
+      const result = await update(transaction, entry, before);
       if (transaction.isEmpty) return result;
       if (await this.#commits.commit(transaction)) return result;
       before = entry;
@@ -128,10 +128,10 @@ export class Database extends Reader {
   async replace<F extends Found<Expiring>>(
     found: F,
     value: F["value"],
-    also: Write = () => {},
+    extraWrites: Write = () => {},
   ): Promise<F | undefined> {
     const transaction = new Transaction().check(found).set(found.key, value);
-    also(transaction);
+    extraWrites(transaction);
     const versionstamp = await this.#commits.commit(transaction);
     if (versionstamp === undefined) return undefined;
     return { ...found, value, versionstamp, mark: transaction.mark };

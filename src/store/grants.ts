@@ -68,16 +68,16 @@ export function grantStore(database: Database) {
    * it was; undefined if it had ended before.
    *
    * @param read the grant if it was just read
-   * @param also writes of the same commit, for records that end with the grant
+   * @param extraWrites writes of the same commit, for records that end with the grant
    */
   function close(
     grantId: string,
-    { read, also }: { read?: Entry<Grant>; also?: Write } = {},
+    { read, extraWrites }: { read?: Entry<Grant>; extraWrites?: Write } = {},
   ): Promise<Grant | undefined> {
     return database.change(
       grantKey(grantId),
       (transaction, { value: grant }) => {
-        also?.(transaction);
+        extraWrites?.(transaction);
         if (!grant || grant.status === "closed") return undefined;
         setGrant(transaction, closeGrant(grant, database.now()))
           .delete(upstreamKey(grantId));
@@ -108,7 +108,7 @@ export function grantStore(database: Database) {
     unlist,
 
     /** Ends a grant, and in the background unlists its person. */
-    async end(grantId: string, read?: Entry<Grant>): Promise<void> {
+    async revoke(grantId: string, read?: Entry<Grant>): Promise<void> {
       const ended = await close(grantId, { read });
       if (ended) database.background(() => unlist([ended]));
     },
@@ -121,13 +121,13 @@ export function grantStore(database: Database) {
      */
     async change(
       found: Entry<Grant> | undefined,
-      to: (grant: Grant) => Grant,
+      update: (grant: Grant) => Grant,
     ): Promise<Grant | undefined> {
       return found && await database.change(
         found.key,
         (transaction, { value }) => {
           if (!value || value.status === "closed") return undefined;
-          const changed = to(value);
+          const changed = update(value);
           setGrant(transaction, changed);
           return changed;
         },

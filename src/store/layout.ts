@@ -1,7 +1,7 @@
 /**
- * The layout of the database: the form of its keys and records. Its number is a
- * record of the database. Releases with the same number read what the others
- * wrote; a database with another number is neither read nor written.
+ * The layout of the database: the form of its keys and records, with a number
+ * that is in it. Releases of one number read what the others wrote; a database
+ * with another is neither read nor written.
  *
  * @module
  */
@@ -19,15 +19,13 @@ import type { Kv } from "./kv.ts";
 import { absent } from "./transaction.ts";
 
 /**
- * The number of the layout that this code reads and writes. A change of records
- * or keys that the last release could not read, or that cannot read what it
- * wrote, takes the next number, here and in `scripts/restore.ts`.
+ * The number of the layout here. A change that the last release could not read,
+ * or that cannot read what it wrote, takes the next, also in `scripts/restore.ts`.
  */
 export const LAYOUT = 1;
 
 /**
- * Checks that a database has the layout of this code. A database without a
- * number and without records of ours is given the number.
+ * Checks the layout, and numbers a database without records of ours.
  *
  * @throws {StartError} if its layout is another, or records are being moved to it
  */
@@ -39,8 +37,7 @@ export async function checkLayout(kv: Kv): Promise<void> {
     ]);
     if (isMoving) throw refused("half of a move", "a whole database");
     if (number !== null || hasRecords) return checkNumber(number);
-    // A process that starts at the same time writes the number before anything
-    // else, so the number is read once more.
+    // Once more: another process may have started, number first.
     hasRecords = await isUsed(kv);
     if (hasRecords) continue;
     const { ok } = await kv.atomic().check(absent(layoutKey()))
@@ -50,7 +47,7 @@ export async function checkLayout(kv: Kv): Promise<void> {
 }
 
 /**
- * Checks the layout of a database, and writes nothing.
+ * Checks the layout, and writes nothing.
  *
  * @throws {StartError} if its layout is another, or it has no number
  */
@@ -65,8 +62,8 @@ function checkNumber(number: unknown): void {
 }
 
 /**
- * True if a server has used a database: then it has a record of one of these
- * kinds. Records of an application that shares the database do not count.
+ * True if a server has used a database. Records of an application in it do not
+ * count.
  */
 async function isUsed(kv: Kv): Promise<boolean> {
   for (const [kind] of [sessionKey(""), grantKey(""), secretKey("")]) {
@@ -88,10 +85,9 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 }
 
 /**
- * Makes a handle that gives and writes nothing before the layout is known to be
- * that of this code. The first reads are made beside the check, so that they
- * take no longer. Each operation before makes a check of its own: one that hangs
- * holds up no other.
+ * Makes a handle that gives and writes nothing before the layout was checked. The
+ * first reads are made beside the check. Each operation before has a check of its
+ * own: one that hangs holds up no other.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;
@@ -131,8 +127,8 @@ export function checkedKv(kv: Kv): Kv {
 }
 
 /**
- * Checks the layout at a start, by a read through {@linkcode checkedKv}. Where
- * the database does not answer, later operations check it.
+ * Checks the layout at a start, by a read through {@linkcode checkedKv}; later if
+ * the database does not answer.
  *
  * @throws {StartError} if the database is of another layout
  */

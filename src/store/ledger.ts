@@ -7,7 +7,7 @@
  * @module
  */
 import type { Logger } from "../log/log.ts";
-import { type Grant, isPassing, ledgerIdOf } from "../oauth/grant.ts";
+import { type Grant, hasSingleToken, ledgerIdOf } from "../oauth/grant.ts";
 import { detached } from "../telemetry/current.ts";
 import {
   addCall,
@@ -90,7 +90,7 @@ export function ledgerStore(
         const record: LedgerRecord = {
           calls: listCalls([...added, ...value?.calls ?? []], oldest),
           // Its grant's end, unless the next grant continues it.
-          expiresAt: isPassing(held[0])
+          expiresAt: hasSingleToken(held[0])
             ? time + keepSeconds
             : Math.min(time + keepSeconds, held[0].expiresAt),
         };

@@ -26,17 +26,17 @@ export class Filling {
   }
 
   /**
-   * Takes at most `wish` tokens out of a bucket that is full again at `fullAt`;
+   * Takes at most `requested` tokens out of a bucket that is full again at `fullAt`;
    * `spent` were given before, and are taken in any case. Gives the new time,
    * and the milliseconds to wait for a token if none was given.
    */
-  take(fullAt: number, time: number, { wish = 1, spent = 0 } = {}) {
+  take(fullAt: number, time: number, { requested = 1, spent = 0 } = {}) {
     // No debt, and nothing takes longer to fill than an empty one: clocks
     // differ, and may be set back.
     const empty = time + this.spanMilliseconds;
     const cost = this.costMilliseconds;
     const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
-    const given = Math.min(wish, Math.floor((empty - used) / cost + 1e-6));
+    const given = Math.min(requested, Math.floor((empty - used) / cost + 1e-6));
     const waitMilliseconds = given > 0 ? 0 : used + cost - empty;
     return { given, waitMilliseconds, fullAt: used + given * cost };
   }
@@ -54,14 +54,14 @@ export function rateStore(database: Database, purpose: string, rate: Rate) {
   const filling = new Filling(rate);
   return {
     /** Takes tokens out of a bucket, as {@linkcode Filling.take} does. */
-    take(name: string, wish: number, spent: number) {
+    take(name: string, requested: number, spent: number) {
       const key = bucketKey(purpose, name);
       return database.change(
         key,
         (transaction, { value }: Entry<BucketRecord>) => {
           const before = value?.fullAt ?? 0;
           const { fullAt, ...taken } = filling.take(before, database.clock(), {
-            wish,
+            requested,
             spent,
           });
           if (fullAt === before) return taken;

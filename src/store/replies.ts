@@ -145,7 +145,10 @@ export function replyStore(database: Database) {
      *
      * @throws what `ended` throws
      */
-    async endAllOf(sessionId: string, ended?: Promise<unknown>): Promise<void> {
+    async deleteAllOf(
+      sessionId: string,
+      ended?: Promise<unknown>,
+    ): Promise<void> {
       const [open] = await Promise.all([
         database.list<Reply>(replyKey(sessionId)),
         ended,

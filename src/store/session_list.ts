@@ -120,7 +120,7 @@ export function sessionLists(database: Database) {
   }
 
   /** Ends the sessions of a list beyond the most, the least used first. */
-  async function endOldest(list: string, most: number): Promise<void> {
+  async function closeOldest(list: string, most: number): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
     // An unused session ends before a used one, but one that was opened a
@@ -129,31 +129,31 @@ export function sessionLists(database: Database) {
     const isNew = ({ value: { expiresAt } }: Found<SessionOfPerson>) =>
       expiresAt <= end && expiresAt > end - NEW_SECONDS;
     const ended = listed.slice(most).filter((session) => !isNew(session));
-    await endListed(ended.map(({ key }) => key));
+    await closeListed(ended.map(({ key }) => key));
   }
 
   /** Ends listed sessions, in as many commits as needed. */
-  async function endListed(listed: Deno.KvKey[]): Promise<void> {
+  async function closeListed(listed: Deno.KvKey[]): Promise<void> {
     const parts = [];
     while (listed.length > 0) {
       parts.push(listed.splice(-DELETIONS_PER_COMMIT));
     }
     await Promise.all(parts.map(async (some) => {
-      const { write, tell } = await endingOf(some);
+      const { write, tell } = await closing(some);
       await database.commit(write);
       tell();
     }));
   }
 
   /** Prepares the end of sessions by their list entries. */
-  async function endingOf(listed: readonly Deno.KvKey[]) {
+  async function closing(listed: readonly Deno.KvKey[]) {
     const keys = listed.map(listedSessionKey);
     const ended = telemetry ? await database.getMany<Session[]>(keys) : [];
     return {
       /** Ends them, as part of a commit. */
       write(transaction: Transaction): void {
         transaction.delete(...listed);
-        for (const key of keys) transaction.end(key);
+        for (const key of keys) transaction.expire(key);
       },
       /** Reports them to telemetry; to be called when they have ended. */
       tell(): void {
@@ -165,26 +165,29 @@ export function sessionLists(database: Database) {
   }
 
   return {
-    endOldest,
+    closeOldest,
 
     /**
      * Ends every session that one of these grants used last, by writes for
      * another commit that this returns; sessions that do not fit into that
      * commit are ended before.
      */
-    async endAllOf(binding: string, grantIds: ReadonlySet<string | undefined>) {
+    async closeAllOf(
+      binding: string,
+      grantIds: ReadonlySet<string | undefined>,
+    ) {
       const listed = await keysOf(binding, (it) => grantIds.has(it.grantId));
       database.background(() => forgetQuestions(listed.map(listedSessionKey)));
       const last = listed.splice(-DELETIONS_PER_COMMIT);
-      await endListed(listed);
-      return await endingOf(last);
+      await closeListed(listed);
+      return await closing(last);
     },
 
     /** Deletes every session of a person, of any grant, with its questions. */
     async forgetAllOf(binding: string): Promise<void> {
       const listed = await keysOf(binding, () => true);
       await forgetQuestions(listed.map(listedSessionKey));
-      await endListed(listed);
+      await closeListed(listed);
     },
 
     /**

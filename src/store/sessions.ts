@@ -48,7 +48,7 @@ export function sessionStore(
   } = {},
 ) {
   const sessions = recent(read);
-  const { endOldest, ...lists } = sessionLists(database);
+  const { closeOldest, ...lists } = sessionLists(database);
   let opened = 0;
 
   async function read(id: string): Promise<Session | undefined> {
@@ -86,7 +86,7 @@ export function sessionStore(
         opened = 0;
         const { list, binding } = session;
         const bound = list === undefined ? most : mostOfNetwork;
-        database.background(() => endOldest(list ?? binding, bound));
+        database.background(() => closeOldest(list ?? binding, bound));
       }
       return id;
     },
@@ -146,13 +146,13 @@ export function sessionStore(
     },
 
     /** Ends a caller's session; false if there is none. */
-    async end(id: string, binding: string): Promise<boolean> {
+    async close(id: string, binding: string): Promise<boolean> {
       const ended = await database.change(
         sessionKey(id),
         (transaction, { key, value }: Entry<Session>) => {
           sessions.forget(id);
           if (value?.binding !== binding) return undefined;
-          transaction.end(key).delete(listKeyOf(id, value));
+          transaction.expire(key).delete(listKeyOf(id, value));
           return value;
         },
       );

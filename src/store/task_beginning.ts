@@ -58,7 +58,7 @@ export function taskBeginnings(database: Database) {
     { tool, scopes = [], list = binding, repeat, expiresAt, durable }:
       & NewTask
       & Pick<TaskRecord, "expiresAt" | "durable">,
-    also: Write = () => {},
+    extraWrites: Write = () => {},
   ): Promise<{ task: Task; versionstamp: string } | undefined> {
     const createdMilliseconds = database.clock();
     const record: TaskRecord = {
@@ -86,7 +86,7 @@ export function taskBeginnings(database: Database) {
       if (repeat) {
         transaction.set<Expiring>(repeatKey(repeat, taskId), { expiresAt });
       }
-      also(transaction);
+      extraWrites(transaction);
     });
     return versionstamp === undefined
       ? undefined

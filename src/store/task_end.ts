@@ -131,7 +131,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
      * process that works on a task notices within a second that its grant has
      * ended, and ends it too.
      */
-    async endAllOf(
+    async cancelAllOf(
       binding: string,
       grantIds: ReadonlySet<string | undefined>,
     ): Promise<() => void> {
@@ -164,7 +164,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         const outcome = found?.value.outcome;
         await database.commit((transaction) => {
           // Its process may still look at it: it finds a task that is over.
-          if (found) transaction.end(found.key);
+          if (found) transaction.expire(found.key);
           transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
           const repeat = found?.value.repeat;
           if (repeat) transaction.delete(repeatKey(repeat, taskId));

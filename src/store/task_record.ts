@@ -156,7 +156,7 @@ export function changeTask(
   database: Database,
   taskId: string,
   change: (record: TaskRecord) => MaybePromise<Partial<TaskRecord> | undefined>,
-  also: Write = () => {},
+  extraWrites: Write = () => {},
 ): Promise<boolean> {
   return database.change(
     taskKey(taskId),
@@ -164,7 +164,7 @@ export function changeTask(
       if (!value || isTerminal(value.status)) return false;
       const changes = await change(value);
       if (!changes) return false;
-      also(transaction.set<TaskRecord>(key, {
+      extraWrites(transaction.set<TaskRecord>(key, {
         ...value,
         ...changes,
         updatedMilliseconds: nextUpdate(database, value),

@@ -107,7 +107,7 @@ export class Transaction {
    * Ends a record, by every clock; it is collected a little later. Unlike a
    * deleted record, it still shows which transaction ended it.
    */
-  end(key: KvKey): this {
+  expire(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });
   }
 

@@ -51,7 +51,7 @@ export function waitAnswers(
     id: string,
     isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
-    also: Write = () => {},
+    extraWrites: Write = () => {},
   ): Promise<{ isAccepted: boolean; record: ReadWait } | undefined> {
     return await database.change(
       waitKey(id),
@@ -75,7 +75,7 @@ export function waitAnswers(
         };
         putWait(transaction, key, record);
         wakeTwice(transaction, record, database.now());
-        also(transaction);
+        extraWrites(transaction);
         return { isAccepted: true, record: { key, value: record } };
       },
     );
@@ -86,17 +86,17 @@ export function waitAnswers(
      * Accepts the answer of a signed-in person. Gives the wait with the answer
      * that counts; undefined if nothing of theirs waits.
      *
-     * @param also what the commit rests on: the session of the browser
+     * @param extraWrites what the commit rests on: the session of the browser
      */
     async answer(
       id: string,
       subject: string,
       answer: JsonObject,
-      also: Write,
+      extraWrites: Write,
     ): Promise<Wait | undefined> {
       const isTheirs = (wait: WaitRecord) =>
         wait.kind === "page" && wait.subject === subject;
-      const accepted = await accept(id, isTheirs, answer, also);
+      const accepted = await accept(id, isTheirs, answer, extraWrites);
       return accepted && await readWait(accepted.record);
     },
 
@@ -146,7 +146,7 @@ export function waitAnswers(
         answer,
         async release() {
           try {
-            const pointer = await database.get<Pointer>(value.at);
+            const pointer = await database.get<Pointer>(value.askerKey);
             // Its asker has another.
             if (pointer.versionstamp !== taken.versionstamp) return false;
             return await database.commit((transaction) => {
@@ -193,7 +193,7 @@ export async function isToBeTaken(
 }
 
 /** Ends a wait, if it is there. */
-export function endWait(
+export function expireWait(
   database: Database,
   key: Deno.KvKey,
   read?: Found<WaitRecord>,
@@ -204,12 +204,12 @@ export function endWait(
   ) => {
     if (!isFound(entry)) return;
     dropWait(transaction, entry);
-    const { value: { at, state }, versionstamp } = entry;
+    const { value: { askerKey, state }, versionstamp } = entry;
     if (state !== "used") return;
-    const pointer = await database.get<Pointer>(at);
+    const pointer = await database.get<Pointer>(askerKey);
     // Its asker may have another wait by now.
     const isOwn = pointer.versionstamp === versionstamp;
-    if (isOwn) transaction.check(pointer).end(at);
+    if (isOwn) transaction.check(pointer).expire(askerKey);
   };
   return database.change(key, ending, read);
 }

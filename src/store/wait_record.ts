@@ -47,7 +47,7 @@ export interface Waiting {
 
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   /** The index entry from the asking call or task to this wait. */
-  at: Deno.KvKey;
+  askerKey: Deno.KvKey;
   /** The client's name in its grant. */
   clientName?: string;
   createdAt: number;
@@ -62,7 +62,7 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
 export interface Wait extends
   Omit<
     WaitRecord,
-    "at" | "question" | "taskId" | "sealed" | "sealedAnswer"
+    "askerKey" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
   /** The id that opens the page, or answers for a webhook. */
@@ -113,9 +113,9 @@ export function putWait(
   key: Deno.KvKey,
   record: WaitRecord,
 ): Transaction {
-  const { at, expiresAt } = record;
+  const { askerKey, expiresAt } = record;
   return transaction.set(key, record)
-    .set<Pointer>(at, { wait: key, expiresAt })
+    .set<Pointer>(askerKey, { wait: key, expiresAt })
     .set(listingWaitKey(listOfWait(record), key), listingOf(record));
 }
 
@@ -124,11 +124,11 @@ export function dropWait(
   transaction: Transaction,
   found: Found<WaitRecord>,
 ): Transaction {
-  const { key, value: { at, state } } = found;
-  transaction.check(found).end(key)
+  const { key, value: { askerKey, state } } = found;
+  transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
   // The asker of a used one may have another wait by now.
-  return state === "used" ? transaction : transaction.end(at);
+  return state === "used" ? transaction : transaction.expire(askerKey);
 }
 
 export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
@@ -136,15 +136,15 @@ export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
 type Member = "payload" | "answer";
 
 /** The members that a seal is bound to. */
-type Sealing = Pick<WaitRecord, "subject" | "kind" | "at">;
+type Sealing = Pick<WaitRecord, "subject" | "kind" | "askerKey">;
 
 /** Names a record for its seals, so that no text opens in another one. */
 function contextOf(
-  { subject, kind, at }: Sealing,
+  { subject, kind, askerKey }: Sealing,
   [, wait]: Deno.KvKey,
   member: Member,
 ): string {
-  return fingerprint(JSON.stringify([subject, kind, at, wait, member]));
+  return fingerprint(JSON.stringify([subject, kind, askerKey, wait, member]));
 }
 
 export type WaitSeals = ReturnType<typeof waitSeals>;
@@ -176,7 +176,7 @@ export function waitSeals(database: Database) {
 
   /** Reads a wait; undefined if a part of it was sealed for another. */
   async function readWait(found: ReadWait): Promise<Wait | undefined> {
-    const { at: _, question: __, taskId: ___, ...own } = found.value;
+    const { askerKey: _, question: __, taskId: ___, ...own } = found.value;
     const { sealed: _id, sealedAnswer: _answer, ...plain } = own;
     try {
       const opened = await openPart(found, "payload") as

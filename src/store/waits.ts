@@ -10,7 +10,7 @@ import { type Database, type Found, isFound } from "./database.ts";
 import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 import {
-  endWait,
+  expireWait,
   isToBeTaken,
   type TakenWait,
   waitAnswers,
@@ -94,7 +94,7 @@ export function waitStore(database: Database) {
         );
       }
       const { asker, ...own } = waiting;
-      const at = waitAtKey(asker);
+      const askerKey = waitAtKey(asker);
       const id = randomId();
       const key = waitKey(id);
       // Every new wait changes this record, so the count stays true.
@@ -103,7 +103,7 @@ export function waitStore(database: Database) {
       const opener = { ...own, list, most };
       const opening = async (transaction: Transaction) => {
         const [pointer, held] = await Promise.all([
-          database.get<Pointer>(at),
+          database.get<Pointer>(askerKey),
           room.read(opener),
         ]);
         const known = pointer.value &&
@@ -122,12 +122,12 @@ export function waitStore(database: Database) {
         });
         const record: WaitRecord = {
           ...own,
-          at,
+          askerKey,
           createdAt,
           expiresAt: createdAt + seconds,
           clientName: grant?.value.clientName,
           state: "open",
-          sealed: await sealPart({ ...own, at }, key, "payload", {
+          sealed: await sealPart({ ...own, askerKey }, key, "payload", {
             id,
             payload,
           }),
@@ -168,7 +168,7 @@ export function waitStore(database: Database) {
     },
 
     /** Finds the wait of an asker; undefined if there is none. */
-    async at({ asker, subject }: Waiting): Promise<Wait | undefined> {
+    async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
       const pointer = await database.find<Pointer>(waitAtKey(asker));
       const found = pointer &&
         await database.find<WaitRecord>(pointer.value.wait);
@@ -178,7 +178,7 @@ export function waitStore(database: Database) {
     },
 
     /** Ends a wait that no one needs any more. */
-    withdraw: ({ key }: Wait): Promise<void> => endWait(database, key),
+    withdraw: ({ key }: Wait): Promise<void> => expireWait(database, key),
 
     /**
      * Waits until a wait is answered or gone; false if it is still open after
@@ -205,13 +205,13 @@ export function waitStore(database: Database) {
     /** Ends all waits of durable work that has ended. */
     async forgetTask(list: string, taskId: string): Promise<void> {
       const own = await listed(list, (wait) => wait.taskId === taskId);
-      for (const wait of own) await endWait(database, wait.key, wait);
+      for (const wait of own) await expireWait(database, wait.key, wait);
     },
 
     /** Deletes everything that is kept of a person's waits. */
     async forgetAllOf(subject: string): Promise<void> {
       for (const wait of await listed(subject)) {
-        await endWait(database, wait.key, wait);
+        await expireWait(database, wait.key, wait);
       }
       await database.commit((transaction) =>
         transaction.delete(waitsOfKey(subject))

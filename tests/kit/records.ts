@@ -10,11 +10,11 @@ import type { AuthorizationRequest } from "../../src/oauth/authorization_request
 import type { Grant } from "../../src/oauth/grant.ts";
 import { openGrant } from "../../src/oauth/new_grant.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
-import type { HeldOf } from "../../src/oauth/held_scopes.ts";
+import type { FindEffectiveScopes } from "../../src/oauth/effective_scopes.ts";
 import { Parameters } from "../../src/oauth/parameters.ts";
 import type { IssuedTokens } from "../../src/oauth/token_response.ts";
 import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
-import { confirmation } from "../../src/oauth/confirmation.ts";
+import { identityRecheck } from "../../src/oauth/identity_recheck.ts";
 import { refreshTokenGrant } from "../../src/auth/server/refresh_token_grant.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";
@@ -59,21 +59,21 @@ export function redeem(
     codeVerifier = VERIFIER,
     redirectUri,
     refreshable = true,
-    heldOf = (grant) => grant,
+    effectiveScopes = (grant) => grant,
   }: {
     code: string;
     clientId: string;
     codeVerifier?: string;
     redirectUri?: string;
     refreshable?: boolean;
-    heldOf?: HeldOf;
+    effectiveScopes?: FindEffectiveScopes;
   },
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
     lifetimes: DEFAULT_LIFETIMES,
     codes: codeStore(database, DEFAULT_LIFETIMES),
     grants: grantStore(database),
-    heldOf,
+    effectiveScopes,
     clock: database.clock,
   });
   const client = newClient({
@@ -105,8 +105,12 @@ export function refresh(
       identify: () => Promise.resolve(undefined),
       refreshIfDue: () => Promise.resolve(false),
     },
-    confirmation: confirmation({ allowedUsers: [], blocked: [], admins: [] }),
-    heldOf: (grant, scopes = grant.scopes) => ({ scopes }),
+    identityRecheck: identityRecheck({
+      allowedUsers: [],
+      blocked: [],
+      admins: [],
+    }),
+    effectiveScopes: (grant, scopes = grant.scopes) => ({ scopes }),
     clock: database.clock,
   });
   const parameters = new Parameters([["refresh_token", refreshToken]]);

@@ -45,7 +45,7 @@ Deno.test("parseAuthorizationRequest() needs no redirect_uri when one is registe
 });
 
 for (
-  const [what, given, wishes] of [
+  const [what, given, providerHints] of [
     ["a hint and a prompt of the provider's", {
       login_hint: "jo@example.com",
       prompt: "consent select_account",
@@ -60,7 +60,7 @@ for (
   ] as const
 ) {
   Deno.test(`parseAuthorizationRequest() takes for the provider what it may of ${what}`, () => {
-    assert.deepEqual(parse(given).wishes, wishes);
+    assert.deepEqual(parse(given).providerHints, providerHints);
   });
 }
 

@@ -6,8 +6,8 @@ import {
   callerOf,
   closeGrant,
   type Grant,
+  hasSingleToken,
   isGrantOf,
-  isPassing,
   ledgerIdOf,
   narrowGrant,
   pauseGrant,
@@ -134,9 +134,9 @@ Deno.test("ledgerIdOf() is one for all that an assertion gives a person in a cli
   assert.notEqual(listed(), listed({ subject: "github:43" }));
 });
 
-Deno.test("isPassing() is what ends with its token", () => {
+Deno.test("hasSingleToken() is what ends with its token", () => {
   const passing = ([undefined, "token", "client", "assertion"] as const)
-    .filter((kind) => isPassing({ kind }));
+    .filter((kind) => hasSingleToken({ kind }));
   assert.deepEqual(passing, ["client", "assertion"]);
 });
 

@@ -16,7 +16,7 @@ test.inMemory("find() knows a session until it is ended", async ({ kv }) => {
   const found = await sessions.find(id);
   assert.equal(found?.subject, "github:1");
   assert.ok(found.expiresAt <= now() + ACCOUNT_SESSION_SECONDS);
-  await sessions.end(id);
+  await sessions.close(id);
   assert.equal(await sessions.find(id), undefined);
 });
 

@@ -136,7 +136,7 @@ test.inMemory("a block that is lifted once it has made a commit fail leaves noth
       baseUrl: ISSUER,
       accessTokens,
       lifetimes: DEFAULT_LIFETIMES,
-      heldOf: (grant: Grant) => grant,
+      effectiveScopes: (grant: Grant) => grant,
       clock: Date.now,
     } as unknown as AuthServices,
   );

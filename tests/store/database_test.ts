@@ -319,7 +319,7 @@ test.inMemory("a record is collected a minute later at the earliest", async ({ k
     { clock: () => 1_800_000_000_000 },
   );
   await database.commit((transaction) =>
-    transaction.end(KEY)
+    transaction.expire(KEY)
       .set(KEY, { expiresAt: database.now() + 61 })
   );
   for (const [index, seconds] of [60, 61].entries()) {
@@ -465,10 +465,10 @@ test.onDatabases("a record that was written in our future is told of, once in te
   assert.deepEqual(told, [90, 92]);
 });
 
-test.onDatabases("end() ends a record for processes whose clocks are behind, too", async ({ kv, other }) => {
+test.onDatabases("expire() ends a record for processes whose clocks are behind, too", async ({ kv, other }) => {
   const database = new Database(kv);
   await write(database);
-  await database.commit((transaction) => transaction.end(KEY));
+  await database.commit((transaction) => transaction.expire(KEY));
   const late = new Database(other, { clock: () => Date.now() - 600_000 });
   assert.equal(await late.find(KEY), undefined);
   assert.equal(await database.find(KEY), undefined);

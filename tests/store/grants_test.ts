@@ -70,12 +70,14 @@ test.onDatabases("close() writes nothing for a grant that is none, or has ended"
 test.onDatabases("close() ends what ends with a grant, though that is none or has ended", async ({ kv }) => {
   const { database, grants } = openAt(kv);
   const ended: string[] = [];
-  const also = (name: string) => ({ also: () => ended.push(name) });
-  await grants.close("none", also("none"));
+  const extraWrites = (name: string) => ({
+    extraWrites: () => ended.push(name),
+  });
+  await grants.close("none", extraWrites("none"));
   await accessTokenStore(database).issue(MACHINE);
-  await grants.close(MACHINE.id, also("live"));
+  await grants.close(MACHINE.id, extraWrites("live"));
   const { versionstamp } = (await grants.find(MACHINE.id))!;
-  await grants.close(MACHINE.id, also("closed"));
+  await grants.close(MACHINE.id, extraWrites("closed"));
   assert.deepEqual(ended, ["none", "live", "closed"]);
   const found = await grants.find(MACHINE.id);
   assert.equal(found?.versionstamp, versionstamp, "a tombstone stays as it is");

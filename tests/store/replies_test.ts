@@ -126,13 +126,13 @@ test.onDatabases("save() leaves nothing of the answer that came second", async (
   assert.deepEqual(await keysIn(kv, database), []);
 });
 
-test.onDatabases("endAllOf() ends the waits of that session, and no others", async ({ kv, other }) => {
+test.onDatabases("deleteAllOf() ends the waits of that session, and no others", async ({ kv, other }) => {
   const database = new Database(kv);
   const replies = replyStore(database);
   for (const session of ["s", "t"]) await replies.expect(session, "q");
   const ended = replies.take("s", "q", never);
   const open = replies.take("t", "q", never);
-  await replyStore(new Database(other)).endAllOf("s");
+  await replyStore(new Database(other)).deleteAllOf("s");
   assert.equal(await ended, undefined);
   assert.equal(await replies.save("s", answer("q")), false);
   assert.equal(await replies.save("t", answer("q")), true);

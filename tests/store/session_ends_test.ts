@@ -27,7 +27,7 @@ async function collect(kv: Deno.Kv) {
     told,
     sessions,
     async endAll() {
-      const { write, tell } = await sessions.endAllOf("ada", new Set(["g"]));
+      const { write, tell } = await sessions.closeAllOf("ada", new Set(["g"]));
       await database.commit(write);
       tell();
     },
@@ -42,8 +42,8 @@ test.onDatabases("sessionStore tells how long a session was, and who ended it, o
   const id = await sessions.save(SESSION);
   await sessionStore(new Database(otherKv)).save(SESSION);
   time.tick(90);
-  assert.equal(await sessions.end(id, "ada"), true);
-  assert.equal(await sessions.end(id, "ada"), false);
+  assert.equal(await sessions.close(id, "ada"), true);
+  assert.equal(await sessions.close(id, "ada"), false);
   time.tick(10);
   await endAll();
   await endAll();
@@ -65,7 +65,7 @@ test.inMemory("forgetAllOf() deletes the questions of sessions before the sessio
   assert.deepEqual(await database.list(["reply"]), []);
 });
 
-test.onDatabases("endAllOf() tells of more sessions than one commit takes", async ({ kv }) => {
+test.onDatabases("closeAllOf() tells of more sessions than one commit takes", async ({ kv }) => {
   using one = await collect(kv);
   const { told, sessions, endAll } = one;
   await Promise.all(Array.from({ length: 201 }, () => sessions.save(SESSION)));

@@ -77,8 +77,8 @@ test.onDatabases("adopt() gives a stranger's session to one person, however many
   assert.equal((await sessions.countsOf(binding)).of.get(grantId!), 1);
   const again = await sessions.adopt(id, { binding, grantId });
   assert.equal(again?.binding, binding);
-  assert.equal(await sessions.end(id, STRANGER.binding), false);
-  assert.equal(await sessions.end(id, binding), true);
+  assert.equal(await sessions.close(id, STRANGER.binding), false);
+  assert.equal(await sessions.close(id, binding), true);
   assert.equal(await sessions.adopt(id, { binding, grantId }), undefined);
 });
 
@@ -119,33 +119,33 @@ test.onDatabases("find() knows no session that has expired", async ({ kv }) => {
   assert.equal(await sessions.find(id), undefined);
 });
 
-test.onDatabases("end() is known elsewhere within a second", async ({ kv, other }) => {
+test.onDatabases("close() is known elsewhere within a second", async ({ kv, other }) => {
   using time = new FakeTime();
   const here = sessionStore(new Database(kv));
   const there = sessionStore(new Database(other));
   const id = await here.save(SESSION);
   assert.ok(await there.find(id));
-  assert.equal(await here.end(id, "ada"), true);
+  assert.equal(await here.close(id, "ada"), true);
   assert.equal(await here.find(id), undefined);
   time.tick(1);
   assert.equal(await there.find(id), undefined);
 });
 
-test.onDatabases("end() lets one of fifty through", async ({ kv, other }) => {
+test.onDatabases("close() lets one of fifty through", async ({ kv, other }) => {
   const id = await sessionStore(new Database(kv)).save(SESSION);
   const ended = await fiftyAtOnce(
     kv,
     other,
     sessionStore,
-    (sessions) => sessions.end(id, "ada"),
+    (sessions) => sessions.close(id, "ada"),
   );
   assert.equal(ended.filter(Boolean).length, 1);
 });
 
-test.onDatabases("end() leaves another caller's session alone", async ({ kv }) => {
+test.onDatabases("close() leaves another caller's session alone", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
-  assert.equal(await sessions.end(id, "eve"), false);
+  assert.equal(await sessions.close(id, "eve"), false);
   assert.ok(await sessions.find(id));
 });
 
@@ -165,7 +165,7 @@ test.onDatabases("setLogLevel() is remembered at once, and elsewhere within a se
 test.onDatabases("setLogLevel() makes no session of one that has ended", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
-  await sessions.end(id, "ada");
+  await sessions.close(id, "ada");
   await sessions.setLogLevel(id, "error");
   assert.equal(await stored(kv, id), undefined);
 });
@@ -173,13 +173,13 @@ test.onDatabases("setLogLevel() makes no session of one that has ended", async (
 test.onDatabases("a session that ends while its level is set fifty times stays ended", async ({ kv, other }) => {
   const id = await sessionStore(new Database(kv)).save(SESSION);
   await fiftyAtOnce(kv, other, sessionStore, async (sessions, n) => {
-    if (n === 25) await sessions.end(id, "ada");
+    if (n === 25) await sessions.close(id, "ada");
     else await sessions.setLogLevel(id, n % 2 ? "error" : "debug");
   });
   assert.equal(await stored(kv, id), undefined);
 });
 
-test.onDatabases("endAllOf() ends the sessions that one grant used last", async ({ kv, other }) => {
+test.onDatabases("closeAllOf() ends the sessions that one grant used last", async ({ kv, other }) => {
   using time = new FakeTime();
   const database = new Database(kv);
   const sessions = sessionStore(database);
@@ -190,7 +190,7 @@ test.onDatabases("endAllOf() ends the sessions that one grant used last", async 
   await sessionStore(new Database(other)).use(moved, "second");
   for (const id of [...ids, moved, foreign]) await sessions.find(id);
   await database.commit(
-    (await sessions.endAllOf("ada", new Set(["first"]))).write,
+    (await sessions.closeAllOf("ada", new Set(["first"]))).write,
   );
   time.tick(1);
   for (const id of ids) assert.equal(await sessions.find(id), undefined);
@@ -200,14 +200,16 @@ test.onDatabases("endAllOf() ends the sessions that one grant used last", async 
   assert.equal((await sessions.countsOf("ada")).of.get("second"), 1);
 });
 
-Deno.test("endAllOf() ends more sessions than one commit takes", async () => {
+Deno.test("closeAllOf() ends more sessions than one commit takes", async () => {
   using kv = await Deno.openKv(":memory:");
   const database = new Database(kv);
   const sessions = sessionStore(database);
   const session = { ...SESSION, grantId: "g" };
   await Promise.all(Array.from({ length: 501 }, () => sessions.save(session)));
   assert.equal((await sessions.countsOf("ada")).of.get("g"), 501);
-  await database.commit((await sessions.endAllOf("ada", new Set(["g"]))).write);
+  await database.commit(
+    (await sessions.closeAllOf("ada", new Set(["g"]))).write,
+  );
   assert.deepEqual(await database.list([]), []);
 });
 
@@ -221,7 +223,7 @@ test.onDatabases("countsOf() counts the live sessions of each grant, and says wh
   await sessions.save(session);
   await sessions.save(SESSION);
   await sessions.save({ ...session, binding: "bob" });
-  await sessions.end(ended, "ada");
+  await sessions.close(ended, "ada");
   assert.deepEqual(await sessions.countsOf("ada"), {
     // The third belongs to no grant.
     of: new Map([["g", 2], [undefined, 1]]),
@@ -257,7 +259,7 @@ for (
     time.tick(48 * HOUR);
     let hasEnded = false;
     const slow = overtaken(kv, async () => {
-      hasEnded = await others.end(id, SESSION.binding);
+      hasEnded = await others.close(id, SESSION.binding);
     });
     await step(sessionStore(new Database(slow)), id);
     assert(hasEnded);

@@ -87,7 +87,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
       const requests = authorizationRequestStore(database);
       const found = await find(database);
       return found.value.phase === "done"
-        ? await requests.answerAgain(found)
+        ? await requests.replayCode(found)
         : await requests.complete(found, { grant, upstreamTokens: "{}" });
     };
   },

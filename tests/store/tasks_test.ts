@@ -295,7 +295,7 @@ test.inMemory("use() leaves a task to the grant that was faster", async ({ kv })
   for (
     const [grantId, status] of [["slow", "working"], ["faster", "cancelled"]]
   ) {
-    const endTasks = await tasks.endAllOf(binding, new Set([grantId]));
+    const endTasks = await tasks.cancelAllOf(binding, new Set([grantId]));
     endTasks();
     await database.idle();
     assert.equal((await tasks.find("t", binding))?.status, status);

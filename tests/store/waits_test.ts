@@ -308,7 +308,7 @@ test.inMemory("withdraw() of a used wait leaves its asker to the next", async ({
   await waits.take(first);
   const next = await waits.open(ASKED, PAYLOAD);
   await waits.withdraw(first);
-  assert.deepEqual(await waits.at(ASKED), next);
+  assert.deepEqual(await waits.findByAsker(ASKED), next);
 });
 
 test.inMemory("open() takes no used wait for the one of its asker, though it was read before", async ({ kv }) => {
@@ -509,7 +509,7 @@ for (
   const [member, change] of Object.entries({
     subject: { subject: "github:2" },
     kind: { kind: "page" },
-    place: { at: ["wait-at", "another"] },
+    place: { askerKey: ["wait-at", "another"] },
     // The sealed question, moved to the place of its answer.
     part: { state: "answered" },
     row: {},

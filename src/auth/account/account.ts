@@ -52,7 +52,7 @@ export function accountRoutes(
 
   async function signOut(c: Context): Promise<Response> {
     const { id } = await services.signedIn.findForm(c);
-    await accountSessions.end(id);
+    await accountSessions.close(id);
     dropCookie(c, { name: "account", baseUrl });
     return redirect(c, `${baseUrl}/account`);
   }

@@ -46,7 +46,7 @@ const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 export function accountSignIn(
   services: AuthServices & { places: AccountPlaces },
 ) {
-  const { baseUrl, places, providers, choice, confirmation, log } = services;
+  const { baseUrl, places, providers, choice, identityRecheck, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
 
   // It names the provider, whose answer is no other provider's business, and
@@ -148,7 +148,7 @@ export function accountSignIn(
       const browser = browserOf(c, baseUrl);
       const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
       // Each has its own address: no answer is taken for another's.
-      const from = providers.at(c.req.param("provider"));
+      const from = providers.find(c.req.param("provider"));
       const isFresh = handle && browser && from
         ? [false, true].find((isFresh) =>
           isSameSecret(own, stateOf(handle, browser, from, isFresh))
@@ -197,16 +197,16 @@ export function accountSignIn(
       const session = {
         subject,
         provider: providerId,
-        identity: confirmation.reduce(identity),
+        identity: identityRecheck.reduce(identity),
         ...isFresh && { isFresh },
       };
       const id = await storeSignIn(() =>
         services.accountSessions.save(
           session,
-          confirmation.isWanted ? tokens : undefined,
+          identityRecheck.isWanted ? tokens : undefined,
         )
       );
-      if (!confirmation.isWanted && provider.revokesOne) {
+      if (!identityRecheck.isWanted && provider.revokesOne) {
         // Others would end all connections of this person with them. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
         services.database.background(async () =>

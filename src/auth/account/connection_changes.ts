@@ -12,7 +12,7 @@ import { redirect } from "../../http/browser.ts";
 import { endSubject } from "../grants/end_grant.ts";
 import {
   type Grant,
-  isPassing,
+  hasSingleToken,
   narrowGrant,
   pauseGrant,
   resumeGrant,
@@ -55,8 +55,8 @@ export function connectionChanges(
     // First what holds for the connection: a sign-in at this moment sees it, or
     // is seen. A form that takes nothing stays out of the way of one.
     if (taken.length > 0) {
-      await connections.withhold(of, taken);
-      await approvals.withhold(held, taken);
+      await connections.revokeScopes(of, taken);
+      await approvals.revokeScopes(held, taken);
     }
     return await Array.fromAsync(
       await connections.signInsOf(of),
@@ -87,7 +87,7 @@ export function connectionChanges(
       const found = await grants.find(form.require("grant"));
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
-        !isPassing(found.value);
+        !hasSingleToken(found.value);
       const changes = isOwn ? await change(found, form) : [];
       const after = changes.filter((grant) => grant !== undefined);
       for (const { id: grantId, clientName } of after) {

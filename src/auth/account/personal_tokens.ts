@@ -93,17 +93,17 @@ export function tokensPart(services: AuthServices): AccountPart {
  */
 async function confirmPerson(
   { id, session }: SignedIn,
-  { providers, confirmation, accountSessions, clock }: AuthServices,
+  { providers, identityRecheck, accountSessions, clock }: AuthServices,
 ): Promise<Identity> {
   const { identity } = session;
-  if (!confirmation.isWanted) return identity;
+  if (!identityRecheck.isWanted) return identity;
   const tokens = await accountSessions.tokensOf(id, session);
   // People of a provider that is no longer listed are not signed in.
   const { provider } = providers.of(session)!;
   const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
   const asked = isLive &&
     await identifyAgain(provider, tokens, identity, signInAgain);
-  if (asked) return confirmation.reduce(completed(asked, identity));
+  if (asked) return identityRecheck.reduce(completed(asked, identity));
   // The provider cannot be asked.
   if (isRecent(session, now(clock))) return identity;
   throw signInAgain();
@@ -149,12 +149,12 @@ export function personalTokenEndpoint(
       seconds: days * DAY_SECONDS,
       now: now(services.clock),
     });
-    const held = services.heldOf(grant);
-    if (!held || !opensAnything(held.ceiling, services)) {
+    const effective = services.effectiveScopes(grant);
+    if (!effective || !opensAnything(effective.ceiling, services)) {
       throw new HttpError(403, "This account may not use this server");
     }
     const token = await services.accessTokens.issuePersonal(
-      { ...grant, scopes: held.scopes },
+      { ...grant, scopes: effective.scopes },
       {
         most: MOST_TOKENS,
         async keep(token) {

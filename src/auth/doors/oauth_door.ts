@@ -17,7 +17,10 @@ import {
   type Grant,
   withinLifetimes,
 } from "../../oauth/grant.ts";
-import type { Held, HeldOf } from "../../oauth/held_scopes.ts";
+import type {
+  EffectiveScopes,
+  FindEffectiveScopes,
+} from "../../oauth/effective_scopes.ts";
 import type { Lifetimes } from "../../oauth/lifetimes.ts";
 import {
   resourceMetadataUrl,
@@ -43,7 +46,7 @@ export function oauthDoor(
     /** The scopes in a challenge that needs no particular ones. */
     scopes: Pick<Scopes, "usual">;
     /** Tells what a grant's tokens may still be used for. */
-    heldOf: HeldOf;
+    effectiveScopes: FindEffectiveScopes;
     accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
     grants: Pick<GrantStore, "touch">;
     upstream: ProviderTokens["upstream"];
@@ -51,19 +54,20 @@ export function oauthDoor(
     clock: Clock;
   },
 ): Gate {
-  const { baseUrl, heldOf, accessTokens, grants, lifetimes, clock } = parts;
+  const { baseUrl, effectiveScopes, accessTokens, grants, lifetimes, clock } =
+    parts;
   const verified = recent(read);
   const live = recent(accessTokens.findGrant);
 
   async function find(
     grantId: string,
     scopes: readonly string[],
-  ): Promise<{ grant: Grant; held: Held } | undefined> {
+  ): Promise<{ grant: Grant; effective: EffectiveScopes } | undefined> {
     const grant = await live.find(grantId);
     if (!grant || grant.pausedAt !== undefined) return undefined;
     const { expiresAt } = withinLifetimes(grant, lifetimes);
-    const held = expiresAt > now(clock) && heldOf(grant, scopes);
-    return held ? { grant, held } : undefined;
+    const effective = expiresAt > now(clock) && effectiveScopes(grant, scopes);
+    return effective ? { grant, effective } : undefined;
   }
 
   /** True if a grant still allows everything that it did. */
@@ -72,22 +76,22 @@ export function oauthDoor(
     scopes: readonly string[],
   ): Promise<boolean> {
     const found = await find(grantId, scopes);
-    return found?.held.scopes.length === scopes.length;
+    return found?.effective.scopes.length === scopes.length;
   }
 
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, dataKey } = access;
-    const held = heldOf(grant, access.scopes);
-    if (!held) return undefined;
+    const effective = effectiveScopes(grant, access.scopes);
+    if (!effective) return undefined;
     const isPaused = grant.pausedAt !== undefined;
     if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
     return {
       authenticated: {
-        caller: callerOf(grant, held),
+        caller: callerOf(grant, effective),
         upstream: dataKey && parts.upstream({ grant, dataKey }),
-        isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
+        isLive: (grantId = grant.id) => isStillHeld(grantId, effective.scopes),
       },
       expiresAt: endOfToken(grant, access, lifetimes),
       isPaused,
@@ -119,10 +123,10 @@ export function oauthDoor(
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);
       if (!found) return undefined;
-      const { grant, held } = found;
+      const { grant, effective } = found;
       return {
-        caller: callerOf(grant, held),
-        isLive: (id = grantId) => isStillHeld(id, held.scopes),
+        caller: callerOf(grant, effective),
+        isLive: (id = grantId) => isStillHeld(id, effective.scopes),
       };
     },
 

@@ -30,8 +30,8 @@ export function grantsEnd(
   { grants, sessions, tasks, database }: {
     grants: Pick<GrantStore, "close" | "unlist">;
     database: Pick<Database, "background">;
-    sessions: Pick<SessionStore, "endAllOf">;
-    tasks: Pick<TaskStore, "endAllOf">;
+    sessions: Pick<SessionStore, "closeAllOf">;
+    tasks: Pick<TaskStore, "cancelAllOf">;
   },
 ) {
   async function endOf(
@@ -40,15 +40,15 @@ export function grantsEnd(
   ): Promise<void> {
     const ids = new Set([first, ...rest].map(({ grant }) => grant.id));
     const [endSessions, endTasks] = await Promise.all([
-      sessions.endAllOf(binding, ids),
-      tasks.endAllOf(binding, ids),
+      sessions.closeAllOf(binding, ids),
+      tasks.cancelAllOf(binding, ids),
     ]);
     // The last sessions end in the same commit as the first grant: a second try
     // after a failure would find a grant closed and not its sessions. Tasks end
     // by themselves.
     await grants.close(first.grant.id, {
       read: first.read,
-      also: endSessions.write,
+      extraWrites: endSessions.write,
     });
     endSessions.tell();
     while (rest.length > 0) {
@@ -72,11 +72,11 @@ const MAX_ROUNDS = 5;
 
 /** The stores in which something of a subject may be open. */
 interface SubjectStores {
-  accountSessions: Pick<AccountSessionStore, "endAllOf">;
+  accountSessions: Pick<AccountSessionStore, "closeAllOf">;
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
-  sessions: Pick<SessionStore, "endAllOf">;
-  tasks: Pick<TaskStore, "endAllOf">;
+  sessions: Pick<SessionStore, "closeAllOf">;
+  tasks: Pick<TaskStore, "cancelAllOf">;
   endGrants: EndGrants;
 }
 
@@ -91,8 +91,8 @@ async function endOfTokens(
   const binding = jwtBindingOf(subject);
   if (binding === undefined) return;
   const [endSessions, endTasks] = await Promise.all([
-    sessions.endAllOf(binding, NO_GRANT),
-    tasks.endAllOf(binding, NO_GRANT),
+    sessions.closeAllOf(binding, NO_GRANT),
+    tasks.cancelAllOf(binding, NO_GRANT),
   ]);
   await database.commit(endSessions.write);
   endSessions.tell();
@@ -112,7 +112,7 @@ export async function endSubject(
   let count = 0;
   // Again until there is none: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    await accountSessions.endAllOf(subject);
+    await accountSessions.closeAllOf(subject);
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;
     count += open.length;

@@ -47,13 +47,13 @@ function printCopied(value: unknown): string {
 interface PersonStores {
   database: Database;
   accessTokens: Pick<AccessTokenStore, "forget">;
-  accountSessions: Pick<AccountSessionStore, "endAllOf" | "listOf">;
+  accountSessions: Pick<AccountSessionStore, "closeAllOf" | "listOf">;
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
   ledger: Pick<LedgerStore, "list">;
-  sessions: Pick<SessionStore, "countsOf" | "endAllOf" | "forgetAllOf">;
-  tasks: Pick<TaskStore, "endAllOf" | "forgetAllOf" | "listOf">;
+  sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
+  tasks: Pick<TaskStore, "cancelAllOf" | "forgetAllOf" | "listOf">;
   waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
   endGrants: EndGrants;
   /** Finds the base URL of the server; undefined if it has never started. */
@@ -180,7 +180,7 @@ export function personData(stores: PersonStores) {
       await grants.unlist([{ subject }]);
       await grants.forget(subject);
       // Someone may have signed in as them meanwhile.
-      await accountSessions.endAllOf(subject);
+      await accountSessions.closeAllOf(subject);
       return count;
     },
   };

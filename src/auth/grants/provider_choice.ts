@@ -13,7 +13,7 @@ import {
   type ProviderOption,
 } from "../../pages/provider_buttons.tsx";
 import type { PageProps } from "../../pages/layout.tsx";
-import type { ProviderWishes } from "../../oauth/authorization_request.ts";
+import type { ProviderHints } from "../../oauth/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import type {
   SignInProvider,
@@ -56,16 +56,16 @@ export function providerChoice(
      * listed
      */
     find(
-      { key, wishes: { loginHint, prompts = [] } = {} }: {
+      { key, providerHints: { loginHint, prompts = [] } = {} }: {
         key?: string;
-        wishes?: ProviderWishes;
+        providerHints?: ProviderHints;
       },
     ): SignInProvider | undefined {
       if (key === undefined) {
         const isAsked = prompts.includes("select_account");
         return providers.forAddress(isAsked ? undefined : loginHint);
       }
-      const named = providers.at(key);
+      const named = providers.find(key);
       if (named) return named;
       throw invalidRequest(
         "No such provider is here any more: start again in the app",
@@ -96,19 +96,19 @@ export function providerChoice(
 /** Makes the authorization URL at a provider for a request of a browser. */
 export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
-  { handle, state = handle, browser, wishes, isFresh }: {
+  { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
     /** The handle by default. */
     state?: string;
     browser: string;
-    wishes?: ProviderWishes;
+    providerHints?: ProviderHints;
     /** True if the person is to show who they are, signed in there or not. */
     isFresh?: boolean;
   },
 ): Promise<URL> {
   const { codeVerifier, nonce } = upstreamSecrets(handle, browser, { key });
   return await provider.authorizationUrl({
-    ...wishes,
+    ...providerHints,
     isFresh,
     state,
     nonce,

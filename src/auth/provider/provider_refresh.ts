@@ -48,7 +48,7 @@ export function providerRefresh({
   clock,
   waitSeconds = REFRESH_WAIT_SECONDS,
 }: {
-  grants: Pick<GrantStore, "end">;
+  grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */
@@ -216,7 +216,7 @@ export function providerRefresh({
     grantId: string,
     cause?: unknown,
   ): Promise<ChallengeError> {
-    await grants.end(grantId);
+    await grants.revoke(grantId);
     return signInEnded(cause);
   }
 

@@ -93,7 +93,7 @@ export function signInProviders(
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
     /** Finds the one with a name in the list, without one the only one. */
-    at: (key: string | undefined) => all.find((it) => it.key === key),
+    find: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the one that a person signed in at, if it is still listed. */
     of: ({ provider }: Pick<KnownPerson, "provider">) =>
       all.find(({ id }) => id === provider),

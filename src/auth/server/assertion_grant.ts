@@ -38,7 +38,7 @@ export function assertionGrant(
   services: AuthServices & { verifyAssertion: VerifyAssertion },
 ) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
-  const { verifyAssertion, confirmation, heldOf, clock } = services;
+  const { verifyAssertion, identityRecheck, effectiveScopes, clock } = services;
   const { assertions, accessTokens } = services;
   return async function redeem(
     parameters: Parameters,
@@ -79,8 +79,8 @@ export function assertionGrant(
     // A rule with a subject alone means a person of a sign-in provider.
     const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
-    const kept = confirmation.reduce(identity);
-    const wish = openGrantFor(lifetimes.accessTokenSeconds, {
+    const kept = identityRecheck.reduce(identity);
+    const requested = openGrantFor(lifetimes.accessTokenSeconds, {
       kind: "assertion",
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
@@ -94,17 +94,17 @@ export function assertionGrant(
     });
 
     // The operator's rules, and the ceiling of the identity provider.
-    if (!heldOf({ ...wish, scopes: [] })) {
+    if (!effectiveScopes({ ...requested, scopes: [] })) {
       throw invalidGrant("This account may not sign in here");
     }
-    const held = heldOf(wish, cutScopes(wanted, allowed));
-    if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
+    const effective = effectiveScopes(requested, cutScopes(wanted, allowed));
+    if (!effective || opensNothing(effective.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",
         "None of the requested scopes may be granted to this account",
       );
     }
-    const grant = { ...wish, scopes: held.scopes };
+    const grant = { ...requested, scopes: effective.scopes };
 
     // Last, because it can be done once: the same commit marks the assertion as
     // used. One whose request was answered with 503 may be used again.

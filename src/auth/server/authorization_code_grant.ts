@@ -20,9 +20,9 @@ import type { AuthServices } from "../services.ts";
  * whose reading may have begun.
  */
 export function authorizationCodeGrant(
-  { codes, grants, heldOf, lifetimes, clock }: Pick<
+  { codes, grants, effectiveScopes, lifetimes, clock }: Pick<
     AuthServices,
-    "codes" | "grants" | "heldOf" | "lifetimes" | "clock"
+    "codes" | "grants" | "effectiveScopes" | "lifetimes" | "clock"
   >,
 ) {
   return async function redeem(
@@ -50,7 +50,7 @@ export function authorizationCodeGrant(
       if (record.usedAt !== undefined) {
         const tokens = await codes.replayResponse(code, read);
         if (tokens) return tokens;
-        await grants.end(read.grantId);
+        await grants.revoke(read.grantId);
         throw invalidGrant("The code was used before");
       }
 
@@ -62,10 +62,10 @@ export function authorizationCodeGrant(
         now: now(clock),
         lifetimes,
       });
-      const held = heldOf(grant);
-      if (!held) throw unknown();
+      const effective = effectiveScopes(grant);
+      if (!effective) throw unknown();
 
-      const { scopes } = held;
+      const { scopes } = effective;
       const used = { grant, scopes, record, upstream, read };
       const tokens = await codes.use(code, used);
       if (tokens) return tokens;

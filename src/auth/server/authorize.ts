@@ -116,26 +116,26 @@ export function authorizeEndpoint(
       scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
     );
     const takenAway = unionOfScopes(
-      approved?.withheld ?? [],
-      state.withheld ?? [],
+      approved?.revokedScopes ?? [],
+      state.revokedScopes ?? [],
     );
     const named = parseScope(parameters.get("scope"));
     const scopes = unionOfScopes(
       request.scopes,
       heldBefore.filter((scope) => known.supported.includes(scope)),
     ).filter((scope) => named.includes(scope) || !takenAway.includes(scope));
-    const withheld = scopes.filter((scope) => takenAway.includes(scope));
+    const revokedScopes = scopes.filter((scope) => takenAway.includes(scope));
 
     // A client that the operator trusts goes on without consent.
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
       named: scopes.filter((scope) => named.includes(scope)),
-      ...withheld.length > 0 && { withheld },
+      ...revokedScopes.length > 0 && { revokedScopes },
     };
     if (skipsConsent(client, redirectUri, policy)) {
-      const { wishes } = request;
-      const chosen = choice.find({ wishes });
+      const { providerHints } = request;
+      const chosen = choice.find({ providerHints });
       if (!chosen) {
         const trusted = { ...pending, isTrusted: true };
         return choice.ask(c, [
@@ -145,7 +145,7 @@ export function authorizeEndpoint(
       const handle = await requests.save(browser, pending, chosen.id);
       const url = await askProvider(
         chosen.provider,
-        () => providerUrl(chosen, { handle, browser, wishes }),
+        () => providerUrl(chosen, { handle, browser, providerHints }),
       );
       log.info("Sent to the provider without the consent page", {
         reference: c.get("reference"),
@@ -168,7 +168,7 @@ export function authorizeEndpoint(
         person: session && personName(session),
         scopes: inWords(scopes).map((words) => ({
           ...words,
-          ...withheld.includes(words.scope) && { isWithheld: true },
+          ...revokedScopes.includes(words.scope) && { isWithheld: true },
         })),
         fields: { request: handle },
         action: `${frame.base}/authorize`,

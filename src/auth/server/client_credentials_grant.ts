@@ -18,7 +18,7 @@ import type { AuthServices } from "../services.ts";
 
 /** Issues tokens to machines, without a refresh token: they ask again. */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, lifetimes, heldOf, clock }: AuthServices,
+  { baseUrl, accessTokens, lifetimes, effectiveScopes, clock }: AuthServices,
 ) {
   return async function issueToMachine(
     parameters: Parameters,
@@ -40,7 +40,7 @@ export function clientCredentialsGrant(
       resource: resourceOf(baseUrl),
       now: now(clock),
     }, lifetimes);
-    if (!heldOf(grant)) throw refusedByBlock("unauthorized_client");
+    if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
     // Only a block makes that commit fail, and one that is lifted at that moment
     // is not there any more.
     for (;;) {

@@ -61,7 +61,8 @@ export function consentEndpoint(
     const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");
     const { found, browser } = await findOwnRequest(c, handle, services);
-    const { phase, request: { scopes: asked, wishes }, withheld } = found.value;
+    const { phase, request: { scopes: asked, providerHints }, revokedScopes } =
+      found.value;
     if (phase === "done") throw answeredAlready();
 
     // The decision. The page on which people choose a provider comes after it.
@@ -70,12 +71,12 @@ export function consentEndpoint(
     if (decision !== "approve" && decision !== "deny") {
       throw invalidRequest("decision must be approve or deny");
     }
-    const scopes = chosenScopes(asked, form, withheld);
+    const scopes = chosenScopes(asked, form, revokedScopes);
     const isEmptied = opensNothing(scopes) && !opensNothing(asked);
     if (decision === "deny" || isEmptied) return await deny(c, found);
 
     // The provider that the person chose, or the only one.
-    const chosen = choice.find({ key, wishes });
+    const chosen = choice.find({ key, providerHints });
     if (!chosen) {
       // Nothing is written: the next form says again what was approved.
       return choice.ask(c, [
@@ -88,7 +89,7 @@ export function consentEndpoint(
     // can press the button again.
     const url = await askProvider(
       chosen.provider,
-      () => providerUrl(chosen, { handle, browser, wishes }),
+      () => providerUrl(chosen, { handle, browser, providerHints }),
     );
     await keepConsent(c, found, { consented: scopes, provider: chosen.id });
     choice.remember(c, chosen);
@@ -104,11 +105,11 @@ export function consentEndpoint(
 function chosenScopes(
   asked: readonly string[],
   parameters: Form,
-  withheld: readonly string[] = [],
+  revokedScopes: readonly string[] = [],
 ): readonly string[] {
   const ticked = parameters.all("scope");
   const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
-  if (!hasBoxes) return asked.filter((scope) => !withheld.includes(scope));
+  if (!hasBoxes) return asked.filter((scope) => !revokedScopes.includes(scope));
   return asked.filter((scope) =>
     scope === OFFLINE_ACCESS || ticked.includes(scope)
   );

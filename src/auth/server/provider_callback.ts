@@ -123,7 +123,7 @@ export function providerCallbackEndpoint(
     const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
       // This page may have been answered with 503 a moment ago.
-      const code = await requests.answerAgain(found);
+      const code = await requests.replayCode(found);
       if (code === undefined) throw finishedAlready(found);
       waiveRate(c);
       return answer(c, found, { code });
@@ -133,7 +133,7 @@ export function providerCallbackEndpoint(
     }
     // Only the provider that the browser was sent to may answer. Each has its
     // own redirect URI, against mix-up (RFC 9700 §4.4.2.2).
-    const from = providers.at(c.req.param("provider"));
+    const from = providers.find(c.req.param("provider"));
     if (!from || from.id !== sentTo) {
       throw invalidRequest(
         "This sign-in began with another provider: start again in the app",

@@ -52,15 +52,15 @@ export function refreshTokenGrant(
       | "baseUrl"
       | "refreshTokens"
       | "grants"
-      | "confirmation"
-      | "heldOf"
+      | "identityRecheck"
+      | "effectiveScopes"
       | "lifetimes"
       | "clock"
     >
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
 ) {
   const { baseUrl, refreshTokens, grants, providerTokens } = services;
-  const { confirmation, heldOf, lifetimes, clock } = services;
+  const { identityRecheck, effectiveScopes, lifetimes, clock } = services;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const refreshes = new Buckets(PER_GRANT);
 
@@ -71,8 +71,10 @@ export function refreshTokenGrant(
     requested: readonly string[],
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
-    const held = heldOf(grant, requested);
-    if (held && !isSameScopes(held.scopes, response.scopes)) return false;
+    const effective = effectiveScopes(grant, requested);
+    if (effective && !isSameScopes(effective.scopes, response.scopes)) {
+      return false;
+    }
     const time = now(clock);
     return time + REPLAY_MARGIN_SECONDS < response.expiresAt &&
       time < endOfToken(grant, response, lifetimes);
@@ -95,7 +97,7 @@ export function refreshTokenGrant(
       const state = stateOfToken(refreshToken, stored, time);
       if (state === undefined) throw unknown();
       if (state === "reused") {
-        await grants.end(stored.id, read.grant);
+        await grants.revoke(stored.id, read.grant);
         throw invalidGrant("The refresh token was used before");
       }
 
@@ -119,13 +121,13 @@ export function refreshTokenGrant(
         dataKey: () => Promise.resolve(dataKey),
         sealed: read.upstream,
       };
-      const needsIdentity = confirmation.isDue(grant, time);
+      const needsIdentity = identityRecheck.isDue(grant, time);
       if (needsIdentity) {
         const identity = await providerTokens.identify(key).catch(refuseDead);
         const confirm = (known: Grant) =>
-          confirmation.confirm(known, identity, time);
+          identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        if (!heldOf(grant)) {
+        if (!effectiveScopes(grant)) {
           // Its access token must not last until it expires.
           await grants.change(read.grant, confirm);
           throw ended();
@@ -133,8 +135,8 @@ export function refreshTokenGrant(
       }
 
       // The operator's rules of today.
-      const held = heldOf(grant, requested);
-      if (!held) throw ended();
+      const effective = effectiveScopes(grant, requested);
+      if (!effective) throw ended();
       refuseFor(refreshes.take(grant.id));
 
       // The provider's tokens before ours, or together: if it does not answer,
@@ -142,7 +144,7 @@ export function refreshTokenGrant(
       const issuance = await refreshTokens.exchange(refreshToken, read, {
         grant,
         dataKey,
-        scopes: held.scopes,
+        scopes: effective.scopes,
         successor,
       });
       const isCommitted = !needsIdentity &&
@@ -169,7 +171,7 @@ function isOf(
  */
 function requestedScopes(
   scopes: readonly string[],
-  { scopes: held, grantedScopes = held }: Grant,
+  { scopes: own, grantedScopes = own }: Grant,
 ): readonly string[] {
   return narrowScopes(scopes, grantedScopes);
 }

@@ -68,7 +68,8 @@ export function signInCompletion(services: AuthServices) {
   function join(
     { identity, providerId }: ReturnedPerson,
     { value: record }: FoundRequest,
-    { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
+    { state: { pausedAt, revokedScopes = [], revokedScopesAt = 0 }, open }:
+      Connection,
   ): { grant: Grant; state: ConnectionState } {
     const { request } = record;
     const { consented = request.scopes, named } = record;
@@ -79,7 +80,7 @@ export function signInCompletion(services: AuthServices) {
       .filter((scope) => known.supported.includes(scope));
     const scopes = scopesOfSignIn(
       { approved: consented, offered, named, redirectUri },
-      { had, withheld, isOlder: withheldAt > beganAt },
+      { had, revokedScopes, isOlder: revokedScopesAt > beganAt },
     );
     const grant = grantOfSignIn(
       identity,
@@ -96,8 +97,8 @@ export function signInCompletion(services: AuthServices) {
       },
       state: {
         pausedAt: isPaused ? pausedAt : undefined,
-        withheld: withheld.filter((it) => !grant.scopes.includes(it)),
-        withheldAt,
+        revokedScopes: revokedScopes.filter((it) => !grant.scopes.includes(it)),
+        revokedScopesAt,
       },
     };
   }
@@ -134,7 +135,7 @@ export function signInCompletion(services: AuthServices) {
   ): Promise<string | undefined> {
     const found = await requests.find(leased.handle, browser);
     if (found?.versionstamp === leased.versionstamp) return undefined;
-    const code = found && await requests.answerAgain(found);
+    const code = found && await requests.replayCode(found);
     if (code === undefined) throw finishedAlready();
     return code;
   }
@@ -155,11 +156,11 @@ export function signInCompletion(services: AuthServices) {
         ])
       );
       const { grant, state } = join(person, leased, connection);
-      const also: Write = (transaction) => {
+      const extraWrites: Write = (transaction) => {
         approval?.(transaction);
         connections.join(connection, state)(transaction);
       };
-      const outcome = { grant, upstreamTokens, also };
+      const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
         // After it: a sign-in that fails must not cost another one. The next

@@ -221,9 +221,9 @@ export async function endSession(
   { request, authenticated: { caller } }: Admitted,
 ): Promise<Response> {
   const sessionId = sessionIdOf(request.headers);
-  const ended = sessions.end(sessionId, caller.binding).then((hasEnded) => {
+  const ended = sessions.close(sessionId, caller.binding).then((hasEnded) => {
     if (!hasEnded) throw sessionNotFound();
   });
-  await replies.endAllOf(sessionId, ended);
+  await replies.deleteAllOf(sessionId, ended);
   return emptyResponse(202);
 }

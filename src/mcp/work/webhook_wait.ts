@@ -68,7 +68,7 @@ export async function waitForWebhook(
   });
   const end = `wait ${id}: end`;
   const wait = await parking.activity(() =>
-    persist(() => waits.at(waiting), { signal })
+    persist(() => waits.findByAsker(waiting), { signal })
   );
   const over = new AbortController();
   const slept = run.sleep(

@@ -148,7 +148,7 @@ Deno.test("POST /account/export sends everything that is kept about a person, an
   assert.match(helper.createdAt, time);
   assert.match(helper.calls[0].at, time);
   assert.doesNotMatch(file.text, /"(at|\w*At|\w*Milliseconds)": \d/);
-  assert.deepEqual(data.changedConnections[0].withheld, ["write"]);
+  assert.deepEqual(data.changedConnections[0].revokedScopes, ["write"]);
   assert.equal(data.sessions, 1);
   assert.equal(data.accountSessions.length, 1);
   for (

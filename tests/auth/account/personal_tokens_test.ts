@@ -321,7 +321,7 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
   const signedIn = await signIn(server);
   const making = make(signedIn);
   await asked.promise;
-  await accountSessionStore(new Database(server.kv)).endAllOf("github:42");
+  await accountSessionStore(new Database(server.kv)).closeAllOf("github:42");
   answered.resolve();
   assert.equal((await making).page.status, 403);
   const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
@@ -334,7 +334,7 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends jus
   let isEnding = false;
   const slow = kvWith(kv, {
     atomic: atomicWith(kv, async (commit) => {
-      if (isEnding) await sessions.endAllOf("github:42");
+      if (isEnding) await sessions.closeAllOf("github:42");
       return await commit();
     }),
   });

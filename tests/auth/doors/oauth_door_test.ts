@@ -32,7 +32,7 @@ function start({ grant = GRANT, dataKey }: {
   const door = oauthDoor({
     baseUrl: "https://tools.example.com",
     scopes: { usual: [] },
-    heldOf: (_, scopes = []) =>
+    effectiveScopes: (_, scopes = []) =>
       state.held && { scopes: state.held.filter((it) => scopes.includes(it)) },
     lifetimes: DEFAULT_LIFETIMES,
     accessTokens: {

@@ -11,7 +11,7 @@ const config = { provider: "dev" } as const;
 
 Deno.test("the code of one provider is sent to no other where its answer names it, though the other names no issuer", async () => {
   const fakes = new Map<string, FakeProvider>();
-  const { at } = signInProviders({
+  const { find } = signInProviders({
     listed: [
       { id: "github", key: "github", config, domains: [] },
       { id: "https://evil.example", key: "evil", config, domains: [] },
@@ -26,7 +26,7 @@ Deno.test("the code of one provider is sent to no other where its answer names i
     log: silentLogger,
   });
   await assertRefused(
-    at("evil")!.provider.redeem({
+    find("evil")!.provider.redeem({
       ...SIGN_IN,
       issuer: "https://github.example",
     }),
@@ -36,7 +36,7 @@ Deno.test("the code of one provider is sent to no other where its answer names i
   assert.deepEqual(fakes.get("https://evil.example")!.log, []);
   // An issuer that is no one's here is for the provider to judge.
   for (const [key, issuer] of [["evil", "x"], ["github", undefined]] as const) {
-    const asked = at(key)!.provider.redeem({ ...SIGN_IN, issuer });
+    const asked = find(key)!.provider.redeem({ ...SIGN_IN, issuer });
     await assertRefused(asked, "dead", /No such code/);
   }
 });

@@ -122,7 +122,7 @@ test.inMemory("redeem() gives tokens that are good for no more than the grant ma
   const { accessToken } = await redeem(new Database(kv), {
     code,
     clientId,
-    heldOf: () => ({ scopes: [] }),
+    effectiveScopes: () => ({ scopes: [] }),
   });
   const tokens = accessTokenStore(new Database(kv));
   assert.deepEqual((await tokens.find(accessToken))?.scopes, []);
@@ -130,8 +130,11 @@ test.inMemory("redeem() gives tokens that are good for no more than the grant ma
 
 test.inMemory("redeem() refuses the code of a person who may hold nothing by now", async ({ kv }) => {
   const { code, client: { clientId } } = await signIn(kv);
-  const heldOf = () => undefined;
-  await assert.rejects(redeem(new Database(kv), { code, clientId, heldOf }), {
-    code: "invalid_grant",
-  });
+  const effectiveScopes = () => undefined;
+  await assert.rejects(
+    redeem(new Database(kv), { code, clientId, effectiveScopes }),
+    {
+      code: "invalid_grant",
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
-import { heldScopes } from "../../../src/oauth/held_scopes.ts";
+import { effectiveScopesBy } from "../../../src/oauth/effective_scopes.ts";
 import { scopesOf } from "../../../src/authoring/scope.ts";
 import { parseConfig } from "../../../src/settings/config.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
@@ -53,7 +53,7 @@ function start() {
   const door = oauthDoor({
     baseUrl: BASE_URL,
     scopes: { usual: [] },
-    heldOf: heldScopes({
+    effectiveScopes: effectiveScopesBy({
       ...config,
       baseUrl: BASE_URL,
       permissions: undefined,

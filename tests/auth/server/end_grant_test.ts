@@ -28,11 +28,14 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
     };
   const end = grantsEnd({
     database: { background: () => steps.push("take them out of the lists") },
-    sessions: { endAllOf: endAllOf("sessions") } as never,
-    tasks: { endAllOf: endAllOf("tasks") } as never,
+    sessions: { closeAllOf: endAllOf("sessions") } as never,
+    tasks: { cancelAllOf: endAllOf("tasks") } as never,
     grants: {
-      close: (grantId: string, { also }: { also?: () => void }) => {
-        also?.();
+      close: (
+        grantId: string,
+        { extraWrites }: { extraWrites?: () => void },
+      ) => {
+        extraWrites?.();
         steps.push(["close", grantId]);
         return Promise.resolve();
       },

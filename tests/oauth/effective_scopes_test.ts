@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { parseConfiguredClients } from "../../src/oauth/configured_client.ts";
-import { heldScopes } from "../../src/oauth/held_scopes.ts";
+import { effectiveScopesBy } from "../../src/oauth/effective_scopes.ts";
 import { parseListEntry } from "../../src/oauth/list_entry.ts";
 import { known } from "../kit/known.ts";
 import {
@@ -57,11 +57,11 @@ function clients(...scopes: string[]) {
 const [APP, CI] = clients(...SUPPORTED);
 
 function held(
-  options: Partial<Parameters<typeof heldScopes>[0]> = {},
+  options: Partial<Parameters<typeof effectiveScopesBy>[0]> = {},
   grant = GRANT,
   scopes?: readonly string[],
 ) {
-  const heldOf = heldScopes({
+  const effectiveScopes = effectiveScopesBy({
     blocked: [],
     baseUrl: BASE_URL,
     allowedUsers: [],
@@ -71,21 +71,21 @@ function held(
     assertionIssuers: [],
     ...options,
   });
-  return heldOf(grant, scopes);
+  return effectiveScopes(grant, scopes);
 }
 
-Deno.test("heldScopes() leaves a grant all that it has where no one set rules", () => {
+Deno.test("effectiveScopesBy() leaves a grant all that it has where no one set rules", () => {
   assert.deepEqual(held(), { scopes: SUPPORTED });
   assert.deepEqual(held({ allowedUsers: listed("42") }), { scopes: SUPPORTED });
 });
 
-Deno.test("heldScopes() gives an older token no more than its grant has now", () => {
+Deno.test("effectiveScopesBy() gives an older token no more than its grant has now", () => {
   const narrowed = { ...GRANT, scopes: ["files"] };
   assert.deepEqual(held({}, narrowed, SUPPORTED), { scopes: ["files"] });
   assert.deepEqual(held({}, GRANT, ["files"]), { scopes: ["files"] });
 });
 
-Deno.test("heldScopes() cuts a grant to what its person may have today", () => {
+Deno.test("effectiveScopesBy() cuts a grant to what its person may have today", () => {
   const permissions = permitted("42=files");
   assert.deepEqual(held({ permissions }), {
     scopes: ["files"],
@@ -100,16 +100,16 @@ Deno.test("heldScopes() cuts a grant to what its person may have today", () => {
   );
 });
 
-Deno.test("heldScopes() leaves nothing to a grant of another server, or an ended one", () => {
+Deno.test("effectiveScopesBy() leaves nothing to a grant of another server, or an ended one", () => {
   assert.equal(held({ baseUrl: "https://other.example.com" }), undefined);
   assert.equal(held({}, { ...GRANT, status: "closed" }), undefined);
 });
 
-Deno.test("heldScopes() leaves nothing to a person who may not sign in any more", () => {
+Deno.test("effectiveScopesBy() leaves nothing to a person who may not sign in any more", () => {
   assert.equal(held({ allowedUsers: listed("43") }), undefined);
 });
 
-Deno.test("heldScopes() judges a machine by its client, and no one's rules", () => {
+Deno.test("effectiveScopesBy() judges a machine by its client, and no one's rules", () => {
   const permissions = permitted("43=files");
   const allowedUsers = listed("43");
   assert.deepEqual(held({ allowedUsers }, MACHINE), { scopes: SUPPORTED });
@@ -123,7 +123,7 @@ Deno.test("heldScopes() judges a machine by its client, and no one's rules", () 
   assert.deepEqual(held({ clients: [APP] }), { scopes: SUPPORTED });
 });
 
-Deno.test("heldScopes() believes an identity provider as long as it is trusted", () => {
+Deno.test("effectiveScopesBy() believes an identity provider as long as it is trusted", () => {
   const assertedBy = "https://id.example#acme";
   const grant: Grant = { ...GRANT, kind: "assertion", assertedBy };
   const acme = { issuer: "https://id.example", tenant: "acme" };
@@ -135,7 +135,7 @@ Deno.test("heldScopes() believes an identity provider as long as it is trusted",
   }
 });
 
-Deno.test("heldScopes() leaves nothing to who signed in at another provider", () => {
+Deno.test("effectiveScopesBy() leaves nothing to who signed in at another provider", () => {
   const token: Grant = { ...GRANT, kind: "token", clientId: "" };
   for (const grant of [GRANT, token]) {
     assert.deepEqual(held({}, grant), { scopes: SUPPORTED });
@@ -148,7 +148,7 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
   }
 });
 
-Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {
+Deno.test("effectiveScopesBy() leaves nothing to a client that the operator took away", () => {
   for (const kind of [undefined, "assertion"] as const) {
     const grant: Grant = { ...GRANT, kind, assertedBy: "https://id.example" };
     const assertionIssuers = [{ issuer: "https://id.example" }];
@@ -158,7 +158,7 @@ Deno.test("heldScopes() leaves nothing to a client that the operator took away",
   }
 });
 
-Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
+Deno.test("effectiveScopesBy() cuts a machine to the scopes of its entry", () => {
   assert.deepEqual(held({ clients: clients("files") }, MACHINE), {
     scopes: ["files"],
   });
@@ -173,7 +173,7 @@ Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
   assert.deepEqual(held({ clients: clients() }, bare), { scopes: [] });
 });
 
-Deno.test("heldScopes() leaves nothing to who is blocked, or whose client is", () => {
+Deno.test("effectiveScopesBy() leaves nothing to who is blocked, or whose client is", () => {
   for (
     const entry of ["github:42", "client:app", "jo@example.com", "@example.com"]
   ) {

@@ -8,7 +8,7 @@ import type { Identity } from "../caller.ts";
 import { isAddressEntry } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
-import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
+import { IDENTITY_RECHECK_SECONDS } from "./lifetimes.ts";
 import {
   completed,
   type ToldIdentity,
@@ -19,10 +19,10 @@ import {
 import type { Permissions } from "./permissions.ts";
 
 /** The rule by which a provider is asked again who a person is. */
-export type Confirmation = ReturnType<typeof confirmation>;
+export type IdentityRecheck = ReturnType<typeof identityRecheck>;
 
 /** Makes the rule from the lists of people and the permissions. */
-export function confirmation(
+export function identityRecheck(
   { allowedUsers, blocked, admins, permissions }: {
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`. */
@@ -38,7 +38,7 @@ export function confirmation(
   const keepsAddresses = looksAtAddresses || admins.some(isAddressEntry);
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
-    return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
+    return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
   }
 
   /** Removes the memberships and further addresses that no rule uses. */

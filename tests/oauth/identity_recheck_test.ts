@@ -1,6 +1,6 @@
 /** The time for which a provider's word about a person counts. */
 import assert from "node:assert/strict";
-import { confirmation } from "../../src/oauth/confirmation.ts";
+import { identityRecheck } from "../../src/oauth/identity_recheck.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { permissionsOf } from "../../src/oauth/permissions.ts";
 import { parseListEntry } from "../../src/oauth/list_entry.ts";
@@ -14,7 +14,7 @@ const KNOWN = {
   groups: ["staff"],
 };
 const grant = { createdAt: 0, identity: KNOWN } as unknown as Grant;
-const { confirm } = confirmation({
+const { confirm } = identityRecheck({
   allowedUsers: [parseListEntry("@example.com", known())],
   blocked: [],
   admins: [],

@@ -16,7 +16,7 @@ import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { cutScopes, opensNothing, parseScope } from "./scope.ts";
 
 /** The effective scopes of a token. */
-export interface Held {
+export interface EffectiveScopes {
   scopes: readonly string[];
   /** See {@linkcode import("../caller.ts").Caller.ceiling}. */
   ceiling?: readonly string[];
@@ -26,13 +26,13 @@ export interface Held {
  * Computes which scopes of a grant, by default all, are still effective.
  * Returns undefined if the grant is no longer valid here.
  */
-export type HeldOf = (
+export type FindEffectiveScopes = (
   grant: Grant,
   scopes?: readonly string[],
-) => Held | undefined;
+) => EffectiveScopes | undefined;
 
 /** Makes the function that applies the present rules to a grant. */
-export function heldScopes(
+export function effectiveScopesBy(
   rules: {
     baseUrl: string;
     providers: readonly { id: string }[];
@@ -44,7 +44,7 @@ export function heldScopes(
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
-): HeldOf {
+): FindEffectiveScopes {
   const { baseUrl, clients, permissions } = rules;
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const asserters = new Set(rules.assertionIssuers.map(printIssuer));
@@ -80,7 +80,7 @@ export function heldScopes(
     grant: Grant,
     scopes: readonly string[],
     ceiling: readonly string[],
-  ): Held | undefined {
+  ): EffectiveScopes | undefined {
     const isEmptied = !opensNothing(grant.scopes) &&
       opensNothing(cutScopes(grant.scopes, ceiling));
     return isEmptied
@@ -95,10 +95,12 @@ export function heldScopes(
     if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
     if (grant.kind === "client") {
       const allowed = machines.get(grant.clientId);
-      const held = allowed && cut(grant, scopes, allowed);
-      if (!held || !permissions) return held && { scopes: held.scopes };
+      const effective = allowed && cut(grant, scopes, allowed);
+      if (!effective || !permissions) {
+        return effective && { scopes: effective.scopes };
+      }
       // The operator chose the scopes of a machine, so they are its ceiling.
-      return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
+      return { ...effective, ceiling: cutScopes(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {
       return undefined;
