@@ -15,7 +15,7 @@ import { isSelfRegistered } from "../oauth/client_policy.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
 import { displayName } from "./names.tsx";
 import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
-import { ScopeChoice } from "./scope_boxes.tsx";
+import { countBoxes, ScopeChoice } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 import { TICK_SCRIPT } from "./scripts.ts";
 import { printDuration } from "./times.tsx";
@@ -50,7 +50,7 @@ export function ConsentPage(props: ConsentProps) {
       {...props}
       title={`Allow “${name}”?`}
       heading={<Question {...props} claimed={claimed} />}
-      scripts={scopes.length > 1 ? [TICK_SCRIPT] : []}
+      scripts={countBoxes(scopes) > 1 ? [TICK_SCRIPT] : []}
     >
       <p class="lead">
         It would act in your name at{" "}

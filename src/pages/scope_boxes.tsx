@@ -24,13 +24,19 @@ interface BoxesProps {
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 
-/** The choice of a consent: a box for each scope. */
+/**
+ * The choice of a consent: a box for each scope but those that every approval
+ * includes.
+ */
 export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
+  const count = countBoxes(scopes);
   return (
     <div data-boxes>
-      <select name={BOXES} hidden>
-        <option value="1" selected></option>
-      </select>
+      {count > 0 && (
+        <select name={BOXES} hidden>
+          <option value="1" selected></option>
+        </select>
+      )}
       <ScopeBoxes
         scopes={scopes}
         box={({ scope, isWithheld }) => ({
@@ -39,11 +45,19 @@ export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
           checked: !isWithheld,
         })}
       />
-      <p class="small soft">
-        Untick what you do not want to give. <TickButtons of="permissions" />
-      </p>
+      {count > 0 && (
+        <p class="small soft">
+          Untick what you do not want to give.{" "}
+          {count > 1 && <TickButtons of="permissions" />}
+        </p>
+      )}
     </div>
   );
+}
+
+/** Counts the scopes that a person may leave out: each has a box. */
+export function countBoxes(scopes: BoxesProps["scopes"]): number {
+  return scopes.filter(({ isFixed }) => !isFixed).length;
 }
 
 /** The scopes of a form of the account, a box each. */

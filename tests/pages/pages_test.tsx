@@ -152,6 +152,26 @@ Deno.test("ConsentPage is one form with its fields and two decisions", async () 
   assert.doesNotMatch(html, /<script/);
 });
 
+Deno.test("ConsentPage speaks of boxes only where it has some", async () => {
+  const mail = { scope: "mail:read", words: "Read your mail" };
+  const mailSend = { scope: "mail:send", words: "Send your mail" };
+  const stay = { scope: "offline_access", words: "Stay.", isFixed: true };
+  const asked: [typeof CONSENT.scopes, number][] = [
+    [[], 0],
+    [[stay], 0],
+    [[mail, stay], 1],
+    [[mail, mailSend], 2],
+  ];
+  for (const [scopes, boxes] of asked) {
+    const page = <ConsentPage {...CONSENT} scopes={scopes} />;
+    const { html } = await send(page);
+    assert.equal(html.match(/type="checkbox"/g)?.length ?? 0, boxes);
+    assert.equal(html.includes("Untick"), boxes > 0);
+    assert.equal(html.includes('name="boxes"'), boxes > 0);
+    assert.equal(html.includes("data-tick="), boxes > 1);
+  }
+});
+
 Deno.test("ConsentPage says where, for how long, and quotes the name", async () => {
   const { html } = await send(<ConsentPage {...CONSENT} />);
   const text = html.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
