@@ -85,13 +85,20 @@ export type Situation =
 export class OAuthError extends Refusal {
   override readonly name = "OAuthError";
   readonly status: number;
+  /** The address that tells it to the client, for the person to follow. */
+  readonly responseUrl?: string;
   constructor(
     readonly code: OAuthErrorCode,
     readonly description: string,
-    options: RefusalOptions & { status?: number } = {},
+    options:
+      & RefusalOptions
+      & Partial<
+        Pick<OAuthError, "status" | "responseUrl">
+      > = {},
   ) {
     super(`${code}: ${description}`, options);
     this.status = options.status ?? OAUTH_STATUS[code];
+    this.responseUrl = options.responseUrl;
   }
 }
 

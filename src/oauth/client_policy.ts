@@ -49,6 +49,26 @@ export function checkRedirectHosts(
   );
 }
 
+/**
+ * True if the browser may be sent to a redirect URI with an error that its
+ * person has not seen: the operator listed the client or the place, or the place
+ * is this person's own machine. Anyone can register any other, and would turn
+ * this server into an open redirector.
+ *
+ * @see RFC 9700 §4.11.2
+ */
+export function isTrustedWithErrors(
+  client: Client,
+  redirectUri: string,
+  policy: Pick<ClientPolicy, "redirectHosts" | "trusted">,
+): boolean {
+  return client.isConfigured === true ||
+    redirectKind(redirectUri) === "loopback" ||
+    // It was checked: it is one of these.
+    policy.redirectHosts.length > 0 ||
+    skipsConsent(client, redirectUri, policy);
+}
+
 /** True if the client alone vouches for its identity. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;

@@ -75,12 +75,21 @@ export function errorPage(
 /** Writes the text about an error. */
 export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
-  return isRefusal && error.situation
+  const words = isRefusal && error.situation
     ? situationWords(
       error instanceof OAuthError ? error.description : error.message,
       refused,
     )[error.situation]
     : causeWords(error, refused);
+  const back = error instanceof OAuthError ? error.responseUrl : undefined;
+  return back === undefined ? words : { ...words, button: backTo(back) };
+}
+
+/** Makes the link by which an app learns of its mistake; it says where to. */
+function backTo(href: string): ErrorWords["button"] {
+  const { protocol, host } = new URL(href);
+  const place = protocol === "https:" ? host : `its ${protocol} link`;
+  return { label: `Go back to the app at ${place}`, href };
 }
 
 function causeWords(error: Error, refused: RefusedRequest): ErrorWords {

@@ -10,7 +10,11 @@
 import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
-import { checkRedirectHosts, skipsConsent } from "../../oauth/client_policy.ts";
+import {
+  checkRedirectHosts,
+  isTrustedWithErrors,
+  skipsConsent,
+} from "../../oauth/client_policy.ts";
 import {
   type AuthorizationRequest,
   authorizationResponseUrl,
@@ -64,13 +68,31 @@ export function authorizeEndpoint(
     return await approvals.find(browser, { clientId, redirectUri, resource });
   }
 
+  /** Makes the response with an error to a request that cannot be read. */
+  function errorUrl(
+    error: OAuthError,
+    { redirectUri, query }: {
+      redirectUri: string;
+      query: readonly [string, string][];
+    },
+  ): string {
+    const states = query.filter(([name]) => name === "state");
+    // Neither of two is the client's own.
+    const state = states.length === 1 ? states[0][1] : undefined;
+    const to = { redirectUri, state: state || undefined };
+    return authorizationResponseUrl(to, { error }, baseUrl);
+  }
+
   return async function authorize(c) {
     // The client, read together with what this browser approved for it before.
-    const parameters = new Parameters(new URL(c.req.url).searchParams);
-    const clientId = parameters.require("client_id");
+    const query = [...new URL(c.req.url).searchParams];
+    const target = new Parameters(
+      query.filter(([name]) => name === "client_id" || name === "redirect_uri"),
+    );
+    const clientId = target.require("client_id");
     const approving = findApproved(c, {
       clientId,
-      redirectUri: parameters.get("redirect_uri"),
+      redirectUri: target.get("redirect_uri"),
     });
     approving.catch(() => {});
     const client = await findClient(clientId);
@@ -81,27 +103,34 @@ export function authorizeEndpoint(
     }
 
     // The redirect URI.
-    const redirectUri = parseRedirectUri(parameters, client);
+    const redirectUri = parseRedirectUri(target, client);
     // Its ID, or its document, may be older than the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
-    const approved = parameters.get("redirect_uri") === undefined
+    const approved = target.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
 
-    // The request. An error is shown here unless this browser approved the
-    // redirect URI before: this must be no open redirector (RFC 9700 §4.11.2).
+    // The request. Its client is told of an error (RFC 6749 §4.1.2.1); by way
+    // of a page where neither the operator trusts the redirect URI nor this
+    // browser approved it before.
+    let parameters: Parameters;
     let request: AuthorizationRequest;
     try {
+      parameters = new Parameters(query);
       request = parseAuthorizationRequest(parameters, {
         client,
         baseUrl,
         scopes: known,
       });
     } catch (error) {
-      if (!approved || !(error instanceof OAuthError)) throw error;
-      const to = { redirectUri, state: parameters.get("state") };
-      return redirect(c, authorizationResponseUrl(to, { error }, baseUrl));
+      if (!(error instanceof OAuthError)) throw error;
+      const url = errorUrl(error, { redirectUri, query });
+      if (approved || isTrustedWithErrors(client, redirectUri, policy)) {
+        return redirect(c, url);
+      }
+      const { code, description, situation } = error;
+      throw new OAuthError(code, description, { situation, responseUrl: url });
     }
 
     // A step-up: a request for one more scope does not lose those approved

@@ -61,29 +61,107 @@ Deno.test("GET /authorize shows who asks, where the answer goes and what it may 
   assert.deepEqual(server.provider.log, []);
 });
 
-const REFUSED: [string, Record<string, string>, RegExp][] = [
-  ["an unregistered redirect URI", {
-    redirect_uri: "https://evil.example/cb",
-  }, /must be one that the client registered/],
-  ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
-  ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
-  ["no response type", { response_type: "" }, /response_type/],
-  ["another response type", { response_type: "token" }, /must be code/],
-  ["another response mode", { response_mode: "fragment" }, /response_mode/],
-  ["someone else's resource", {
+Deno.test("GET /authorize shows a page for an unregistered redirect URI, and no way there", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const redirect_uri = "https://evil.example/cb";
+  const text = await refusedPage(
+    server,
+    client.authorizationUrl({ redirect_uri, response_type: "token" }),
+  );
+  assert.match(text, /must be one that the client registered/);
+  assert.doesNotMatch(text, /evil\.example/);
+});
+
+/** Mistakes of a client that it is told, by their error code. */
+const MISTAKES: [string, Record<string, string>, RegExp][] = [
+  ["invalid_request", { code_challenge: "" }, /PKCE is required/],
+  ["invalid_request", { code_challenge: "short" }, /43 characters/],
+  ["invalid_request", { code_challenge_method: "plain" }, /must be S256/],
+  ["invalid_request", { code_challenge_method: "" }, /must be S256/],
+  ["invalid_request", { response_type: "" }, /response_type/],
+  ["unsupported_response_type", { response_type: "token" }, /must be code/],
+  ["invalid_request", { response_mode: "fragment" }, /response_mode/],
+  ["invalid_request", { scope: "a&scope=b" }, /given twice: scope/],
+  ["invalid_target", {
     resource: "https://other.example.com/mcp",
   }, /The resource of this server is/],
-  ["a scope that is none", { scope: 'a"b' }, /must be visible ASCII/],
+  ["invalid_scope", { scope: 'a"b' }, /must be visible ASCII/],
+  ["invalid_scope", { scope: "none" }, /must name at least one of/],
 ];
 
-for (const [what, changes, words] of REFUSED) {
-  Deno.test(`GET /authorize shows a page for ${what}, and redirects nowhere`, async () => {
-    await using server = await startOAuthServer();
-    const client = await Client.register(server);
-    const text = await refusedPage(server, client.authorizationUrl(changes));
-    assert.match(text, words);
-  });
+/** The address of a request with a mistake; `&` in a value adds a parameter. */
+function mistaken(client: Client, changes: Record<string, string>): string {
+  return client.authorizationUrl(changes).replaceAll("%26scope%3D", "&scope=");
 }
+
+/** Checks the response of a mistake in an address of the client. */
+function checkTold(url: string, client: Client, code: string, words: RegExp) {
+  assert(url.startsWith(client.redirectUri), url);
+  const { searchParams } = new URL(url);
+  assert.equal(searchParams.get("error"), code);
+  assert.match(searchParams.get("error_description")!, words);
+  assert.equal(searchParams.get("state"), client.state);
+  assert.equal(searchParams.get("iss"), BASE_URL);
+}
+
+Deno.test("GET /authorize shows a client's mistake to the person, whose click tells the client", async () => {
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server);
+  for (const [code, changes, words] of MISTAKES) {
+    const text = await refusedPage(server, mistaken(client, changes));
+    const [, href] = /href="([^"]+)">Go back to the app at app\.example\.com</
+      .exec(text) ?? assert.fail(text);
+    checkTold(href.replaceAll("&amp;", "&"), client, code, words);
+  }
+});
+
+Deno.test("GET /authorize redirects a mistake at once where the redirect URI is trusted", async () => {
+  const here = "http://127.0.0.1:4001/cb";
+  const app = "https://app.example.com/cb";
+  await using listed = await startOAuthServer({
+    tools: [mail],
+    environment: { OAUTH_REDIRECT_HOSTS: "app.example.com" },
+  });
+  await using server = await startOAuthServer({
+    tools: [mail],
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify([{
+        client_id: "desk",
+        redirect_uris: [app],
+      }]),
+    },
+  });
+  const trusted = [
+    await Client.register(listed),
+    await Client.register(server, { redirect_uris: [here] }),
+    new Client(server, "desk", app),
+  ];
+  for (const client of trusted) {
+    for (const [code, changes, words] of MISTAKES) {
+      const response = await client.server.fetch(
+        mistaken(client, changes).slice(BASE_URL.length),
+        {
+          redirect: "manual",
+        },
+      );
+      assert.equal(response.status, 302, `${client.redirectUri} ${code}`);
+      checkTold(response.headers.get("location")!, client, code, words);
+    }
+  }
+});
+
+Deno.test("GET /authorize returns no state with an error if there are two", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    redirect_uris: ["http://127.0.0.1/cb"],
+  });
+  const url = `${client.authorizationUrl()}&state=again`;
+  const { headers } = await server.fetch(url.slice(BASE_URL.length));
+  const { searchParams } = new URL(headers.get("location")!);
+  assert.equal(searchParams.get("error"), "invalid_request");
+  assert.equal(searchParams.get("state"), null);
+});
 
 Deno.test("GET /authorize shows a page for a client that is gone", async () => {
   await using server = await startOAuthServer();
@@ -93,10 +171,15 @@ Deno.test("GET /authorize shows a page for a client that is gone", async () => {
   assert.match(text, /remove the connection to this server and add it again/);
 });
 
-Deno.test("GET /authorize shows a page for a parameter that stands twice", async () => {
+Deno.test("GET /authorize shows a page where client or redirect URI stands twice", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
-  await refusedPage(server, client.authorizationUrl() + "&state=again");
+  for (const name of ["client_id", "redirect_uri"]) {
+    const url = `${client.authorizationUrl()}&${name}=again`;
+    const text = await refusedPage(server, url);
+    assert.match(text, new RegExp(`given twice: ${name}`));
+    assert.doesNotMatch(text, /Go back to the app at/);
+  }
 });
 
 Deno.test("GET /authorize answers a program with the OAuth error as JSON", async () => {
