@@ -14,11 +14,13 @@ export interface Identity {
   email?: string;
   /** True if the provider says that it checked `email`. */
   emailVerified?: boolean;
-  /** Further addresses that the provider has checked, where it tells them. */
+  /**
+   * Further e-mail addresses that the provider has verified, if it reports any.
+   */
   otherEmails?: readonly string[];
   /**
-   * Further addresses that no one has checked, or that another provider alone can
-   * vouch for; absent unless `OAUTH_BLOCKED` names addresses.
+   * Further e-mail addresses that no one has verified, or that only another
+   * provider could verify. Absent unless `OAUTH_BLOCKED` names addresses.
    */
   unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */
@@ -29,9 +31,11 @@ export interface Identity {
   groups?: readonly string[];
   /** Roles, as the provider writes them. */
   roles?: readonly string[];
-  /** Organizations: names, and `id:` with the number if there is one. */
+  /**
+   * Organizations: each by its name, and by `id:` and its number if it has one.
+   */
   organizations?: readonly string[];
-  /** Teams: `organization/team`, and `id:` with the number. */
+  /** Teams: each as `organization/team`, and as `id:` and its number. */
   teams?: readonly string[];
 }
 
@@ -47,8 +51,8 @@ export const MEMBERSHIPS = [
 export type Membership = typeof MEMBERSHIPS[number];
 
 /**
- * The way in which a caller is known: a strategy of `AUTH_STRATEGY`, or under
- * `oauth` an access token that a person made themselves.
+ * The way in which a caller authenticated: the strategy of `AUTH_STRATEGY`; or,
+ * under `oauth`, `token` for a token that a person made on their account page.
  */
 export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
 
@@ -59,31 +63,36 @@ export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
-  /** The way in which the caller is known; absent if they presented nothing. */
+  /** The way in which the caller authenticated; absent without credentials. */
   door?: Door;
   /** The OAuth client that is calling, under strategies that know one. */
   clientId?: string;
   /** Granted scopes; `all` if the strategy has no scopes. */
   scopes: readonly string[] | "all";
   /**
-   * The most scopes that may ever be granted to the person; undefined: every
-   * scope. Things that need other scopes do not exist for the caller.
+   * The scopes that may ever be granted to the person; undefined if all may.
+   * Tools, resources and prompts that need another scope do not exist for the
+   * caller.
    */
   ceiling?: readonly string[];
   /** The person, if a provider identified them. */
   identity?: Identity;
   /**
-   * The provider that they signed in at, by the beginning of its subjects:
-   * `github`. Names of `identity` are unique at one provider only.
+   * The provider that the person signed in at, by the beginning of its
+   * subjects: `github`. Names in `identity` are unique within one provider
+   * only.
    */
   provider?: string;
   /**
-   * The name that sessions, tasks and request states are bound to: the person,
-   * under OAuth as issuer, resource and subject, so that nothing is lost when
-   * the client asks for more scopes, signs in again or registers anew.
+   * The name that sessions, tasks and request states belong to. Under OAuth it
+   * is made of issuer, resource and subject, so that nothing is lost when the
+   * client asks for more scopes, signs in again or registers anew.
    */
   binding: string;
-  /** The grant under OAuth; sessions and tasks it used last end with it. */
+  /**
+   * The grant under OAuth. When it ends, so does every session and task that
+   * was used with it last.
+   */
   grantId?: string;
 }
 
@@ -95,9 +104,9 @@ export const ANONYMOUS: Caller = Object.freeze({
 });
 
 /**
- * The caller without credentials, if `AUTH_ANONYMOUS` lets them in. A session
- * of theirs becomes its holder's when they sign in; everything else they began
- * stays the stranger's.
+ * The caller without credentials, if `AUTH_ANONYMOUS` admits them. When they
+ * sign in, they keep their session; everything else that they began stays
+ * `anonymous`.
  */
 export const STRANGER: Caller = Object.freeze({
   subject: "anonymous",
@@ -126,16 +135,16 @@ export function missingScopes(
  */
 export interface Upstream {
   /**
-   * Gives a provider access token that is valid now; it is refreshed only once
-   * if several ask at the same time.
+   * Gives an access token of the provider that is valid now. Calls at the same
+   * time share one refresh.
    *
    * @throws {import("./errors.ts").ChallengeError} when the provider's grant is dead
    * @throws {import("./errors.ts").HttpError} 503 when the provider does not answer
    */
   token(): Promise<string>;
   /**
-   * Calls `fetch` with that token as the bearer. A path is resolved against the
-   * provider's API; a URL of anyone else's is refused.
+   * Calls `fetch` with the provider's access token as the bearer. A path is
+   * resolved against the provider's API; a URL of another origin is refused.
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
 }
@@ -147,10 +156,10 @@ export interface Authenticated {
   /** Absent when the caller did not sign in at a provider. */
   upstream?: Upstream;
   /**
-   * Tells if the caller's permission still holds, at most a second stale;
-   * absent if it cannot be revoked.
+   * Resolves to true if the caller's permission still holds, at most a second
+   * stale. Absent if the permission cannot be revoked.
    *
-   * @param grantId another grant of theirs, which may allow the same
+   * @param grantId another grant of the caller, which may permit the same
    * @throws {import("./errors.ts").StorageError} when the database cannot be
    * read
    */

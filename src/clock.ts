@@ -16,10 +16,10 @@ export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }
 
-/** A signal that comes again so soon is the same, passed on by a parent. */
+/** A second signal within this time is the first one, passed on by a parent. */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 
-/** Waits, or ends early when the signal fires or has fired. */
+/** Waits; resolves early when `signal` is aborted, or at once if it was. */
 export function pause(
   milliseconds: number,
   signal?: AbortSignal,
@@ -36,7 +36,7 @@ export function pause(
   });
 }
 
-/** Waits for a promise until the time is over. @throws what it rejects with */
+/** Waits for a promise, but not longer than this. @throws its rejection */
 export async function within(
   milliseconds: number,
   ending: Promise<unknown>,

@@ -6,16 +6,16 @@
  */
 
 /**
- * A refusal: an `Error` without a stack. Strangers decide how many there are,
- * and a trace is nearly all of the cost of one (5 µs). A failure of our own is
- * in `cause`, which has a stack.
+ * A refusal: an `Error` without a stack. Strangers decide how many are made,
+ * and a stack trace is nearly all of the cost of making one (5 µs). A failure
+ * of our own is in `cause`, which has a stack.
  */
 abstract class Refusal implements Error {
   /** The name of the class. */
   abstract readonly name: string;
-  /** The exception behind it, for the log. */
+  /** The exception that led to the refusal, for the log. */
   readonly cause?: unknown;
-  /** For a page: the situation of the person. */
+  /** The person's situation, for a page about the refusal. */
   readonly situation?: Situation;
   /** Absent, because it does not matter where a refusal was thrown. */
   declare readonly stack?: undefined;
@@ -53,8 +53,8 @@ export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**
- * The situation of a person, if code and status alone do not tell it. Only
- * pages look at it.
+ * The situation of a person, where code and status alone do not say it. Only
+ * pages use it.
  */
 export type Situation =
   | "expired"
@@ -108,8 +108,8 @@ export class OAuthError extends Refusal {
  *
  * - 401 without `error`: no credentials were presented; `scopes` names the
  *   scopes that the call needs, if they are known.
- * - 401 `invalid_token`: they are unknown, expired or revoked, or the
- *   provider's own token behind them died.
+ * - 401 `invalid_token`: the credentials are unknown, expired or revoked, or
+ *   the provider's token behind them is no longer valid.
  * - 403 `insufficient_scope`: `scopes` names everything the call needs.
  *
  * @see RFC 6750 §3
@@ -128,14 +128,17 @@ export class ChallengeError extends Refusal {
   }
 }
 
-/** The headers of a failure of ours that is temporary, unless it has others. */
+/** The headers of a 503 that is given no headers of its own. */
 const SOON = { "retry-after": "5" };
 
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
 export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
   readonly headers: Readonly<Record<string, string>>;
-  /** The value that the client sent instead, for it alone: never for the log. */
+  /**
+   * The wrong value that the client sent. It may be repeated to this client,
+   * and is never logged.
+   */
   readonly seen?: string;
   constructor(
     readonly status: number,
@@ -160,8 +163,8 @@ export class StorageError extends HttpError {
 }
 
 /**
- * A caller has reached a limit. For a tool, the model is told so in a result,
- * because clients do not tell it of a 429.
+ * A caller has reached a limit. A call of a tool is answered with a result that
+ * says so, because clients do not pass a 429 on to the model.
  */
 export class LimitError extends HttpError {
   override readonly name = "LimitError";
@@ -183,7 +186,7 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: other refusals, told by the HTTP status; also no session named. */
+  /** 2025: a request without a session ID, and any other refusal. */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or someone else's. */
   sessionNotFound: -32001,

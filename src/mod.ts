@@ -8,8 +8,9 @@
  *   into an application of your own.
  * - `skill()` of `@tool-server/tool-server/skill` declares instructions for
  *   tasks with several tools.
- * - {@linkcode service}, {@linkcode secret} and {@linkcode Around} are for the
- *   surroundings of calls.
+ * - {@linkcode service} starts something that many tools use,
+ *   {@linkcode secret} marks a setting as secret, {@linkcode Around} wraps
+ *   every call.
  *
  * @example The smallest server
  * ```ts

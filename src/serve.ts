@@ -1,6 +1,5 @@
 /**
- * The process: its environment, its database, its socket and its end. With
- * `src/process/` and the command line tools, the only code that touches `Deno`.
+ * The process: its environment, its database, its socket and its end.
  *
  * @module
  */
@@ -44,9 +43,8 @@ export interface ServeOptions<
 let current: Server | undefined;
 
 /**
- * Takes up the durable work of this process whose time has come: for
- * `Deno.cron` on Deno Deploy, where a process sleeps between requests. On a
- * machine of one's own there is a timer.
+ * Resumes durable work that is due. Call it from `Deno.cron` on Deno Deploy,
+ * where a process sleeps between requests; elsewhere a timer does this.
  *
  * @example
  * ```ts
@@ -61,12 +59,15 @@ export async function wake(): Promise<void> {
   await current?.wake();
 }
 
-/** The pause before the provider is asked: the first clients go before it. */
+/**
+ * The delay before `/ready` is requested, so that the first clients go first.
+ */
 const LOOK_MILLISECONDS = 1000;
 
 /**
- * True if calls may finish before the process ends. Not under --watch, where
- * Deno waits for a change instead of exiting: a signal has to end it.
+ * True if calls may finish before the process ends. False under --watch, where
+ * Deno waits for a change instead of exiting: there a signal has to end the
+ * process.
  */
 function drains(): boolean {
   return !Deno.args.includes("--no-drain");
@@ -128,7 +129,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const { config } = plan;
   const log = plan.log.logger("main");
   const opening = options.kv ?? openKv(config, log);
-  // Compiled meanwhile: another thread opens the database.
+  // Compiles the catalogue while another thread opens the database.
   void plan.catalogue;
   const kv = await opening;
   const socket = listen(
@@ -162,7 +163,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }
 
-/** Asks for `/ready` once, which warns if no one can sign in. */
+/** Requests `/ready` once, which logs a warning if no one can sign in. */
 function askReadiness(server: Server, origin: string): void {
   const looking = setTimeout(async () => {
     try {
@@ -181,7 +182,7 @@ function listen(
 ): Socket {
   const { host, port, reusePort } = config;
   const main = log.logger("main");
-  // Deno would end the process at once, and name no setting.
+  // Without this, Deno would end the process and name no setting.
   if (reusePort && !("listenDatagram" in Deno)) {
     throw new StartError({
       variable: "REUSE_PORT",
@@ -224,7 +225,7 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Answers every request with an error, which is all that a deployment shows. */
+/** Answers every request with 500: on Deno Deploy, in place of exiting. */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };
   const headers = { "access-control-allow-origin": "*" };

@@ -1,20 +1,22 @@
 /**
- * The words of whatever was thrown. Anything can be: an object that cannot be
- * made into a string, a proxy that was revoked, an error whose message throws.
- * Nothing here throws, and all of it is bounded.
+ * Text of whatever was thrown. Anything can be: an object that cannot be made
+ * into a string, a proxy that was revoked, an error whose message throws.
+ * Nothing here throws, and every text has a greatest length.
  *
  * @module
  */
 
-/** Characters of one text; the rest is counted. */
+/** The most characters of one text; of more, only the number is printed. */
 const MAX_TEXT = 16 * 1024;
-/** A chain of causes may be a circle. */
+/**
+ * The most causes of an error that are printed: their chain may be a circle.
+ */
 const MAX_REASONS = 5;
-/** The levels and members that are printed of an object that is no error. */
+/** The levels that are printed of an object that is no error. */
 const DEEPEST = 4;
 const MAX_MEMBERS = 50;
 
-/** Reads a member, if that is possible. */
+/** Reads a member; undefined if reading it throws. */
 function read(value: unknown, name: PropertyKey): unknown {
   try {
     return (value as Record<PropertyKey, unknown>)[name];
@@ -40,33 +42,36 @@ export function isError(value: unknown): value is Error {
   return isInstance(value, Error);
 }
 
-/** The name of an error's class; undefined for what is no error. */
+/** Gives the name of an error's class; undefined for anything else. */
 export function errorNameOf(thrown: unknown): string | undefined {
   const name = isError(thrown) ? read(thrown, "name") : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
-/** An error's message, or the text of anything else. */
+/** Gives an error's message, or the text of anything else. */
 export function messageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   return bounded(wholeMessageOf(thrown));
 }
 
-/** An error's message for its reader, at its full length. */
+/** Gives an error's message at its full length. */
 export function wholeMessageOf(error: Error): string {
   const message = read(error, "message");
   if (typeof message === "string") return message;
   return message === undefined ? "no message" : textOf(message);
 }
 
-/** The name and the message of an error, or the text of anything else. */
+/** Gives the name and the message of an error, or the text of anything else. */
 export function headOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   const [name, message] = [errorNameOf(thrown) ?? "Error", messageOf(thrown)];
   return message === "" ? name : name === "" ? message : `${name}: ${message}`;
 }
 
-/** The stack below an error's own words, which could hold anything. */
+/**
+ * Gives the frames of an error's stack, without its message, which could hold
+ * anything; an empty text if there are none.
+ */
 export function framesOf(thrown: unknown): string {
   const stack = isError(thrown) ? read(thrown, "stack") : undefined;
   if (typeof stack !== "string") return "";
@@ -90,7 +95,7 @@ export function askable(thrown: unknown): unknown {
   }
 }
 
-/** An error with its stack and its reasons, or any value, as one text. */
+/** Prints an error with its stack and its causes, or any value, as one text. */
 export function wholeTextOf(thrown: unknown): string {
   let text = withFrames(thrown);
   for (const reason of reasonsOf(thrown)) {
@@ -104,7 +109,10 @@ function withFrames(thrown: unknown): string {
   return frames === "" ? headOf(thrown) : `${headOf(thrown)}\n${frames}`;
 }
 
-/** The errors that led to an error: its causes, and those that it gathers. */
+/**
+ * Lists the errors that led to an error: its causes, and the members of an
+ * `AggregateError` or a `SuppressedError`.
+ */
 export function reasonsOf(thrown: unknown): unknown[] {
   const reasons: unknown[] = [];
   const seen = new Set<unknown>([thrown]);
@@ -135,7 +143,7 @@ function firstOf(list: unknown): unknown[] {
   }
 }
 
-/** Anything as text: JSON, where it has members. */
+/** Prints anything as text: an object with members as JSON. */
 export function textOf(value: unknown): string {
   try {
     if (isError(value)) return headOf(value);
@@ -181,7 +189,7 @@ export function plainOf(
       return plainOf(toJSON.call(value), inner);
     }
   } catch {
-    // Its members may still tell.
+    // `toJSON` threw; the members may be readable.
   }
   try {
     if (Array.isArray(value)) {
@@ -202,7 +210,7 @@ export function plainOf(
   }
 }
 
-/** Prints an object without members of its own, which may have a text. */
+/** Prints an object without members by its `toString()`, if it has its own. */
 function stringOf(value: object): unknown {
   try {
     const text = String(value);

@@ -30,8 +30,8 @@ export type {
 
 /**
  * Connects a page to the host around it. In a bundled page, import it;
- * elsewhere `<script src="tool-server/view"></script>` does so and stores the
- * result in `view`.
+ * elsewhere `<script src="tool-server/view"></script>` connects the page and
+ * stores the result in `view`.
  */
 export function connectView<
   I = Record<string, unknown>,

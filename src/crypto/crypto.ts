@@ -57,8 +57,8 @@ export function digest(text: string): Uint8Array {
 }
 
 /**
- * Computes SHA-256 of a UTF-8 text as base64url: the database keeps this in
- * place of anything that would let its reader in.
+ * Computes SHA-256 of a UTF-8 text as base64url: the database has this in place
+ * of every secret, so that no one who reads the database can use them.
  */
 export function fingerprint(text: string): string {
   return base64url(digest(text));

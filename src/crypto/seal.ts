@@ -1,6 +1,6 @@
 /**
- * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with
- * A256GCM. jose is loaded with the first of them, not with the server.
+ * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with A256GCM.
+ * jose is loaded when the first text is sealed or opened, not with the server.
  *
  * @module
  * @see RFC 7516 §3.1, RFC 7518 §4.5 and §5.3
@@ -10,7 +10,8 @@ import { base64url, fromBase64url } from "./crypto.ts";
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
 /**
- * Seals a text. A holder of the result can read `context`, but not change it.
+ * Seals a text, bound to `context`, which is readable in the result but cannot
+ * be changed.
  */
 export async function seal(
   key: Uint8Array,

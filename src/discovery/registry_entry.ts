@@ -23,7 +23,7 @@ export function registryEntry(card: ServerCard): RegistryEntry {
   };
 }
 
-/** Finds all that the registry would refuse: a complaint each, and its fix. */
+/** Lists everything that the registry would refuse, each with its fix. */
 export function registryComplaints(entry: RegistryEntry): string[] {
   const { name, version, description, title, websiteUrl, icons = [] } = entry;
   const complaints: string[] = [];

@@ -13,13 +13,15 @@ import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 /** The form of our cookies' values: 32 bytes. */
 const VALUE = /^[\w-]{43}$/;
 
-/** A cookie's name without prefix and path, and the site it belongs to. */
+/**
+ * A cookie: its name without prefix and path, and the address of its server.
+ */
 export interface Cookie {
   name: string;
   baseUrl: string;
 }
 
-/** Reads a cookie's value; undefined if none has the form of ours. */
+/** Reads a cookie's value; undefined if there is none of 32 bytes. */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -50,8 +52,9 @@ export function dropCookie(c: Context, cookie: Cookie): void {
 }
 
 /**
- * Gives a cookie's name at a server, without a prefix. Cookies are for a whole host, so servers on
- * one host have their port and their path in the name.
+ * Gives the name of a cookie at one server, without a prefix. Browsers send
+ * cookies to a whole host, so a fingerprint of port and path tells the servers
+ * of one host apart.
  */
 export function cookieName({ name, baseUrl }: Cookie): string {
   const place = new URL(baseUrl).port + basePathOf(baseUrl);
@@ -91,7 +94,7 @@ export function keepBrowser(c: Context, baseUrl: string): string {
   return value;
 }
 
-/** Makes a token for the forms of one rendering. `sessionId` is secret. */
+/** Makes a CSRF token for the forms of one page. `sessionId` must be secret. */
 export function mintCsrf(sessionId: string): string {
   const nonce = randomId(16);
   return `${nonce}.${bind(nonce, sessionId)}`;

@@ -1,6 +1,6 @@
 /**
- * Token buckets by name: those of this process, and those that several
- * processes take from.
+ * Token buckets by name: those of one process, and those that all processes
+ * share.
  *
  * @module
  */
@@ -20,14 +20,17 @@ export type { Rate } from "../store/rate.ts";
 /** The most buckets that are remembered; a full bucket need not be. */
 const MAX_BUCKETS = 10_000;
 
-/** Gives `performance.now()` as a number that adds up without rounding. */
+/**
+ * Gives `performance.now()` in whole milliseconds, which add up without
+ * rounding.
+ */
 function wholeMilliseconds(): number {
   return Math.floor(performance.now());
 }
 
 /** Buckets of one size. */
 export class Buckets {
-  /** The time at which each is full again, by `performance.now()`. */
+  /** The time at which each bucket is full again, by `performance.now()`. */
   readonly #buckets = new Map<string, number>();
   readonly #filling: Filling;
 
@@ -35,7 +38,7 @@ export class Buckets {
     this.#filling = new Filling(rate);
   }
 
-  /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
+  /** Takes a token. Returns 0, or the milliseconds to wait if there is none. */
   take(name: string, time = wholeMilliseconds()): number {
     const before = this.#buckets.get(name);
     if (before === undefined && this.#buckets.size >= MAX_BUCKETS) {
@@ -75,22 +78,33 @@ export class Buckets {
   }
 }
 
-/** The part of a fill that a process gives before it asks the database. */
+/**
+ * The part of a full bucket that a process gives before it asks the database.
+ */
 const UNSHARED = 0.1;
-/** The part that a process takes at a time; what it does not give is lost. */
+/**
+ * The part of a full bucket that a process takes from the database at a time.
+ * Tokens that it does not give are lost.
+ */
 const PART = 0.05;
-/** The time for which a process limits alone after a failure. */
+/**
+ * The time for which a process limits on its own after a failure of the
+ * database.
+ */
 const ALONE_MILLISECONDS = 1000;
 const MAX_SHARES = 10_000;
 
 interface Share {
-  /** Tokens that were taken from the database, and not given yet. */
+  /** Tokens that were taken from the database and not yet given. */
   left: number;
-  /** Tokens that may still be given in this fill without the database. */
+  /**
+   * Tokens that may still be given without the database, until the bucket is
+   * full again.
+   */
   free: number;
   /**
-   * Tokens that were given without the database, which hears of them next;
-   * negative where it gave some that came back.
+   * Tokens that were given without the database, which takes them off when it
+   * is asked next. Negative if tokens from the database were given back.
    */
   unshared: number;
   /** The time until which there is no token, by `performance.now()`. */
@@ -98,9 +112,11 @@ interface Share {
   asking?: Promise<void>;
 }
 
-/** Buckets of one size, for one purpose. */
+/** Buckets of one size and purpose, which all processes share. */
 export class SharedBuckets {
-  /** The buckets of this process alone, which gives no more than one has. */
+  /**
+   * The buckets of this process alone: no process gives more than they hold.
+   */
   readonly #own: Buckets;
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
@@ -110,7 +126,7 @@ export class SharedBuckets {
 
   constructor(
     private readonly parts: { database: Database; log: Logger },
-    /** Names them in the database. */
+    /** The name of these buckets in the database. */
     private readonly purpose: string,
     rate: Rate,
   ) {
@@ -120,9 +136,12 @@ export class SharedBuckets {
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
   }
 
-  /** Takes one; gives the milliseconds to wait, else 0. Never rejects. */
+  /**
+   * Takes a token. Gives 0, or the milliseconds to wait if there is none. Never
+   * rejects.
+   */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
-    // A share taken for the last fill is of no use for this one.
+    // Tokens that were taken before the bucket was full again are dropped.
     if (this.#own.isFull(name, time)) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
@@ -143,7 +162,10 @@ export class SharedBuckets {
     share.free++;
   }
 
-  /** Takes one of what is here; undefined: the database must be asked. */
+  /**
+   * Takes a token without the database. Returns 0, the milliseconds to wait, or
+   * undefined if the database must be asked.
+   */
   #takeOf(share: Share, name: string, time: number): number | undefined {
     if (share.left > 0) {
       share.left--;
@@ -159,7 +181,7 @@ export class SharedBuckets {
 
   async #ask(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
-      // Shared with other requests, so in the trace of none.
+      // Other requests wait for it too, so it is in the trace of none.
       await (share.asking ??= detached(() => this.#fill(share, name, time))
         .finally(() => share.asking = undefined));
       const wait = this.#takeOf(share, name, time);

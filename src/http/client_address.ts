@@ -1,6 +1,6 @@
 /**
  * The connection of a client, and its address, behind proxies too. Anyone can
- * write a header, so only the part that a trusted proxy wrote counts.
+ * write a header, so only the part that a trusted proxy wrote is believed.
  *
  * @module
  * @see RFC 7239
@@ -14,16 +14,17 @@ import {
 
 /** The connection of a request, as `Deno.serve` passes it to its handler. */
 export interface ConnectionInfo {
-  /** The peer of the connection; rate limits count by its host. */
+  /** The peer of the connection. Rate limits are for each `hostname`. */
   remoteAddr?: { hostname?: string };
 }
 
 /**
  * Finds the address of a client: that of its connection, or, if that is a
  * trusted proxy's, the right-most untrusted one in `Forwarded` or
- * `X-Forwarded-For`. A hop without an address (`unknown`, an obfuscated name,
- * nonsense) counts as its proxy's address. If both headers are present and
- * differ, one of them was only passed on, and neither counts.
+ * `X-Forwarded-For`. If that hop has no address (`unknown`, an obfuscated name,
+ * nonsense), it is the address of the proxy that wrote the hop. If both headers
+ * are present and differ, one of them was only passed on: then it is the
+ * address of the connection.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -79,7 +80,10 @@ function hop(text: string): Address | undefined {
 const PAIR =
   /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*([;,]|$)/y;
 
-/** Reads the `for` of each element (RFC 7239 §4); undefined for one without. */
+/**
+ * Reads the `for` of each element (RFC 7239 §4); an element without one gives
+ * undefined.
+ */
 function parseForwarded(header: string): (Address | undefined)[] {
   const hops: (Address | undefined)[] = [];
   let current: Address | undefined;
@@ -107,15 +111,18 @@ export interface AppEnv {
   /** Values that handlers add. */
   Variables: {
     address?: Address;
-    /** The request's name in the log; a page about an error may show it. */
+    /**
+     * The reference of the request in the log; a page about an error may show
+     * it.
+     */
     reference: string;
-    /** The client, once it is known to exist. */
+    /** The ID of the client, once it is known to exist. */
     clientId?: string;
     /** The grant of the issued tokens. */
     grantId?: string;
     /** The grant type of a token request. */
     grantType?: string;
-    /** The reason of an answer that is no error but still a refusal. */
+    /** The reason of a refusal that is answered without an error. */
     refusal?: string;
   };
 }

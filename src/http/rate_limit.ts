@@ -1,6 +1,7 @@
 /**
- * The rate at which a network, and everyone together, may use an endpoint. All
- * processes share the count of a network; the rest is counted in each.
+ * Rate limits of endpoints: for each network, and for everyone together. All
+ * processes share the buckets of the networks; the other buckets are each
+ * process's own.
  *
  * @module
  */
@@ -15,8 +16,9 @@ import { networkName } from "./client_address.ts";
 /** The burst of a network: a whole company may sign in from one address. */
 const BURST = 1000;
 /**
- * The rate that each network has for itself. What exceeds it shares five times
- * the rate of one network, so that a newcomer is served during a flood.
+ * The rate that each network has for itself. Requests beyond it share one
+ * bucket, of five times the rate of a network, so that a newcomer is served
+ * during a flood.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
@@ -71,7 +73,7 @@ export function rateLimit(
   };
 }
 
-/** Gives back the charge for a request that has authenticated. */
+/** Gives back the token of a request that has authenticated. */
 export function waiveRate(c: Context): void {
   c.get("undoCharge")?.();
   c.set("undoCharge", undefined);

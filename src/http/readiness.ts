@@ -13,16 +13,16 @@ const FRESH_MILLISECONDS = 1000;
 interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
-  /** Tells the states of the providers, by name if there are several. */
+  /** Gives the state of each provider, and its name if there are several. */
   providers(): readonly { key?: string; is: string }[];
   /** True if the process is about to end. */
   isStopping(): boolean;
 }
 
 /**
- * Answers 200 if the database does, 503 if it does not. The state of the
- * provider is reported but decides nothing: most requests do not need it. A
- * process that is about to end answers 503 too, for as long as it can.
+ * Makes the handler. It answers 200 if the database answers, else 503. The
+ * state of the provider is reported but decides nothing: most requests do not
+ * need it. A process that is about to end answers 503 for as long as it can.
  */
 export function readiness(
   { probeDatabase, providers, isStopping }: ReadinessOptions,

@@ -8,20 +8,22 @@
 import { within } from "../clock.ts";
 import { detached } from "../telemetry/current.ts";
 
-/** Writes bytes, all or the first of them, and tells how many. */
+/** Writes all bytes or only the first of them. Resolves to their number. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 
 /** The wait for more lines: written alone, each would cost a system call. */
 const WAIT_MILLISECONDS = 50;
-/** The size that waits no longer. */
+/** The size at which waiting lines are written at once. */
 const FULL_CHARACTERS = 64 * 1024;
-/** The bound for all that waits; as much again may be half written. */
+/**
+ * The most characters that wait; as many more may be in a write that has begun.
+ */
 const MAX_CHARACTERS = 1024 * 1024;
 /** The bound for routine lines, which leave room for warnings and errors. */
 const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
 /** The time until a write that failed is tried again. */
 const PAUSE_MILLISECONDS = 1000;
-/** The longest that an end waits for a reader. */
+/** The longest that `flush` waits. */
 const FLUSH_MILLISECONDS = 500;
 
 /** A queue in front of one file or pipe. */
@@ -29,7 +31,7 @@ export class LineQueue {
   #waiting = "";
   #isUrgent = false;
   #dropped = 0;
-  /** The bytes that a failed write left. */
+  /** The bytes of a write that has begun and is not complete. */
   #rest: Uint8Array = new Uint8Array();
   #failedMilliseconds = 0;
   #timer?: ReturnType<typeof setTimeout>;
@@ -42,9 +44,10 @@ export class LineQueue {
   ) {}
 
   /**
-   * Takes a line, or several, without the last end.
+   * Adds a line, or several, without the last line end.
    *
-   * @param isUrgent whether they go at once, with all that waited before them
+   * @param isUrgent true if they are written at once, with all that wait before
+   * them
    */
   push(lines: string, isUrgent = false): void {
     const most = isUrgent ? MAX_CHARACTERS : MAX_ROUTINE_CHARACTERS;
@@ -67,12 +70,15 @@ export class LineQueue {
       this.#rest.length === 0;
   }
 
-  /** True after a write that was not possible. */
+  /** True if the last write failed. */
   get #hasFailed(): boolean {
     return !this.#writing && this.#rest.length > 0;
   }
 
-  /** Plans the next write: at once, soon, or when a disk may have room. */
+  /**
+   * Plans the next write: at once or soon; after a failure, with the first line
+   * that is pushed once the pause is over.
+   */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;
     if (this.#hasFailed) {

@@ -172,21 +172,27 @@ export class Log {
 
 /** The time in which a cause is logged once. */
 const SAME_CAUSE_MILLISECONDS = 1000;
-/** The time in which a failure of what is tried again by itself is logged once. */
+/** The time in which a failure of work that is tried again is logged once. */
 const SAME_WORK_MILLISECONDS = 60_000;
-/** The most failures that are remembered; beyond it all are logged again. */
+/**
+ * The most kinds of failures that are remembered; beyond it all are forgotten,
+ * and logged again.
+ */
 const MAX_KINDS = 100;
 
 interface Told {
   atMilliseconds: number;
-  /** The number of times it was left out since. */
+  /** The number of failures of this kind that were not logged since. */
   repeated: number;
 }
 
-/** The logged failures of each log: each server has its own. */
+/** The failures that were logged, by kind, for each log. */
 const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
-/** Logs a failure of what we depend on, with the repetitions since the last. */
+/**
+ * Logs that something which the server depends on failed, once a second for
+ * each cause, with the number of failures that were not logged.
+ */
 export function logFailure(
   log: Logger,
   error: unknown,
@@ -199,8 +205,8 @@ export function logFailure(
 }
 
 /**
- * Logs a failure of work that is tried again by itself, with the repetitions
- * since the last: once a minute, however much work fails so.
+ * Logs a failure of work that is tried again, once a minute for each message,
+ * with the number of failures that were not logged.
  */
 export function logRepeated(
   log: Logger,
@@ -212,8 +218,8 @@ export function logRepeated(
 }
 
 /**
- * Counts a failure. Gives the number of those that were left out since the last
- * that was logged; undefined if this one is left out too.
+ * Counts a failure. Returns undefined if it need not be logged, else the number
+ * of failures of its kind that were not logged.
  */
 function countFailure(
   log: Logger,

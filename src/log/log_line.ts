@@ -28,18 +28,20 @@ export interface LogEvent {
   level: Severity;
   /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
-  /** The mark of an audit event: a sign-in, or a change of what is allowed. */
+  /**
+   * True if this is an audit event: a sign-in, or a change of what is allowed.
+   */
   audit?: true;
-  /** The message, always one of the code's own. */
+  /** The message: a fixed text of the code, nothing of a client. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Properties;
 }
 
 /**
- * Prints the line for programs, without its end. Properties are flat; their
- * names are the code's own. Building the text by hand costs a call half as much
- * as printing a whole object.
+ * Prints an event as JSON, without a line end. Properties become members beside
+ * the others; their names are fixed in the code. Building the text by hand
+ * costs a call half as much as printing a whole object.
  */
 export function jsonLine(event: LogEvent): string {
   const { timestamp, level, category, audit, message, properties } = event;
@@ -76,7 +78,10 @@ function jsonValue(value: unknown): string {
   }
 }
 
-/** Prints the line for people, without its end; only stack frames follow it. */
+/**
+ * Prints an event in words, without a line end. Stack frames follow on lines of
+ * their own.
+ */
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
   const time = isoTime(timestamp).slice(11, 23);
@@ -91,7 +96,9 @@ export function terminalLine(event: LogEvent): string {
   return line + frames;
 }
 
-/** Prints a value with clear bounds: plain words as they are, others quoted. */
+/**
+ * Prints a value so that its end is clear: a plain word as it is, else quoted.
+ */
 function fieldOf(value: unknown): string {
   if (typeof value === "object" && value !== null && !isError(value)) {
     return visible(JSON.stringify(plainOf(value)) ?? "null");
@@ -128,15 +135,15 @@ export function visible(text: string): string {
   );
 }
 
-/** The most that a refusal and the log repeat of what was sent. */
+/** The most characters of a sent text that a refusal or the log repeats. */
 const SEEN_CHARACTERS = 100;
 
-/** Escapes the same in a text of several lines, as in JSON with indents. */
+/** Escapes everything unprintable in a text but its line ends. */
 export function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
 
-/** Cuts a text that someone sent, and makes it printable, to be repeated. */
+/** Cuts and escapes a text that someone sent, so that it can be repeated. */
 export function seenText(text: string): string {
   return visible(text.slice(0, SEEN_CHARACTERS).toWellFormed());
 }
@@ -144,7 +151,10 @@ export function seenText(text: string): string {
 let second = NaN;
 let secondText = "";
 
-/** Prints ISO 8601 with milliseconds; the date is printed once a second. */
+/**
+ * Prints ISO 8601 with milliseconds. The text before the milliseconds is made
+ * once a second.
+ */
 function isoTime(milliseconds: number): string {
   const rest = milliseconds % 1000;
   if (milliseconds - rest !== second) {

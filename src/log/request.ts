@@ -6,18 +6,21 @@
  */
 import { randomId } from "../crypto/crypto.ts";
 
-/** A prefix of this process; the number makes each reference new. */
+/** The prefix of this process; a number after it makes each reference new. */
 const prefix = randomId(8);
 let count = 0;
 
-/** Makes a reference: not secret, and a hundred times cheaper than random. */
+/**
+ * Makes a reference that is unique, not secret, and a hundred times cheaper
+ * than a random one.
+ */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }
 
 /**
- * Makes a name for a secret, by which log lines can be related. Its 32 bits
- * tell nothing about the 128 of an identifier (FNV-1a).
+ * Hashes a secret (FNV-1a), so that log lines can be related by it. Its 32 bits
+ * do not give away the 128 of an identifier.
  */
 export function shortHash(secret: string): string {
   let hash = 0x811c9dc5;
@@ -32,7 +35,7 @@ export type Outcome =
   /** The tool reported a failure, or its arguments were wrong. */
   | "tool_error"
   | "internal_error"
-  /** The request was not allowed, or not now; nothing of ours is broken. */
+  /** The request was not allowed, or not now; the server works as it should. */
   | "refused"
   /** The client no longer wanted an answer. */
   | "cancelled"
@@ -41,7 +44,7 @@ export type Outcome =
   /** Answered with a question; the client sends the request again. */
   | "input_required";
 
-/** True if someone may have to look into it. */
+/** True if an operator may have to look into the outcome. */
 export function isFailure(outcome: Outcome): boolean {
   return outcome === "tool_error" || outcome === "internal_error" ||
     outcome === "refused" || outcome === "stopped";

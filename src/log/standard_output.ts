@@ -1,9 +1,9 @@
 /**
- * Standard output: where a log goes unless its author says otherwise. One
- * event, one line: JSON when no one watches, readable words on a terminal.
+ * Standard output: where a log goes unless its author says otherwise. One event
+ * is one line: readable words on a terminal, else JSON.
  *
  * `console.log` would stop the whole process for a reader that stalls, and end
- * it for a full disk. Writes that are waited for do neither.
+ * it for a full disk. Asynchronous writes do neither.
  *
  * @module
  */
@@ -29,9 +29,9 @@ interface NodeFiles {
 let queue: LineQueue | undefined;
 
 /**
- * Standard output for a log.
+ * Makes standard output the output of a log.
  *
- * @param captured whether each console call becomes a record of its own
+ * @param captured true if each console call becomes a record of its own
  */
 export function standardOutput(captured = false): LogOutput {
   const isDeno = "Deno" in globalThis;
@@ -49,7 +49,7 @@ export function standardOutput(captured = false): LogOutput {
   };
 }
 
-/** Tells that a log has a hole, and how large it is. */
+/** Prints the line that says how many lines of the log are missing. */
 export function printDropped(count: number): string {
   return printer()({
     timestamp: Date.now(),
@@ -60,7 +60,7 @@ export function printDropped(count: number): string {
   });
 }
 
-/** Words for a terminal, JSON for anything else. */
+/** Gives the format: words for a terminal, else JSON. */
 function printer(): (event: LogEvent) => string {
   const isOnTerminal = "Deno" in globalThis
     ? Deno.stdout.isTerminal()
@@ -72,7 +72,10 @@ function nodeProcess(): NodeProcess | undefined {
   return (globalThis as { process?: NodeProcess }).process;
 }
 
-/** Writes that neither block nor throw here; undefined where there are none. */
+/**
+ * Gives an asynchronous write to standard output; undefined if the runtime has
+ * none.
+ */
 function writeBytes(): WriteBytes | undefined {
   if ("Deno" in globalThis) return (bytes) => Deno.stdout.write(bytes);
   const files = nodeProcess()?.getBuiltinModule?.("node:fs");
@@ -99,9 +102,9 @@ function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
 }
 
 /**
- * One call for each event, at once and by level: anyone who captures the console
- * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
- * made in. Anyone who reads the lines instead finds the trace in them.
+ * The console, with one call for each event, at once and by level. Deno Deploy
+ * and OpenTelemetry, which capture the console, make a record of each call, in
+ * the trace in which it was made. Each line names its trace as well.
  */
 class CapturedConsole implements LogOutput {
   #dropped = 0;

@@ -67,7 +67,10 @@ export function ipv4Bits(address: string): bigint | undefined {
   return bits;
 }
 
-/** Parses RFC 4291 §2.2, forms 1 and 2; form 3 holds an IPv4 address. */
+/**
+ * Parses forms 1 and 2 of RFC 4291 §2.2; undefined for form 3, which ends in an
+ * IPv4 address, and for any other text.
+ */
 export function ipv6Bits(address: string): bigint | undefined {
   const [head, tail, ...more] = address.split("::");
   if (more.length > 0) return undefined;

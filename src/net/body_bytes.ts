@@ -11,8 +11,9 @@ import { detached } from "../telemetry/current.ts";
 const MAX_CHUNKS = 10_000;
 
 /**
- * The longest body that is read in one step. Deno makes room for its announced
- * length before any of it is there, and keeps that until the client hangs up.
+ * The longest body that is read in one step. Deno allocates the announced
+ * length before any byte has arrived, and keeps it until the client
+ * disconnects.
  */
 const WHOLE_BYTES = 64 * 1024;
 
@@ -43,8 +44,7 @@ export async function readBytes(
 }
 
 /**
- * Reads a body as it arrives, without `for await`, which would cost a call as
- * much as the rest of it.
+ * Reads a body chunk by chunk. `for await` would double the cost of a call.
  *
  * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
  * they come in too many chunks
@@ -72,7 +72,10 @@ async function readChunks(
   return bytes.subarray(0, size);
 }
 
-/** Reads chunks of an answer to us, and refuses more bytes than `most`. */
+/**
+ * Reads the chunks of a response to this server. Throws the error that `refuse`
+ * makes if there are more than `most` bytes.
+ */
 export async function readAtMost(
   chunks: AsyncIterable<Uint8Array>,
   most: number,
@@ -82,7 +85,7 @@ export async function readAtMost(
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.byteLength;
-    // Leaving the loop hangs up.
+    // Leaving the loop closes the connection.
     if (bytes > most) throw refuse(`more than ${most} bytes`);
     read.push(chunk as Uint8Array<ArrayBuffer>);
   }
@@ -124,7 +127,7 @@ export class ArrivingBodies {
 
   /**
    * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
-   * answer and leaves it to the client to hang up.
+   * answer and leaves it to the client to disconnect.
    *
    * @throws {HttpError} 408 when it takes longer than {@linkcode BODY_SECONDS}
    */

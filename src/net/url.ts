@@ -10,17 +10,14 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/**
- * Hides what an address may have to open something with: the user and the
- * password before its host. Any text without an address stays as it is.
- */
+/** Replaces user and password in the addresses of a text by `(hidden)`. */
 export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
 }
 
 /**
- * The origins of this machine that may be twins: a fixed list, so that
- * strangers cannot add to it.
+ * Loopback origins that may be twins: a fixed list, so that strangers cannot
+ * add to it.
  */
 const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
@@ -42,7 +39,9 @@ export function twinsOf(origin: string): string[] {
   );
 }
 
-/** Gives the origin of a request that came to a loopback address. */
+/**
+ * Gives the origin of a request to a loopback address; undefined for others.
+ */
 export function loopbackOriginOf({ url }: Request): string | undefined {
   const parsed = new URL(url);
   return isLoopback(parsed) ? parsed.origin : undefined;
@@ -54,9 +53,9 @@ export function basePathOf(baseUrl: string): string {
 }
 
 /**
- * Gives the domain that the owner of a host has probably registered: two labels,
- * or three below what looks like a country's registry, as `co.uk`. An address
- * is its own.
+ * Gives the domain that the owner of a host has probably registered: the last
+ * two labels, or three if the last two look like a country's registry, such as
+ * `co.uk`. An IP address is returned as it is.
  */
 export function registeredDomain(hostname: string): string {
   const labels = hostname.split(".");
@@ -66,7 +65,7 @@ export function registeredDomain(hostname: string): string {
   return labels.slice(isRegistry ? -3 : -2).join(".");
 }
 
-/** A name or an address, and a port: nothing that would begin a path. */
+/** A host name or an IP address, perhaps with a port, and without a path. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 
 /** True if a text is a host, with a port or without, that URLs can have. */

@@ -7,7 +7,7 @@
  */
 import type { Telemetry } from "./telemetry.ts";
 
-/** The key of OpenTelemetry's API for what Deno or an SDK registers. */
+/** The global under which Deno or an SDK registers with OpenTelemetry's API. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /** The telemetry; undefined if it is not collected. */

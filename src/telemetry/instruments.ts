@@ -1,5 +1,5 @@
 /**
- * The tracer, the histograms by name, and a piece of work in both.
+ * The tracer and the histograms, and a function that reports work to both.
  *
  * @module
  * @see https://opentelemetry.io/docs/specs/semconv/db/database-metrics/
@@ -87,7 +87,7 @@ interface Observation<T> {
   errorIn?(result: T): string | undefined;
 }
 
-/** Does work, and tells how long it took and if it failed. */
+/** Does work, and records how long it took and if it failed. */
 export async function observe<T>(
   tracer: Tracer,
   work: () => Promise<T>,
@@ -124,7 +124,10 @@ export async function observe<T>(
   }
 }
 
-/** Gives the class of an exception; its message may hold anyone's text. */
+/**
+ * Gives the class of an exception, without the message, which may hold anyone's
+ * text.
+ */
 export function typeOf(error: unknown): string {
   const name = errorNameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";

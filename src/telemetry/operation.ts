@@ -19,19 +19,21 @@ import {
 import { type Instruments, TRANSPORT } from "./instruments.ts";
 import { Tally } from "./tally.ts";
 
-/** The facts about a message; none is in its client's words. */
+/** The facts about a message, for its span and the histogram. */
 export interface MessageFacts {
   /** `_OTHER` for an unknown method. */
   method: string;
   tool?: string;
   prompt?: string;
-  /** As it was declared: for a template, without the client's values. */
+  /**
+   * The resource's URI as declared: of a template, without a client's values.
+   */
   resource?: string;
   requestId?: string;
-  /** A fingerprint. */
+  /** The fingerprint of the session ID. */
   session?: string;
   revision?: string;
-  /** `_meta`, which may name the trace it belongs to. */
+  /** The message's `_meta`, which may name a trace. */
   meta: Record<string, unknown>;
 }
 
@@ -84,17 +86,19 @@ export class Operation {
       : context.with(this.#context, work);
   }
 
-  /** Leaves it to the caller's later code to end the operation. */
+  /**
+   * Leaves it to later code to end the operation: `endUntaken` does nothing.
+   */
   take(): void {
     this.#isTaken = true;
   }
 
-  /** Ends it, unless `take` was called. */
+  /** Ends the operation, unless `take` was called. */
   endUntaken(ending: OperationEnding): void {
     if (!this.#isTaken) this.end(ending);
   }
 
-  /** Ends it; must be called only once. */
+  /** Ends the operation; must be called only once. */
   end(
     { outcome, code, isToolError, revision, reference }: OperationEnding,
   ): void {
@@ -146,9 +150,9 @@ function knownAttributes(
 }
 
 /**
- * Finds the parent of a message: the trace that its `_meta` names, with a link
- * to the HTTP request that brought it; otherwise that request. The client's
- * `baggage` is left out, or it would be sent on to the provider.
+ * Finds the parent of a message: the span that `_meta` names, with a link to
+ * the span of the HTTP request; else the span of the HTTP request. The client's
+ * `baggage` is left out, because it would be sent on to the provider.
  *
  * @see SEP-414
  */

@@ -1,7 +1,7 @@
 /**
- * Keeps the words of strangers out of what is recorded. Deno by itself writes
- * whole URLs into the spans of requests and of `fetch`, and those of a sign-in
- * hold the provider's code and the client's state.
+ * Keeps the words of strangers out of spans. Deno by itself writes whole URLs
+ * into the spans of requests and of `fetch`; those of a sign-in hold the
+ * provider's code and the client's state.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export function redactSpansLike(span: Span): void {
   };
 }
 
-/** Redacts an attribute; undefined: it must be dropped. */
+/** Redacts an attribute; returns undefined if it must be dropped. */
 export function redactAttribute(
   name: string,
   value: AttributeValue,
@@ -48,11 +48,11 @@ export function redactAttribute(
     : value;
 }
 
-/** The user, query and fragment of each URL in a text that can be found. */
+/** A URL: its groups are all of it but user, query and fragment. */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 
-/** Cuts each URL in a text before its query. */
+/** Removes user, query and fragment from each URL in a text. */
 export function withoutQueries(text: string): string {
   // Every call passes here, and most texts have nothing to cut.
   return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
@@ -60,7 +60,10 @@ export function withoutQueries(text: string): string {
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/** Gives one name to all unknown methods: they are a stranger's words. */
+/**
+ * Gives the name of a method; one name for all unknown ones, which are a
+ * stranger's words.
+ */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

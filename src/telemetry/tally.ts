@@ -1,6 +1,6 @@
 /**
- * The counts of one request, or of one task. They are kept in its context, so
- * that code that uses the database need not know the request.
+ * The counts of one request, or of one task. They are in the OpenTelemetry
+ * context, so that code that uses the database need not know the request.
  *
  * @module
  */
@@ -20,7 +20,7 @@ const MAX_DATABASE_SPANS = 64;
 export class Tally {
   databaseOperations = 0;
   isOver = false;
-  /** The route of the request, where it leads somewhere. */
+  /** The route of the request; undefined if no route matched. */
   route?: string;
 
   /** The counts of the active context; undefined in the background. */
@@ -28,7 +28,7 @@ export class Tally {
     return context.active().getValue(KEY) as Tally | undefined;
   }
 
-  /** Makes a context whose operations are counted here. */
+  /** Makes a context whose database operations are counted in this tally. */
   in(context: Context): Context {
     return new LinkedContext(context, KEY, this);
   }
@@ -46,15 +46,16 @@ export class Tally {
     }
   }
 
-  /** Counts an operation on the database; true if it gets a span. */
+  /** Counts an operation on the database; returns true if it gets a span. */
   countDatabaseOperation(): boolean {
     return ++this.databaseOperations <= MAX_DATABASE_SPANS && !this.isOver;
   }
 }
 
 /**
- * A context with one value more than its parent, or one less. Deno's own copies
- * all values for each one that is set, which every call would pay for.
+ * A context that sets one value over its parent, or hides one. Deno's own
+ * context copies all values for each one that is set, which would cost every
+ * call.
  */
 export class LinkedContext implements Context {
   constructor(

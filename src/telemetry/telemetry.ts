@@ -29,7 +29,7 @@ export type { MessageFacts, Operation } from "./operation.ts";
 interface DatabaseFacts {
   /** The method of Deno KV: `get`, `commit`. */
   verb: string;
-  /** The first part of its keys, which no stranger can choose. */
+  /** The first part of the operation's keys, which no stranger can choose. */
   kind: string | undefined;
   keys: number;
 }
@@ -73,8 +73,8 @@ export class Telemetry {
 
   /**
    * Serves an HTTP request, without the baggage that its sender gave it, and
-   * counts it. Deno's own metrics have methods as they were sent: a stranger
-   * who makes some up fills them.
+   * records its duration. Deno's own metrics use methods as they were sent, so
+   * that a stranger can fill them with invented ones.
    */
   async serve(
     method: string,
@@ -92,7 +92,7 @@ export class Telemetry {
     this.#instruments.requests.record(
       (performance.now() - startedMilliseconds) / 1000,
       {
-        // As the conventions for HTTP have it.
+        // `_OTHER` is from the semantic conventions for HTTP.
         "http.request.method": isKnown ? method : "_OTHER",
         "http.response.status_code": response.status,
         ...(tally.route !== undefined && { "http.route": tally.route }),
@@ -150,7 +150,7 @@ export class Telemetry {
     );
   }
 
-  /** Does the work of a task, which outlives its call. */
+  /** Runs the work of a task, which outlives its call, in a span of its own. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
     const tally = new Tally();
     return observe(this.#instruments.tracer, () => tally.run(run), {
@@ -176,7 +176,7 @@ export class Telemetry {
   providerCall<T>(
     { verb, provider }: {
       verb: string;
-      /** Its name, if it is one of several. */
+      /** The provider's name, if there are several. */
       provider?: string;
     },
     call: () => Promise<T>,
