@@ -10,7 +10,7 @@ import type { ConnectionInfo } from "../http/client_address.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
 import { emptyResponse, encode } from "./exchange/answer.ts";
-import type { Admitted } from "./exchange/engine.ts";
+import type { AdmittedRequest } from "./exchange/engine.ts";
 import { type Incoming, refuse, respond } from "./exchange/run.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findInSession, findStateless } from "./generations/find.ts";
@@ -104,7 +104,7 @@ async function end(engine: TaskEngine, incoming: Incoming): Promise<Response> {
 function serve(
   engine: TaskEngine,
   message: RpcRequest | RpcNotification,
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): Response | Promise<Response> {
   if (!isStateless(message, admitted)) {
     return serveInSession(engine, message, admitted);
@@ -118,7 +118,7 @@ function serve(
 async function serveInSession(
   engine: TaskEngine,
   message: RpcRequest | RpcNotification,
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): Promise<Response> {
   if (message.kind === "notification") {
     const found = await findSessionOnce(engine, admitted);
@@ -139,7 +139,7 @@ async function serveInSession(
  */
 function isStateless(
   { method, params }: RpcRequest | RpcNotification,
-  { version }: Admitted,
+  { version }: AdmittedRequest,
 ): boolean {
   const claimed = metaOf(params)[Meta.protocolVersion];
   return claimed === undefined

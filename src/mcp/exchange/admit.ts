@@ -9,7 +9,7 @@ import type { Authenticated } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
 import { readBody } from "../../protocol/transport.ts";
-import type { Admitted, Engine, Prefetched } from "./engine.ts";
+import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
 
 /** The largest body that is read before the caller is known. */
 const PREFETCHED_BYTES = 16_384;
@@ -23,8 +23,8 @@ const PREFETCHED_BYTES = 16_384;
  */
 export function admit(
   engine: Engine,
-  incoming: Pick<Admitted, "request" | "peer">,
-): MaybePromise<Admitted> {
+  incoming: Pick<AdmittedRequest, "request" | "peer">,
+): MaybePromise<AdmittedRequest> {
   const { request } = incoming;
   const { catalogue, tasks } = engine;
   engine.checkOrigin(request);
@@ -44,10 +44,10 @@ export function admit(
 
 function admitAs(
   { catalogue }: Engine,
-  { request, peer }: Pick<Admitted, "request" | "peer">,
+  { request, peer }: Pick<AdmittedRequest, "request" | "peer">,
   authenticated: Authenticated,
   prefetched?: Prefetched,
-): Admitted {
+): AdmittedRequest {
   return {
     request,
     peer,
@@ -61,7 +61,7 @@ function admitAs(
 /** Reads the body of a POST as JSON, if that has not begun yet. */
 export function readMessage(
   { bodies }: Engine,
-  { request, prefetched }: Admitted,
+  { request, prefetched }: AdmittedRequest,
 ): Promise<unknown> {
   return prefetched?.body ?? bodies.wait(readBody(request));
 }

@@ -20,7 +20,7 @@ import { CallExecution } from "./call_execution.ts";
 import { CallWatch } from "./call_watch.ts";
 import type { Work } from "./work.ts";
 import { type CountedAs, countedAs } from "./caller_bound.ts";
-import type { Admitted, Engine } from "./engine.ts";
+import type { AdmittedRequest, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { Running } from "./running.ts";
@@ -50,7 +50,7 @@ export abstract class Call implements Work, Running {
   constructor(
     readonly engine: Engine,
     readonly message: RpcRequest,
-    readonly admitted: Admitted,
+    readonly admitted: AdmittedRequest,
     response?: PendingResponse,
   ) {
     this.#response = response;
@@ -117,7 +117,7 @@ export abstract class Call implements Work, Running {
     return this.#response ??= this.pendingResponse();
   }
   /** The response, if it was created. */
-  get begun(): PendingResponse | undefined {
+  get startedResponse(): PendingResponse | undefined {
     return this.#response;
   }
 

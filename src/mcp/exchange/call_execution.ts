@@ -7,7 +7,7 @@
 import type { Outcome } from "../../log/request.ts";
 import type { Ending } from "./answer.ts";
 import { fire } from "./authored_run.ts";
-import { report, type Reported } from "./report.ts";
+import { report, type ReportedCall } from "./report.ts";
 
 export class CallExecution {
   ending?: Ending;
@@ -17,7 +17,7 @@ export class CallExecution {
   taskId?: string;
   #abort?: AbortController;
 
-  constructor(private readonly call: Reported) {}
+  constructor(private readonly call: ReportedCall) {}
 
   get hasEnded(): boolean {
     return this.ending !== undefined;

@@ -55,7 +55,7 @@ export interface Engine {
 }
 
 /** An HTTP request that has passed the gate. */
-export interface Admitted {
+export interface AdmittedRequest {
   request: Request;
   /** The address of the request's connection. */
   peer?: string;

@@ -34,7 +34,7 @@ export interface Failure
 }
 
 /** The request or task that has failed. */
-interface Failing {
+interface FailedRequest {
   log: Logger;
   /** Names the failure in the log, and to the client. */
   reference: string;
@@ -64,22 +64,22 @@ interface Failing {
  */
 export function answerFailure<T>(
   thrown: unknown,
-  failing: Failing,
+  failed: FailedRequest,
   answer: (failure: Failure) => T,
 ): T {
   try {
-    return answer(failureOf(askable(thrown), failing));
+    return answer(failureOf(askable(thrown), failed));
   } catch (cause) {
     const error = new Error("An error that cannot be told", { cause });
-    return answer(failureOf(error, failing));
+    return answer(failureOf(error, failed));
   }
 }
 
 /**
  * Finds the failure for an exception. Logs it if the fault is this server's.
  */
-function failureOf(error: unknown, failing: Failing): Failure {
-  const { log, reference, about, isTool, stopped } = failing;
+function failureOf(error: unknown, failed: FailedRequest): Failure {
+  const { log, reference, about, isTool, stopped } = failed;
   if (error instanceof RpcError) {
     const { code, message, data, status } = error;
     const refusal = `error ${code}`;
@@ -93,7 +93,7 @@ function failureOf(error: unknown, failing: Failing): Failure {
   if (error instanceof ChallengeError || error instanceof HttpError) {
     if (error.status >= 500) logFailure(log, error, { reference, ...about });
     return {
-      ...refusalOf(error, failing),
+      ...refusalOf(error, failed),
       outcome: "refused",
       // Without `seen`, which is the client's text.
       refusal: error instanceof HttpError
@@ -112,7 +112,7 @@ function failureOf(error: unknown, failing: Failing): Failure {
   log.error("Internal error", { reference, ...about, error });
   const message = `Internal error (reference ${reference})`;
   // A task whose end is a result would be `completed`, not `failed`.
-  const { http } = failing;
+  const { http } = failed;
   return {
     ...failureWith(message, isTool && http !== undefined),
     outcome: "internal_error",
@@ -135,7 +135,7 @@ function failureWith(
  */
 function refusalOf(
   error: ChallengeError | HttpError,
-  { isTool, inBand, http }: Failing,
+  { isTool, inBand, http }: FailedRequest,
 ): Pick<Failure, "result" | "error" | "status" | "headers"> {
   // No client shows the model an HTTP status.
   if (isTool && error instanceof LimitError) {
@@ -184,7 +184,7 @@ function inBandMessage(error: ChallengeError | HttpError): string {
  */
 function challengeResult(
   { description, error, scopes }: ChallengeError,
-  { gate, request }: NonNullable<Failing["http"]>,
+  { gate, request }: NonNullable<FailedRequest["http"]>,
 ): CallToolResult | undefined {
   if (error === "invalid_token") return undefined;
   const client = request.headers.get("user-agent");

@@ -15,14 +15,14 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
 import type { Ending } from "./answer.ts";
-import type { Admitted, Engine } from "./engine.ts";
+import type { AdmittedRequest, Engine } from "./engine.ts";
 
 /** A call, as reports see it. */
-export interface Reported {
+export interface ReportedCall {
   readonly engine: Pick<Engine, "log" | "clock" | "ledger">;
   readonly message: RpcRequest;
   readonly admitted: Pick<
-    Admitted,
+    AdmittedRequest,
     "authenticated" | "catalogue" | "operation"
   >;
   readonly client: McpClient;
@@ -38,7 +38,11 @@ export interface Reported {
  *
  * @param taskId the task that goes on after it, and reports its own end
  */
-export function report(call: Reported, ending: Ending, taskId?: string): void {
+export function report(
+  call: ReportedCall,
+  ending: Ending,
+  taskId?: string,
+): void {
   const { outcome, refusal, code, isToolError } = ending;
   if (taskId === undefined) note(call, outcome);
   const { admitted: { operation } } = call;
@@ -52,7 +56,7 @@ export function report(call: Reported, ending: Ending, taskId?: string): void {
 
 /** Reports the end of a task that went on after a call. */
 export function reportTask(
-  call: Reported,
+  call: ReportedCall,
   taskId: string,
   outcome: Outcome,
 ): void {
@@ -62,7 +66,7 @@ export function reportTask(
 
 /** Reports the end of durable work, from its stored record. */
 export function reportRun(
-  { ledger, log, clock }: Reported["engine"],
+  { ledger, log, clock }: ReportedCall["engine"],
   taskId: string,
   { caller, tool, createdMilliseconds }: Pick<
     RunRecord,
@@ -87,7 +91,7 @@ export function reportRun(
 
 /** Gives the method of a call, and its tool or its prompt, for the log. */
 export function aboutOf(
-  { message, admitted }: Pick<Reported, "message" | "admitted">,
+  { message, admitted }: Pick<ReportedCall, "message" | "admitted">,
 ): { method: string; tool?: string; prompt?: string } {
   const { method } = message;
   const { prompts } = admitted.catalogue;
@@ -110,10 +114,10 @@ export function knownTool(
 }
 
 /** The advice that was logged, with its tool or method, by server. */
-const ADVISED = new WeakMap<Reported["engine"], Set<string>>();
+const ADVISED = new WeakMap<ReportedCall["engine"], Set<string>>();
 
 /** Logs advice for the author, once for each tool or method of a server. */
-export function advise(call: Reported, message: string): void {
+export function advise(call: ReportedCall, message: string): void {
   const { method, tool = method } = aboutOf(call);
   const advice = `${tool} ${message}`;
   const advised = ADVISED.get(call.engine) ?? new Set();
@@ -123,13 +127,13 @@ export function advise(call: Reported, message: string): void {
 }
 
 /** Logs a warning for the author. */
-export function warn(call: Reported, message: string): void {
+export function warn(call: ReportedCall, message: string): void {
   const { requestId: reference, engine: { log } } = call;
   log.warning(message, { reference, ...aboutOf(call) });
 }
 
 /** Notes a tool call under a grant in the ledger of its person. */
-function note(call: Reported, outcome: Outcome): void {
+function note(call: ReportedCall, outcome: Outcome): void {
   const { engine: { ledger, clock }, message, admitted } = call;
   const { grantId } = admitted.authenticated.caller;
   if (!ledger || grantId === undefined || message.method !== "tools/call") {
@@ -142,7 +146,7 @@ function note(call: Reported, outcome: Outcome): void {
 }
 
 function log(
-  call: Reported,
+  call: ReportedCall,
   line: "Request" | "Task",
   { task, outcome, refusal }: Properties,
   reference = call.requestId,
@@ -165,7 +169,7 @@ function log(
 
 /** Measures the time since a call began. */
 function millisecondsSince(
-  { startedMilliseconds }: Pick<Reported, "startedMilliseconds">,
+  { startedMilliseconds }: Pick<ReportedCall, "startedMilliseconds">,
 ): number {
   return Math.round(performance.now() - startedMilliseconds);
 }

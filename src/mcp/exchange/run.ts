@@ -19,7 +19,7 @@ import {
   type RequestId,
 } from "../../protocol/messages.ts";
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
-import type { Admitted, Engine } from "./engine.ts";
+import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
 import { handOverResult, hasTasks, printTask } from "./task_answer.ts";
@@ -39,7 +39,9 @@ export function respond<C extends Call>(
 ): Response | Promise<Response> {
   const ending = run(call, method);
   if (!(ending instanceof Promise)) {
-    if (ending.body !== undefined && !call.begun) return encode(ending);
+    if (ending.body !== undefined && !call.startedResponse) {
+      return encode(ending);
+    }
     call.response.end(ending);
   } else {
     ending.then((ending) => call.response.end(ending));
@@ -127,7 +129,7 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     reference: call.requestId,
     about: aboutOf(call),
     isTool: method === "tools/call",
-    inBand: call.begun?.hasStatus === true,
+    inBand: call.startedResponse?.hasStatus === true,
     http: { request, gate: engine.gate, stateless },
     stopped: execution.isStopped ? execution.signal.reason.message : undefined,
   }, (failure) => {
@@ -148,7 +150,7 @@ function errorEnding(
 
 /** An HTTP request before its message is a call. */
 export interface Incoming
-  extends Pick<Admitted, "request" | "peer" | "operation"> {
+  extends Pick<AdmittedRequest, "request" | "peer" | "operation"> {
   /** True if HTTP has its status already: in a batch. */
   readonly inBand?: boolean;
   id?: RequestId;

@@ -8,7 +8,7 @@
 import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
-import type { Admitted } from "../exchange/engine.ts";
+import type { AdmittedRequest } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { type Incoming, refuse, run } from "../exchange/run.ts";
 import {
@@ -23,7 +23,11 @@ import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
 import { findInSession } from "./find.ts";
 import { observeMessage } from "./observed.ts";
-import { findSession, type InSession, takeNotification } from "./session.ts";
+import {
+  findSession,
+  type SessionRequest,
+  takeNotification,
+} from "./session.ts";
 
 /** The most messages of one batch: all of them are served at the same time. */
 const BATCH_MESSAGES = 100;
@@ -38,7 +42,7 @@ const BATCH_MESSAGES = 100;
 export async function serveBatch(
   engine: TaskEngine,
   values: readonly unknown[],
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): Promise<Response> {
   const found = await findSessionOf(engine, values, admitted);
   if (!values.some(wantsResponse)) return await take(engine, values, found);
@@ -70,7 +74,7 @@ export async function serveBatch(
 async function take(
   engine: TaskEngine,
   values: readonly unknown[],
-  found: InSession,
+  found: SessionRequest,
 ): Promise<Response> {
   const endings = await Promise.all(
     values.map((value) => answer(engine, value, found)),
@@ -83,8 +87,8 @@ async function take(
 async function findSessionOf(
   engine: TaskEngine,
   values: readonly unknown[],
-  admitted: Admitted,
-): Promise<InSession> {
+  admitted: AdmittedRequest,
+): Promise<SessionRequest> {
   const isStateless = admitted.version === STATELESS_REVISION ||
     values.some((value) =>
       isObject(value) && isObject(value.params) &&
@@ -115,7 +119,7 @@ async function findSessionOf(
 async function answer(
   engine: TaskEngine,
   value: unknown,
-  found: InSession,
+  found: SessionRequest,
   response?: PendingResponse,
 ): Promise<Ending | undefined> {
   const { request, peer } = found;
@@ -127,7 +131,7 @@ async function answer(
     if (message.kind === "response") {
       return void await engine.replies.save(found.sessionId, message);
     }
-    const serveIn = (found: InSession) =>
+    const serveIn = (found: SessionRequest) =>
       serve(engine, message, found, response);
     return await (telemetry
       ? observeMessage(telemetry, message, found, incoming, serveIn)
@@ -142,7 +146,7 @@ async function answer(
 async function serve(
   engine: TaskEngine,
   message: RpcRequest | RpcNotification,
-  found: InSession,
+  found: SessionRequest,
   response?: PendingResponse,
 ): Promise<Ending | undefined> {
   if (message.kind === "notification") {

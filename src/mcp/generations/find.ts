@@ -4,7 +4,7 @@
  * @module
  */
 import type { Result } from "../exchange/answer.ts";
-import type { Admitted } from "../exchange/engine.ts";
+import type { AdmittedRequest } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Method } from "../exchange/run.ts";
@@ -36,7 +36,7 @@ import {
 import { hasTasks } from "../exchange/task_answer.ts";
 import type { LastingCall, TaskEngine } from "../work/hand_over.ts";
 import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
-import type { InSession } from "./session.ts";
+import type { SessionRequest } from "./session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
 
@@ -49,7 +49,7 @@ import { StatelessCall } from "./stateless_call.ts";
 export function findStateless(
   engine: TaskEngine,
   message: RpcRequest,
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): { call: StatelessCall; method: Method<LastingCall> } {
   const { request: { headers }, version, catalogue } = admitted;
   const { params } = message;
@@ -81,7 +81,7 @@ export function findStateless(
 export function findInSession(
   engine: TaskEngine,
   message: RpcRequest,
-  found: InSession,
+  found: SessionRequest,
   response?: PendingResponse,
 ): { call: SessionCall; method: Method<SessionCall> } {
   const method = SESSION_METHODS.get(message.method);

@@ -9,7 +9,7 @@ import type { RpcNotification, RpcRequest } from "../../protocol/messages.ts";
 import { Meta, metaOf } from "../../protocol/request_meta.ts";
 import { isRevision, negotiateRevision } from "../../protocol/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
-import type { Admitted } from "../exchange/engine.ts";
+import type { AdmittedRequest } from "../exchange/engine.ts";
 import { knownTool } from "../exchange/report.ts";
 import type { Incoming } from "../exchange/run.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
@@ -29,7 +29,7 @@ const OTHERS: ReadonlySet<string> = new Set([
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /** Serves a message as an operation that ends with the call, or a refusal. */
-export function observeMessage<A extends Admitted, T>(
+export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,
   message: Message,
   admitted: A,
@@ -47,7 +47,7 @@ export function observeMessage<A extends Admitted, T>(
 
 function factsOf(
   message: Message,
-  { request: { headers }, version, catalogue }: Admitted,
+  { request: { headers }, version, catalogue }: AdmittedRequest,
 ): MessageFacts {
   const { method, params } = message;
   const meta = metaOf(params);

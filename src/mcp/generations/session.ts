@@ -10,7 +10,7 @@ import { RpcCode, RpcError } from "../../errors.ts";
 import type { Session } from "../../store/sessions.ts";
 import { countedAs } from "../exchange/caller_bound.ts";
 import { emptyResponse, encode } from "../exchange/answer.ts";
-import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { AdmittedRequest, Engine } from "../exchange/engine.ts";
 import {
   invalidParams,
   invalidRequest,
@@ -45,7 +45,7 @@ const CAPABILITIES_CHARACTERS = 2000;
 export async function initialize(
   { catalogue, sessions, limits, trustedProxies }: Engine,
   { id, method, params }: RpcRequest,
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): Promise<Response> {
   const { binding, grantId } = admitted.authenticated.caller;
   const counted = countedAs(admitted, trustedProxies);
@@ -111,7 +111,7 @@ function cut(text: unknown): string {
   return String(text).slice(0, NAME_CHARACTERS).toWellFormed();
 }
 
-export interface InSession extends Admitted {
+export interface SessionRequest extends AdmittedRequest {
   sessionId: string;
   session: Session;
 }
@@ -124,8 +124,8 @@ export interface InSession extends Admitted {
  */
 export async function findSession(
   { sessions }: Pick<Engine, "sessions">,
-  admitted: Admitted,
-): Promise<InSession> {
+  admitted: AdmittedRequest,
+): Promise<SessionRequest> {
   const { request, version, authenticated: { caller } } = admitted;
   const sessionId = sessionIdOf(request.headers);
   if (version !== null && !isRevision(version)) {
@@ -156,8 +156,8 @@ export async function findSession(
  */
 export async function findSessionOnce(
   engine: Pick<Engine, "sessions">,
-  admitted: Admitted,
-): Promise<InSession> {
+  admitted: AdmittedRequest,
+): Promise<SessionRequest> {
   const found = await findSession(engine, admitted);
   engine.sessions.forget(found.sessionId);
   return found;
@@ -185,7 +185,7 @@ export function sessionNotFound(): RpcError {
 export async function takeNotification(
   engine: Engine,
   { method, params: { requestId } }: RpcNotification,
-  found: InSession,
+  found: SessionRequest,
 ): Promise<void> {
   if (method !== "notifications/cancelled" || !isRequestId(requestId)) return;
   const { running, limits, cancellations, trustedProxies } = engine;
@@ -201,7 +201,7 @@ export async function takeNotification(
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,
-  admitted: Admitted,
+  admitted: AdmittedRequest,
 ): Promise<Response> {
   if (admitted.version === STATELESS_REVISION) {
     throw invalidRequest(
@@ -218,7 +218,7 @@ export async function takeResponse(
 /** Ends a session after its client's DELETE. */
 export async function endSession(
   { sessions, replies }: Engine,
-  { request, authenticated: { caller } }: Admitted,
+  { request, authenticated: { caller } }: AdmittedRequest,
 ): Promise<Response> {
   const sessionId = sessionIdOf(request.headers);
   const ended = sessions.close(sessionId, caller.binding).then((hasEnded) => {

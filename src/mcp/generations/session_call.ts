@@ -21,7 +21,7 @@ import { Links } from "../exchange/suspension.ts";
 import type { Link } from "../exchange/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { TaskEngine } from "../work/hand_over.ts";
-import type { InSession } from "./session.ts";
+import type { SessionRequest } from "./session.ts";
 
 export class SessionCall extends Call {
   readonly stateless = false;
@@ -36,7 +36,7 @@ export class SessionCall extends Call {
   constructor(
     engine: TaskEngine,
     message: RpcRequest,
-    found: InSession,
+    found: SessionRequest,
     response?: PendingResponse,
   ) {
     super(engine, message, found, response);

@@ -30,7 +30,7 @@ import type { StatelessMeta } from "../../protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
-import type { Admitted } from "../exchange/engine.ts";
+import type { AdmittedRequest } from "../exchange/engine.ts";
 import type { Link } from "../exchange/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
@@ -67,7 +67,7 @@ export class StatelessCall extends Call {
   constructor(
     engine: TaskEngine,
     message: RpcRequest,
-    admitted: Admitted,
+    admitted: AdmittedRequest,
     { clientInfo: info, clientCapabilities, logLevel }: StatelessMeta,
   ) {
     super(engine, message, admitted);

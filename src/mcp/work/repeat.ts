@@ -68,6 +68,6 @@ export async function pickUp(
 }
 
 /** True if a call has no client any more. */
-function hasLeft({ begun, admitted: { request } }: Call): boolean {
-  return begun?.hasEnded === true || request.signal.aborted;
+function hasLeft({ startedResponse, admitted: { request } }: Call): boolean {
+  return startedResponse?.hasEnded === true || request.signal.aborted;
 }

@@ -187,14 +187,14 @@ export class RunPoller {
     this.#bound.count(countedAs);
     this.#taken++;
     this.#characters += characters;
-    let begun: Awaited<ReturnType<typeof takeOver>>;
+    let takeover: Awaited<ReturnType<typeof takeOver>>;
     try {
-      begun = await takeOver(claim);
+      takeover = await takeOver(claim);
     } finally {
-      if (typeof begun !== "object") this.#release(claim);
+      if (typeof takeover !== "object") this.#release(claim);
     }
-    if (begun === "no room") return await putOffInTurn();
-    begun?.done.finally(() => this.#release(claim));
+    if (takeover === "no room") return await putOffInTurn();
+    takeover?.done.finally(() => this.#release(claim));
   }
 
   #release({ run: { countedAs, characters } }: Claim): void {

@@ -45,7 +45,7 @@ export async function takeOver(
   { parts, resume, isClosed, execute }: Successor,
 ): ReturnType<Poller["takeOver"]> {
   const { runs, database, stopping: signal } = parts;
-  const { taskId, run: { deaths, version: begun = 1 } } = claim;
+  const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
   const { steps, work, origin, isAllowed } = await persist(async () => {
     // Read now: the process before kept steps until it lost its claim.
     const steps = await parts.steps.list(taskId);
@@ -56,7 +56,7 @@ export async function takeOver(
   const durable = { claim, steps, version };
   const execution = new TaskExecution(parts, { taskId, origin, durable });
   // Steps of a newer release are not those of this one, also by the same IDs.
-  const newest = Math.max(begun, ...steps.map(({ version }) => version));
+  const newest = Math.max(firstVersion, ...steps.map(({ version }) => version));
   if (!work || version < newest) {
     const missing = work ? `Version ${newest} of the steps of` : "The tool";
     return void await leaveOrFail(parts, claim, execution, missing);

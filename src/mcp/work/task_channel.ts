@@ -24,7 +24,7 @@ import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../../protocol/messages.ts";
 import type { Parking } from "./parking.ts";
 import { printProgress, StatusMessage } from "./task_state.ts";
-import type { BegunCall, TaskOrigin } from "./task_work.ts";
+import type { OriginCall, TaskOrigin } from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
 /** The most characters of a message that leads to a page. */
@@ -41,7 +41,7 @@ interface Surroundings {
   log: Logger;
   signal: AbortSignal;
   parking: Parking;
-  call?: BegunCall;
+  call?: OriginCall;
   /** False if no one may be asked. */
   mayAsk: boolean;
   /** The steps of durable work, and its waits for a webhook. */

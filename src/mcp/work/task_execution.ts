@@ -26,17 +26,17 @@ import {
   taskEndOf,
 } from "./task_state.ts";
 import { TaskWatch } from "./task_watch.ts";
-import type { Begun, BegunCall, TaskOrigin } from "./task_work.ts";
+import type { CallInProgress, OriginCall, TaskOrigin } from "./task_work.ts";
 
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
 /** A task to work on. */
-interface BegunTask extends Partial<Pick<Begun, "mayAsk">> {
+interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
   taskId: string;
   origin: TaskOrigin;
   /** The call that became the task while it ran. */
-  call?: BegunCall;
+  call?: OriginCall;
   /** Present if the work is durable. */
   durable?: DurableState;
 }
@@ -67,7 +67,7 @@ export class TaskExecution {
 
   constructor(
     private readonly parts: TaskParts,
-    { taskId, origin, call, mayAsk = true, durable }: BegunTask,
+    { taskId, origin, call, mayAsk = true, durable }: TaskStart,
   ) {
     const { tasks, runs, database, waits, questions, log } = parts;
     const claim = this.claim = durable?.claim;

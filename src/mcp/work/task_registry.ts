@@ -18,7 +18,7 @@ import { type DurableState, TaskExecution } from "./task_execution.ts";
 import { openTaskParts, type TaskParts } from "./task_parts.ts";
 import { TaskRoom } from "./task_room.ts";
 import type {
-  Begun,
+  CallInProgress,
   DurableStart,
   Resume,
   TaskOrigin,
@@ -112,8 +112,8 @@ export class TaskRegistry {
     return this.#create(origin, async (taskId, list) => {
       const parts = this.#parts;
       const begin = (task: Task, state?: DurableState) => {
-        const begun = { taskId, origin, durable: state };
-        const execution = new TaskExecution(parts, begun);
+        const start = { taskId, origin, durable: state };
+        const execution = new TaskExecution(parts, start);
         return { task, done: this.#execute(execution, run) };
       };
       if (!durable) {
@@ -135,15 +135,16 @@ export class TaskRegistry {
    * @throws as {@linkcode start}; the call then goes on as it was
    */
   async handOver(
-    { request: origin, result, statusMessage, repeat, mayAsk, take }: Begun,
+    { request: origin, result, statusMessage, repeat, mayAsk, take }:
+      CallInProgress,
     { name: tool, scopes }: { name: string; scopes?: readonly string[] },
   ): Promise<void> {
     const { tasks } = this.#parts;
     await this.#create(origin, async (taskId, list) => {
       const own = { tool, scopes, list, repeat };
       const task = await tasks.create(taskId, origin.caller, own);
-      const begun = { taskId, origin, call: origin, mayAsk };
-      const execution = new TaskExecution(this.#parts, begun);
+      const start = { taskId, origin, call: origin, mayAsk };
+      const execution = new TaskExecution(this.#parts, start);
       const { channel, signal } = execution;
       const isStopping = this.#stopping.signal.aborted;
       if (isStopping || !take({ ...task, statusMessage }, channel)) {
@@ -170,8 +171,8 @@ export class TaskRegistry {
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.poller.look();
-    const begun = [...this.#here.values()].filter((one) => !before.has(one));
-    await within(WAKE_MILLISECONDS, Promise.all(begun));
+    const taken = [...this.#here.values()].filter((one) => !before.has(one));
+    await within(WAKE_MILLISECONDS, Promise.all(taken));
   }
 
   /**

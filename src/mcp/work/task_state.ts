@@ -43,8 +43,8 @@ export function failedEnding(
   taskId: string,
   log: Logger,
 ): SettledTask {
-  const failing = { log, reference: taskId, isTool: true, inBand: true };
-  return answerFailure(thrown, failing, (failure) => failure);
+  const failed = { log, reference: taskId, isTool: true, inBand: true };
+  return answerFailure(thrown, failed, (failure) => failure);
 }
 
 /**

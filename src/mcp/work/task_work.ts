@@ -37,13 +37,13 @@ export interface TaskOrigin extends
 }
 
 /** The request of a call that becomes a task while its tool runs. */
-export interface BegunCall extends Pick<Call, "authored" | "recall"> {
+export interface OriginCall extends Pick<Call, "authored" | "recall"> {
   readonly execution: Pick<Call["execution"], "stop">;
 }
 
 /** A running call that can become a task. */
-export interface Begun {
-  readonly request: TaskOrigin & BegunCall;
+export interface CallInProgress {
+  readonly request: TaskOrigin & OriginCall;
   readonly result: Promise<CallToolResult>;
   /** The name under which repeats of the call find its task, if they may. */
   readonly repeat?: string;
@@ -90,7 +90,7 @@ export interface DurableWork extends TaskWork {
 }
 
 /** Durable work that another process began. */
-export interface Resumed {
+export interface ClaimedWork {
   /** The work; undefined if this process does not know its tool. */
   work?: DurableWork;
   origin: TaskOrigin;
@@ -102,4 +102,4 @@ export interface Resumed {
 export type Resume = (
   claim: Claim,
   beginning: RunBeginning,
-) => Promise<Resumed>;
+) => Promise<ClaimedWork>;

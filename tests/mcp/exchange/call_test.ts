@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { Call } from "../../../src/mcp/exchange/call.ts";
-import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import type {
+  AdmittedRequest,
+  Engine,
+} from "../../../src/mcp/exchange/engine.ts";
 import { PendingResponse } from "../../../src/mcp/exchange/pending_response.ts";
 import {
   ChallengeError,
@@ -94,7 +97,7 @@ function callOf({
       run: (work: () => unknown) => work(),
       end: ({ outcome, code, isToolError }: Json) =>
         told.push(["end", outcome, code, isToolError]),
-    } as unknown as Admitted["operation"]
+    } as unknown as AdmittedRequest["operation"]
     : undefined;
   const call = new TestCall(
     engine,

@@ -5,7 +5,7 @@ import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { observeMessage } from "../../../src/mcp/generations/observed.ts";
-import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { AdmittedRequest } from "../../../src/mcp/exchange/engine.ts";
 import type { Incoming } from "../../../src/mcp/exchange/run.ts";
 import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
 import type {
@@ -74,7 +74,7 @@ async function told(
     answer = await observeMessage(
       telemetry,
       message,
-      admitted as Admitted,
+      admitted as AdmittedRequest,
       incoming,
       serve,
     );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
-import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { AdmittedRequest } from "../../../src/mcp/exchange/engine.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import {
   findSession,
@@ -56,7 +56,7 @@ for (
     const response = await initialize(
       engine,
       initializeBy({ name: "c", version: "1" }),
-      admitted as unknown as Admitted,
+      admitted as unknown as AdmittedRequest,
     );
     assert.equal(response.headers.get("mcp-session-id"), "id");
     assert.deepEqual(saved, [[caller.binding, list]]);
@@ -87,7 +87,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
         request: new Request("http://localhost/mcp"),
         peer: "192.0.2.1",
         authenticated: { caller: { ...PERSON, door: "bearer" } },
-      } as unknown as Admitted,
+      } as unknown as AdmittedRequest,
     );
   };
   const long = "x".repeat(100_000);
@@ -140,14 +140,14 @@ class OneSession {
     } as unknown as TaskEngine;
   }
 
-  admitted(caller: Caller): Admitted {
+  admitted(caller: Caller): AdmittedRequest {
     const headers = { "mcp-session-id": "s" };
     const request = new Request("http://localhost/mcp", { headers });
     return {
       request,
       version: null,
       authenticated: { caller },
-    } as unknown as Admitted;
+    } as unknown as AdmittedRequest;
   }
 
   async notify(

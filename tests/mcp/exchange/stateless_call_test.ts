@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../src/protocol/question.ts";
-import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { AdmittedRequest } from "../../../src/mcp/exchange/engine.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { run } from "../../../src/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
@@ -35,7 +35,7 @@ function oneCall() {
     authenticated: {
       caller: { subject: "ada", binding: "ada", scopes: "all" },
     },
-  } as unknown as Admitted;
+  } as unknown as AdmittedRequest;
   const call = new StatelessCall(engine, message, admitted, {
     clientInfo: { name: "c", version: "1" },
     clientCapabilities: {},

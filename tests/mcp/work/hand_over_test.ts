@@ -9,15 +9,15 @@ import {
   handOverInTime,
   type LastingCall,
 } from "../../../src/mcp/work/hand_over.ts";
-import type { Begun } from "../../../src/mcp/work/task_work.ts";
+import type { CallInProgress } from "../../../src/mcp/work/task_work.ts";
 import { settled } from "../../kit/wait.ts";
 
 /** A running tool of a call that began at 0, and may become a task at 45 s. */
 class Running {
   /** The tries of a hand-over. */
-  readonly tried: Begun[] = [];
+  readonly tried: CallInProgress[] = [];
   readonly logged: string[] = [];
-  handOver = (_begun: Begun): Promise<void> => Promise.resolve();
+  handOver = (_begun: CallInProgress): Promise<void> => Promise.resolve();
   readonly state = { hasEnded: false, isStopped: false };
   readonly call: LastingCall;
   readonly beat: (nowMilliseconds: number) => void;
@@ -35,9 +35,9 @@ class Running {
       engine: {
         log: { info: log("info"), warning: log("warning") },
         taskRegistry: {
-          handOver: (begun: Begun) => {
-            this.tried.push(begun);
-            return this.handOver(begun);
+          handOver: (call: CallInProgress) => {
+            this.tried.push(call);
+            return this.handOver(call);
           },
         },
       },
@@ -71,10 +71,10 @@ for (const why of ["hasEnded", "isStopped"] as const) {
     assert.equal(await running.at(45), 0);
     running.state[why] = false;
     let wasTaken: boolean | undefined;
-    running.handOver = (begun) => {
+    running.handOver = (call) => {
       running.state[why] = true;
-      const [task, work] = [{}, {}] as Parameters<Begun["take"]>;
-      wasTaken = begun.take(task, work);
+      const [task, work] = [{}, {}] as Parameters<CallInProgress["take"]>;
+      wasTaken = call.take(task, work);
       return Promise.resolve();
     };
     await running.at(45);

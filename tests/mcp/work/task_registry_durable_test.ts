@@ -4,9 +4,9 @@ import { LimitError, StorageError } from "../../../src/errors.ts";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
 import type {
+  ClaimedWork,
   DurableWork,
   Resume,
-  Resumed,
 } from "../../../src/mcp/work/task_work.ts";
 import {
   TASKS_KEPT,
@@ -51,7 +51,7 @@ const RESUMED = {
     endTask() {},
   },
   isAllowed: true,
-} as unknown as Resumed;
+} as unknown as ClaimedWork;
 
 /** Opens a registry of which each task that is taken over is resumed so. */
 function registryOn(

@@ -3,7 +3,10 @@ import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
-import type { Begun, TaskWork } from "../../../src/mcp/work/task_work.ts";
+import type {
+  CallInProgress,
+  TaskWork,
+} from "../../../src/mcp/work/task_work.ts";
 import {
   ChallengeError,
   HttpError,
@@ -185,12 +188,12 @@ test.inMemory("stop() waits for no tool that ignores its signal", async ({ kv })
 });
 
 /** A call that runs, and may become a task. */
-function begunOf(
+function callOf(
   result: Promise<{ content: [] }>,
-  take: Begun["take"],
+  take: CallInProgress["take"],
   stopped: string[] = [],
-): Begun {
-  const request: Begun["request"] = {
+): CallInProgress {
+  const request: CallInProgress["request"] = {
     ...requestOf(() => true),
     authored: new AuthoredRun(() => {}),
     recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
@@ -206,12 +209,12 @@ test.inMemory("handOver() makes a task of what runs, with its progress, its answ
   >();
   let taken: Task | undefined;
   let context: CallContext | undefined;
-  const begun = begunOf(result, (task, work) => {
+  const call = callOf(result, (task, work) => {
     taken = task;
     context = new CallContext(work);
     return true;
   });
-  await runner.handOver(begun, { ...TOOL, scopes: ["mail"] });
+  await runner.handOver(call, { ...TOOL, scopes: ["mail"] });
   const { taskId } = taken!;
   assert.equal(taken?.statusMessage, "3 of 9");
   const find = async () => (await tasks.find(taskId, BINDING))!;
@@ -229,7 +232,7 @@ test.inMemory("handOver() makes a task of what runs, with its progress, its answ
 test.inMemory("handOver() keeps no task of a call that ended meanwhile, or that the server stops", async ({ kv }) => {
   const { database, tasks, runner } = runnerOn(kv);
   let seen: string | undefined;
-  const refused = begunOf(never(), (task) => {
+  const refused = callOf(never(), (task) => {
     seen = task.taskId;
     return false;
   });
@@ -239,7 +242,7 @@ test.inMemory("handOver() keeps no task of a call that ended meanwhile, or that 
   assert.equal(await tasks.hasMany(BINDING, 1), false);
 
   let wasTaken = false;
-  const late = begunOf(never(), () => wasTaken = true);
+  const late = callOf(never(), () => wasTaken = true);
   const adopting = runner.handOver(late, TOOL);
   await runner.stop();
   await adopting;
@@ -253,11 +256,11 @@ test.inMemory("handOver() stops what runs when its task is cancelled anywhere", 
   const { database, tasks, runner } = runnerOn(kv);
   const stopped: string[] = [];
   let taskId: string | undefined;
-  const begun = begunOf(never(), (task) => {
+  const call = callOf(never(), (task) => {
     taskId = task.taskId;
     return true;
   }, stopped);
-  await runner.handOver(begun, TOOL);
+  await runner.handOver(call, TOOL);
   await tasks.end(taskId!, { status: "cancelled" });
   await until(() => runner.size === 0);
   assert.deepEqual(stopped, ["The task has ended"]);
