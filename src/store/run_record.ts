@@ -47,7 +47,7 @@ export interface NewRun {
    */
   address: string;
   /** The identity by which limits count its caller. */
-  countedAs?: { name: string; isMany: boolean };
+  limitKey?: { name: string; isMany: boolean };
 }
 
 /** The size of a run after a death; `characters` also as it is parked. */
@@ -137,10 +137,10 @@ export function claimOf(
 
 /** Names the list that counts the waits of a run. */
 export function listOfWaits(
-  { caller: { subject }, countedAs }: Pick<NewRun, "caller" | "countedAs">,
+  { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
   // No subject is written so: an issuer may call someone by any name.
-  return countedAs?.isMany ? JSON.stringify(["many", countedAs.name]) : subject;
+  return limitKey?.isMany ? JSON.stringify(["many", limitKey.name]) : subject;
 }
 
 /** The key of the wake that finds a run when its process dies. */

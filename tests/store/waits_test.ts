@@ -261,10 +261,10 @@ test.inMemory("open() commits once for each of fifty waits of one list at once i
 
 Deno.test("listOfWaits() gives no person the list of many who share a subject", () => {
   const subject = "unknown";
-  const countedAs = { name: subject, isMany: true };
+  const limitKey = { name: subject, isMany: true };
   const caller = { subject, scopes: [], binding: subject };
   assert.notEqual(
-    listOfWaits({ caller, countedAs }),
+    listOfWaits({ caller, limitKey }),
     listOfWaits({ caller }),
   );
 });

@@ -11,7 +11,7 @@ import {
   ROOT_CONTEXT,
 } from "@opentelemetry/api";
 import { service } from "../../src/authoring/service.ts";
-import type { CountedAs } from "../../src/mcp/exchange/caller_bound.ts";
+import type { LimitKey } from "../../src/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../src/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../src/server/lifecycle.ts";
 import { RunningCalls } from "../../src/mcp/exchange/running.ts";
@@ -29,7 +29,7 @@ import { startTelemetry, telemetry } from "../../src/telemetry/current.ts";
 import { until } from "../kit/wait.ts";
 
 const log = silentLogger;
-const ADA: CountedAs = { name: "ada", isMany: false };
+const ADA: LimitKey = { name: "ada", isMany: false };
 const REQUEST = createContextKey("request");
 
 const contexts = new AsyncLocalStorage<Context>();
@@ -117,7 +117,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   "the exchange of rates": (_, database) => {
     const options = { callsPerMinute: 2, tools: new Map() };
     const limits = new Limits({ database, log }, options);
-    return { begin: () => limits.charge("tools/call", { countedAs: ADA }) };
+    return { begin: () => limits.charge("tools/call", { limitKey: ADA }) };
   },
 
   "the last use of a grant": (_, database) => ({

@@ -19,7 +19,7 @@ import { CallContext } from "./call_context.ts";
 import { CallExecution } from "./call_execution.ts";
 import { CallWatch } from "./call_watch.ts";
 import type { Work } from "./work.ts";
-import { type CountedAs, countedAs } from "./caller_bound.ts";
+import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
@@ -42,7 +42,7 @@ export abstract class Call implements Work, Running {
   #authored?: AuthoredRun;
   #watch?: CallWatch;
   #requestId?: string;
-  #countedAs?: CountedAs;
+  #limitKey?: LimitKey;
   #response?: PendingResponse;
   #pageQuestions?: PageQuestions;
 
@@ -62,9 +62,9 @@ export abstract class Call implements Work, Running {
   get caller(): Caller {
     return this.authenticated.caller;
   }
-  get countedAs(): CountedAs {
+  get limitKey(): LimitKey {
     const { admitted, engine: { trustedProxies } } = this;
-    return this.#countedAs ??= countedAs(admitted, trustedProxies);
+    return this.#limitKey ??= limitKeyOf(admitted, trustedProxies);
   }
   get upstream(): Upstream | undefined {
     return this.authenticated.upstream;

@@ -16,7 +16,8 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import { clientAddress, networkName } from "../../http/client_address.ts";
 import { isLoopback } from "../../net/url.ts";
 
-export interface CountedAs {
+/** The identity by which limits count a caller. */
+export interface LimitKey {
   /** A name of at most 64 characters. */
   name: string;
   /**
@@ -30,27 +31,27 @@ export interface CountedAs {
 export const MANY = 10;
 
 /**
- * The one identity of all callers without credentials whose network is unknown:
+ * The key of all callers without credentials whose network is unknown:
  * those on this machine, those behind a proxy on it that is not trusted, and
  * those of a handler that does not know the connection.
  */
-export const UNKNOWN: CountedAs = Object.freeze({
+export const UNKNOWN: LimitKey = Object.freeze({
   name: "unknown",
   isMany: true,
 });
 
-/** One limit identity for each caller, so that it is made once. */
-const people = new WeakMap<Caller, CountedAs>();
+/** One key for each person or machine, so that it is made once. */
+const people = new WeakMap<Caller, LimitKey>();
 
 /**
- * Names a request's caller for limits: a person or a machine by its binding;
- * the holders of a shared credential, and callers without credentials, by their
- * network, or as {@linkcode UNKNOWN}. Finding the network costs time: call it
+ * Gives the key of a request's caller: the binding of a person
+ * or a machine; the network of the holders of a shared credential, and of
+ * callers without credentials, or {@linkcode UNKNOWN}. Finding the network costs time: call it
  * only where a limit applies.
  *
  * @param trusted proxies whose headers are trusted
  */
-export function countedAs(
+export function limitKeyOf(
   { request, peer, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
     /** The address of the request's connection. */
@@ -58,7 +59,7 @@ export function countedAs(
     authenticated: Authenticated;
   },
   trusted: readonly Network[],
-): CountedAs {
+): LimitKey {
   const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) {
@@ -107,7 +108,7 @@ export class CallerBound {
    *
    * @param most the bound that applies now
    */
-  hasRoom(caller: CountedAs | undefined, most: number = this.most): boolean {
+  hasRoom(caller: LimitKey | undefined, most: number = this.most): boolean {
     if (caller === undefined) return true;
     const { name, isMany } = caller;
     const count = this.#counts.get(name) ?? 0;
@@ -115,25 +116,25 @@ export class CallerBound {
   }
 
   /** @throws {LimitError} when the caller has reached the bound */
-  check(caller: CountedAs | undefined): void {
+  check(caller: LimitKey | undefined): void {
     if (this.hasRoom(caller)) return;
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
   /** Counts one more, after a check. */
-  count(caller: CountedAs | undefined): void {
+  count(caller: LimitKey | undefined): void {
     if (caller === undefined) return;
     const { name } = caller;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
   /** @throws {LimitError} when the caller has reached the bound */
-  take(caller: CountedAs | undefined): void {
+  take(caller: LimitKey | undefined): void {
     this.check(caller);
     this.count(caller);
   }
 
-  release(caller: CountedAs | undefined): void {
+  release(caller: LimitKey | undefined): void {
     if (caller === undefined) return;
     const count = this.#counts.get(caller.name)! - 1;
     if (count > 0) this.#counts.set(caller.name, count);

@@ -10,7 +10,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Database } from "../../store/database.ts";
-import { CallerBound, type CountedAs, MANY, UNKNOWN } from "./caller_bound.ts";
+import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
  * The methods to which limits apply: those that run an author's code, and a
@@ -25,7 +25,7 @@ const COUNTED: ReadonlySet<string> = new Set([
 ]);
 
 /** All callers together, for a tool's limit with `shared`. */
-const EVERYONE: CountedAs = { name: "everyone", isMany: false };
+const EVERYONE: LimitKey = { name: "everyone", isMany: false };
 
 const CALLS_A_MINUTE = "calls a minute";
 
@@ -88,11 +88,11 @@ export class Limits {
    */
   charge(
     method: string,
-    request: { readonly countedAs: CountedAs },
+    request: { readonly limitKey: LimitKey },
   ): Promise<void> | undefined {
     const opensSession = method === "initialize";
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
-    const caller = request.countedAs;
+    const caller = request.limitKey;
     const { one, many, unknown, sessions } = this.#callers;
     if (caller === UNKNOWN) {
       if (!this.#hasWarned) this.parts.log.warning(UNKNOWN_SHARE);
@@ -110,7 +110,7 @@ export class Limits {
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
-    caller: CountedAs,
+    caller: LimitKey,
   ): Promise<() => void> {
     const who = limit!.shared ? EVERYONE : caller;
     const { calls, underWay } = this.#tools.get(name)!;
@@ -130,7 +130,7 @@ export class Limits {
    */
   tryEnter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
-    caller: CountedAs | undefined,
+    caller: LimitKey | undefined,
   ): (() => void) | undefined {
     const who = limit!.shared ? EVERYONE : caller;
     const { underWay } = this.#tools.get(name)!;
@@ -141,7 +141,7 @@ export class Limits {
 
   #take(
     buckets: SharedBuckets,
-    { name }: CountedAs,
+    { name }: LimitKey,
     what: string,
   ): Promise<void> | undefined {
     const wait = buckets.take(name);

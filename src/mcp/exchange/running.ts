@@ -12,7 +12,7 @@ import type {
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
-import { CallerBound, type CountedAs } from "./caller_bound.ts";
+import { CallerBound, type LimitKey } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;
@@ -28,7 +28,7 @@ export const CALLS_PER_CALLER = 1000;
 /** A request that is being worked on. */
 export interface Running {
   /** The identity by which limits count its caller. */
-  readonly countedAs?: CountedAs;
+  readonly limitKey?: LimitKey;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
   readonly execution: {
@@ -48,7 +48,7 @@ export interface Running {
 }
 
 /** A subscription, as it is bounded and ended. */
-interface Subscription extends Pick<Running, "countedAs"> {
+interface Subscription extends Pick<Running, "limitKey"> {
   readonly execution: Pick<Running["execution"], "stop">;
 }
 
@@ -91,13 +91,13 @@ export class RunningCalls {
    *
    * @throws {HttpError} 429 when its caller has too many
    */
-  check(call: Pick<Running, "countedAs">): void {
+  check(call: Pick<Running, "limitKey">): void {
     if (this.#running.size < CALLS_PER_CALLER) return;
-    this.#bound.check(call.countedAs);
+    this.#bound.check(call.limitKey);
   }
 
   add(call: Running): void {
-    this.#bound.count(call.countedAs);
+    this.#bound.count(call.limitKey);
     this.#running.add(call);
     // A call that began while the server was stopping is stopped at once.
     if (this.#hasStopped) return call.execution.stop(STOPPING);
@@ -107,7 +107,7 @@ export class RunningCalls {
   }
 
   delete(call: Running): void {
-    if (this.#running.delete(call)) this.#bound.release(call.countedAs);
+    if (this.#running.delete(call)) this.#bound.release(call.limitKey);
   }
 
   /** Cancels a request of a session if it runs here; false if it does not. */
@@ -190,12 +190,12 @@ export class Subscriptions {
         : "Too many subscriptions";
       throw new HttpError(503, message, { headers: { "retry-after": "30" } });
     }
-    this.#bound.take(call.countedAs);
+    this.#bound.take(call.limitKey);
     this.#open.add(call);
   }
 
   delete(call: Subscription): void {
-    if (this.#open.delete(call)) this.#bound.release(call.countedAs);
+    if (this.#open.delete(call)) this.#bound.release(call.limitKey);
   }
 
   /** Ends all subscriptions, each with its result; new ones are refused. */

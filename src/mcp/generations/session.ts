@@ -8,7 +8,7 @@
 import { isStranger } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import type { Session } from "../../store/sessions.ts";
-import { countedAs } from "../exchange/caller_bound.ts";
+import { limitKeyOf } from "../exchange/caller_bound.ts";
 import { emptyResponse, encode } from "../exchange/answer.ts";
 import type { AdmittedRequest, Engine } from "../exchange/engine.ts";
 import {
@@ -48,8 +48,8 @@ export async function initialize(
   admitted: AdmittedRequest,
 ): Promise<Response> {
   const { binding, grantId } = admitted.authenticated.caller;
-  const counted = countedAs(admitted, trustedProxies);
-  await limits.charge(method, { countedAs: counted });
+  const limitKey = limitKeyOf(admitted, trustedProxies);
+  await limits.charge(method, { limitKey });
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
     throw invalidParams(
@@ -84,7 +84,7 @@ export async function initialize(
     capabilities,
     clientInfo: namesOf(clientInfo),
     // Callers that may be many people have a list for each network.
-    ...counted.isMany && { list: counted.name },
+    ...limitKey.isMany && { list: limitKey.name },
   });
   const result = JSON.stringify({
     protocolVersion: revision,
@@ -193,7 +193,7 @@ export async function takeNotification(
   const reason = "cancelled by the client";
   if (running.cancel(sessionId, requestId, reason)) return;
   // A cancellation of a call that runs elsewhere is written: as often as one may call.
-  await limits.charge(method, { countedAs: countedAs(found, trustedProxies) });
+  await limits.charge(method, { limitKey: limitKeyOf(found, trustedProxies) });
   await cancellations.save(sessionId, requestId);
 }
 

@@ -85,7 +85,7 @@ export class SessionCall extends Call {
       throw new ToolError(`The client left before ${method}`);
     }
     const { questions } = this.engine;
-    questions.take(this.countedAs);
+    questions.take(this.limitKey);
     this.#asked++;
     try {
       return await (telemetry
@@ -95,7 +95,7 @@ export class SessionCall extends Call {
       throw this.signal.aborted ? this.signal.reason : error;
     } finally {
       this.#asked--;
-      questions.release(this.countedAs);
+      questions.release(this.limitKey);
     }
   }
 

@@ -38,7 +38,7 @@ export function durableWorkOf(
     version,
     enter: tool.limit?.callsAtOnce === undefined
       ? undefined
-      : (countedAs) => call.engine.limits.tryEnter(tool, countedAs),
+      : (limitKey) => call.engine.limits.tryEnter(tool, limitKey),
     async run(context) {
       const next = (parsed: ParsedInput) =>
         parsed.success
@@ -135,12 +135,12 @@ function restoredOrigin(
 ): TaskOrigin {
   const { changes, waitPages } = engine;
   const { caller } = authenticated;
-  const { tool, countedAs } = run;
+  const { tool, limitKey } = run;
   return {
     client,
     meta,
     changes,
-    countedAs,
+    limitKey,
     authenticated,
     caller,
     lacksUpstream: LACKS_UPSTREAM,

@@ -118,7 +118,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
 /** Runs a tool within its own limit. A task keeps its place to the end. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
-  const leave = await call.engine.limits.enter(tool, call.countedAs);
+  const leave = await call.engine.limits.enter(tool, call.limitKey);
   toolCall.leave = leave;
   try {
     return await prepare(toolCall);

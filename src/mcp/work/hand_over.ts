@@ -103,9 +103,9 @@ export function isRepeatable(call: Call, tool: CompiledTool): boolean {
  * sessions alone.
  */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
-  const { sessionId, countedAs } = call;
+  const { sessionId, limitKey } = call;
   return !isRepeatable(call, tool) || sessionId !== undefined ||
-    !countedAs.isMany;
+    !limitKey.isMany;
 }
 
 /** Names a call for its repeats. */

@@ -21,10 +21,10 @@ const KEPT_SECONDS = 5 * 60;
 
 /** Names what a call and its repeats have in common. */
 export function repeatOf(
-  { caller, countedAs, sessionId, client, params }: Call,
+  { caller, limitKey, sessionId, client, params }: Call,
 ): Promise<string> {
   const { binding, clientId, grantId } = caller;
-  const { isMany, name } = countedAs;
+  const { isMany, name } = limitKey;
   const app = client.info?.name;
   const who = isMany ? [name, sessionId, app] : [clientId ?? grantId ?? app];
   return fingerprintOfLong(

@@ -170,7 +170,7 @@ export class RunPoller {
   /** Goes on with a run that was taken, if there is a place for it. */
   async #takeOver(claim: Claim): Promise<void> {
     const { database, runs, takeOver } = this.#parts;
-    const { run: { countedAs, deaths, characters } } = claim;
+    const { run: { limitKey, deaths, characters } } = claim;
     const putOff = async (seconds: number) =>
       void await runs.park(claim, database.now() + seconds, [], { deaths });
     const putOffInTurn = () =>
@@ -178,13 +178,13 @@ export class RunPoller {
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
     // Others' work must not wait for one caller's.
-    if (!this.#bound.hasRoom(countedAs, most)) {
+    if (!this.#bound.hasRoom(limitKey, most)) {
       return await putOff(BUSY_SECONDS);
     }
     if (this.#characters + characters > MAX_CHARACTERS) {
       return await putOffInTurn();
     }
-    this.#bound.count(countedAs);
+    this.#bound.count(limitKey);
     this.#taken++;
     this.#characters += characters;
     let takeover: Awaited<ReturnType<typeof takeOver>>;
@@ -197,8 +197,8 @@ export class RunPoller {
     takeover?.done.finally(() => this.#release(claim));
   }
 
-  #release({ run: { countedAs, characters } }: Claim): void {
-    this.#bound.release(countedAs);
+  #release({ run: { limitKey, characters } }: Claim): void {
+    this.#bound.release(limitKey);
     this.#taken--;
     this.#characters -= characters;
   }

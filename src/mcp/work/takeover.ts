@@ -65,7 +65,7 @@ export async function takeOver(
     return void await runs.park(claim, database.now(), [], { deaths });
   }
   if (!isAllowed) return void await execution.end(EXPELLED);
-  const leave = work.enter ? work.enter(origin.countedAs) : () => {};
+  const leave = work.enter ? work.enter(origin.limitKey) : () => {};
   if (!leave) return "no room";
   return { done: execute(execution, work).finally(leave) };
 }

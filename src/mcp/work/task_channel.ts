@@ -134,11 +134,11 @@ export class TaskChannel implements Work {
     const { signal, parking, durable } = this.#surroundings;
     const { steps, waits, run: { tool, address } } = durable!;
     const { requestId: taskId, caller } = this;
-    const { countedAs } = this.#origin;
+    const { limitKey } = this.#origin;
     try {
       return await waitForWebhook(
         steps,
-        { waits, taskId, tool, address, caller, countedAs, signal, parking },
+        { waits, taskId, tool, address, caller, limitKey, signal, parking },
         id,
         options,
       );
@@ -168,21 +168,21 @@ export class TaskChannel implements Work {
   async request(question: AskedQuestion): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call, mayAsk } =
       this.#surroundings;
-    const { countedAs } = this.#origin;
+    const { limitKey } = this.#origin;
     const known = call?.recall(question);
     if (known) return known;
     const ask = (key: string, keep?: (answer: string) => Promise<void>) =>
       tasks.ask(this.requestId, key, question, { signal, keep });
     if (this.durable) return await this.durable.question(question, ask);
     if (!mayAsk) throw new ToolError(NO_ONE);
-    questions.take(countedAs);
+    questions.take(limitKey);
     try {
       const key = unusedKey(question.key ?? question.kind, this.#keys);
       return await parking.wait({ question: key }, () => ask(key));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
-      questions.release(countedAs);
+      questions.release(limitKey);
     }
   }
 }

@@ -70,7 +70,7 @@ export class TaskRegistry {
           resume,
           isClosed: () => room.isClosed,
           execute: (execution, work) => {
-            room.count(execution.origin.countedAs);
+            room.count(execution.origin.limitKey);
             return this.#execute(execution, work.run);
           },
         }),
@@ -108,7 +108,7 @@ export class TaskRegistry {
     { tool, scopes = [], run }: TaskWork,
     durable?: DurableStart,
   ): Promise<Started> {
-    const { caller, countedAs } = origin;
+    const { caller, limitKey } = origin;
     return this.#create(origin, async (taskId, list) => {
       const parts = this.#parts;
       const begin = (task: Task, state?: DurableState) => {
@@ -121,7 +121,7 @@ export class TaskRegistry {
         return begin(await parts.tasks.create(taskId, caller, plain));
       }
       const { beginning, version, keep, address } = durable;
-      const kept = { tool, version, scopes, keep, caller, address, countedAs };
+      const kept = { tool, version, scopes, keep, caller, address, limitKey };
       const { task, claim } = await parts.tasks
         .createDurable(taskId, kept, beginning, list);
       return begin(task, { claim, version, steps: [] });
@@ -151,7 +151,7 @@ export class TaskRegistry {
         const done = tidy(() => tasks.discard(taskId, { list, repeat }));
         return {
           task,
-          done: done.finally(() => this.#room.release(origin.countedAs)),
+          done: done.finally(() => this.#room.release(origin.limitKey)),
         };
       }
       signal.addEventListener("abort", () => {
@@ -221,8 +221,8 @@ export class TaskRegistry {
     origin: TaskOrigin,
     begin: (taskId: string, list: string) => Promise<Started>,
   ): Promise<Started> {
-    const { countedAs } = origin;
-    this.#room.enter(countedAs);
+    const { limitKey } = origin;
+    this.#room.enter(limitKey);
     const creating = this.#room.chooseList(origin)
       .then((list) => begin(randomId(24), list))
       .finally(() => this.#creating.delete(creating));
@@ -230,7 +230,7 @@ export class TaskRegistry {
     try {
       return await creating;
     } catch (error) {
-      this.#room.release(countedAs);
+      this.#room.release(limitKey);
       throw error;
     }
   }
@@ -241,7 +241,7 @@ export class TaskRegistry {
     if (this.#stopping.signal.aborted) execution.leave();
     const done = execution.lead(work).finally(() => {
       this.#here.delete(execution);
-      this.#room.release(execution.origin.countedAs);
+      this.#room.release(execution.origin.limitKey);
     });
     this.#here.set(execution, done);
     return done;

@@ -32,11 +32,11 @@ export class TaskRoom extends CallerBound {
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many
    */
-  enter(countedAs: TaskOrigin["countedAs"]): void {
+  enter(limitKey: TaskOrigin["limitKey"]): void {
     if (this.isClosed) {
       throw new HttpError(503, "The server is stopping");
     }
-    this.take(countedAs);
+    this.take(limitKey);
   }
 
   /**
@@ -47,12 +47,12 @@ export class TaskRoom extends CallerBound {
    * @throws {LimitError} when that list has as many tasks as are stored
    */
   async chooseList(
-    { caller, countedAs }: Pick<TaskOrigin, "caller" | "countedAs">,
+    { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,
   ): Promise<string> {
-    const list = countedAs?.isMany
-      ? `${countedAs.name} ${Math.floor(Math.random() * MANY)}`
+    const list = limitKey?.isMany
+      ? `${limitKey.name} ${Math.floor(Math.random() * MANY)}`
       : caller.binding;
-    if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
+    if (limitKey && await this.tasks.hasMany(list, TASKS_KEPT)) {
       throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
     }
     return list;

@@ -11,7 +11,7 @@ import type { Outcome } from "../../log/request.ts";
 import type { Claim, RunBeginning } from "../../store/run_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CountedAs } from "../exchange/caller_bound.ts";
+import type { LimitKey } from "../exchange/caller_bound.ts";
 import type { Work } from "../exchange/work.ts";
 
 /** The call that began a task, as far as this process knows it. */
@@ -29,7 +29,7 @@ export interface TaskOrigin extends
   > {
   readonly authenticated: Authenticated;
   /** The identity by which limits count its caller. */
-  readonly countedAs?: CountedAs;
+  readonly limitKey?: LimitKey;
   /** Sends the progress of the task to a client whose call waits for it. */
   relayProgress?(progress: JsonObject): Promise<void>;
   /** Records the end of the task in the log, and for its person. */
@@ -86,7 +86,7 @@ export interface DurableWork extends TaskWork {
    * Takes one of the `callsAtOnce` places of a tool. Returns the function that
    * frees it, or undefined if all are taken.
    */
-  enter?(countedAs: CountedAs | undefined): (() => void) | undefined;
+  enter?(limitKey: LimitKey | undefined): (() => void) | undefined;
 }
 
 /** Durable work that another process began. */

@@ -11,7 +11,7 @@ import type { Waiting, WaitStore } from "../../store/waits.ts";
 import { WAITS_PER_PERSON } from "../../store/wait_room.ts";
 import { persist, tidy } from "../../store/persist.ts";
 import { listOfWaits } from "../../store/run_record.ts";
-import { type CountedAs, MANY } from "../exchange/caller_bound.ts";
+import { type LimitKey, MANY } from "../exchange/caller_bound.ts";
 import type { DurableSteps } from "./durable_steps.ts";
 import type { Parking } from "./parking.ts";
 
@@ -23,7 +23,7 @@ interface WaitingWork {
   tool: string;
   caller: Caller;
   /** The identity by which limits count its caller. */
-  countedAs?: CountedAs;
+  limitKey?: LimitKey;
   signal: AbortSignal;
   parking: Pick<Parking, "activity">;
 }
@@ -42,12 +42,12 @@ export async function waitForWebhook(
   id: string,
   { message, open, seconds }: WaitOptions,
 ): Promise<unknown> {
-  const { waits, taskId, address, tool, caller, countedAs, signal, parking } =
+  const { waits, taskId, address, tool, caller, limitKey, signal, parking } =
     work;
   const { subject, grantId } = caller;
   const waiting: Waiting = {
     subject,
-    list: listOfWaits({ caller, countedAs }),
+    list: listOfWaits({ caller, limitKey }),
     kind: "webhook",
     asker: canonicalJson(["task", taskId, id]),
     question: id,
@@ -58,7 +58,7 @@ export async function waitForWebhook(
   };
   // A repetition finds its wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
-    const most = WAITS_PER_PERSON * (countedAs?.isMany ? MANY : 1);
+    const most = WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
     const wait = await persist(
       () => waits.open(waiting, { message }, { seconds, most }),
       { signal },

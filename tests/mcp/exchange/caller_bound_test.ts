@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
   CallerBound,
-  type CountedAs,
-  countedAs,
+  type LimitKey,
+  limitKeyOf,
   MANY,
   UNKNOWN,
 } from "../../../src/mcp/exchange/caller_bound.ts";
@@ -10,9 +10,9 @@ import { LimitError } from "../../../src/errors.ts";
 import { parseNetwork } from "../../../src/net/address.ts";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 
-const ADA: CountedAs = { name: "ada", isMany: false };
-const BOB: CountedAs = { name: "bob", isMany: false };
-const OFFICE: CountedAs = { name: "office", isMany: true };
+const ADA: LimitKey = { name: "ada", isMany: false };
+const BOB: LimitKey = { name: "bob", isMany: false };
+const OFFICE: LimitKey = { name: "office", isMany: true };
 
 Deno.test("CallerBound refuses one more than a caller may have, and no one else", () => {
   const bound = new CallerBound(2, "calls at a time");
@@ -73,14 +73,14 @@ function counted(
   trusted = [PROXY],
 ) {
   const request = new Request("http://localhost/mcp", { headers });
-  return countedAs({ request, peer, authenticated: { caller } }, trusted);
+  return limitKeyOf({ request, peer, authenticated: { caller } }, trusted);
 }
 
 function name(...parameters: Parameters<typeof counted>) {
   return counted(...parameters)?.name;
 }
 
-Deno.test("countedAs() knows a person wherever they call from, and by no name of theirs", () => {
+Deno.test("limitKeyOf() knows a person wherever they call from, and by no name of theirs", () => {
   const home = counted(PERSON, "192.0.2.1")!;
   assert.equal(home.isMany, false);
   // The identity of a caller object is computed once.
@@ -93,7 +93,7 @@ Deno.test("countedAs() knows a person wherever they call from, and by no name of
 for (
   const [what, caller] of Object.entries({ ANONYMOUS, STRANGER, KEY, BEARER })
 ) {
-  Deno.test(`countedAs() tells ${what} apart by the network, behind a trusted proxy too`, () => {
+  Deno.test(`limitKeyOf() tells ${what} apart by the network, behind a trusted proxy too`, () => {
     const one = name(caller, "192.0.2.1");
     assert(one !== undefined && one.length <= 64);
     assert.equal(counted(caller, "192.0.2.1")!.isMany, true);
@@ -107,7 +107,7 @@ for (
   });
 }
 
-Deno.test("countedAs() counts all together of whom no one knows where they come from", () => {
+Deno.test("limitKeyOf() counts all together of whom no one knows where they come from", () => {
   for (const unnamed of [ANONYMOUS, STRANGER]) {
     const all = [
       counted(unnamed),
@@ -118,7 +118,7 @@ Deno.test("countedAs() counts all together of whom no one knows where they come 
   }
 });
 
-Deno.test("countedAs() counts a credential that is handed out, on this machine too", () => {
+Deno.test("limitKeyOf() counts a credential that is handed out, on this machine too", () => {
   for (const shared of [KEY, BEARER]) {
     assert.notEqual(name(shared), undefined);
     assert.notEqual(name(shared, "127.0.0.1", {}, []), undefined);

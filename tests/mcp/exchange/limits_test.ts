@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tool, type ToolLimit } from "../../../src/authoring/tool.ts";
 import {
-  type CountedAs,
+  type LimitKey,
   UNKNOWN,
 } from "../../../src/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../../src/mcp/exchange/limits.ts";
@@ -13,9 +13,9 @@ import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
-const ADA: CountedAs = { name: "ada", isMany: false };
-const BOB: CountedAs = { name: "bob", isMany: false };
-const OFFICE: CountedAs = { name: "office", isMany: true };
+const ADA: LimitKey = { name: "ada", isMany: false };
+const BOB: LimitKey = { name: "bob", isMany: false };
+const OFFICE: LimitKey = { name: "office", isMany: true };
 
 interface Settings {
   callsPerMinute?: number;
@@ -37,9 +37,9 @@ function limitsOf(
     { callsPerMinute, tools },
   );
   return {
-    charge: (method: string, countedAs: CountedAs) =>
-      limits.charge(method, { countedAs }),
-    enter: (caller: CountedAs) => limits.enter(tools.get("echo")!, caller),
+    charge: (method: string, limitKey: LimitKey) =>
+      limits.charge(method, { limitKey }),
+    enter: (caller: LimitKey) => limits.enter(tools.get("echo")!, caller),
   };
 }
 

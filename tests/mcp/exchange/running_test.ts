@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CountedAs } from "../../../src/mcp/exchange/caller_bound.ts";
+import type { LimitKey } from "../../../src/mcp/exchange/caller_bound.ts";
 import {
   type Running,
   RunningCalls,
@@ -12,12 +12,12 @@ import { silentLogger } from "../../kit/log.ts";
 import { settled } from "../../kit/wait.ts";
 import { Timers } from "../../kit/timers.ts";
 
-const ADA: CountedAs = { name: "ada", isMany: false };
-const BOB: CountedAs = { name: "bob", isMany: false };
+const ADA: LimitKey = { name: "ada", isMany: false };
+const BOB: LimitKey = { name: "bob", isMany: false };
 
-function callOf(countedAs?: CountedAs): Running & { stopped?: string } {
+function callOf(limitKey?: LimitKey): Running & { stopped?: string } {
   const call: ReturnType<typeof callOf> = {
-    countedAs,
+    limitKey,
     execution: {
       stop: (reason) => call.stopped = reason,
       cancel() {},
@@ -153,9 +153,9 @@ Deno.test("cancellations are looked for one look at a time, for the calls that c
 });
 
 /** Makes a subscription that counts how often it is told to end. */
-function subscription(countedAs?: CountedAs) {
+function subscription(limitKey?: LimitKey) {
   const one = {
-    countedAs,
+    limitKey,
     stopped: 0,
     execution: { stop: () => void one.stopped++ },
   };

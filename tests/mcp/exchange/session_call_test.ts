@@ -3,7 +3,7 @@ import { AskedQuestion } from "../../../src/protocol/question.ts";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import type { TaskEngine } from "../../../src/mcp/work/hand_over.ts";
 import { settled } from "../../kit/wait.ts";
-import type { InSession } from "../../../src/mcp/generations/session.ts";
+import type { SessionRequest } from "../../../src/mcp/generations/session.ts";
 import { SessionCall } from "../../../src/mcp/generations/session_call.ts";
 
 /** Makes a call of a session, with a record of its questions. */
@@ -35,7 +35,7 @@ function oneCall(isLive = true) {
     },
     sessionId: "s",
     session: { capabilities: {}, revision: "2025-11-25" },
-  } as unknown as InSession;
+  } as unknown as SessionRequest;
   const message = {
     kind: "request",
     id: 1,

@@ -25,9 +25,9 @@ async function leave(
   const runs = taskRunStore(database);
   for (const [name, times] of people) {
     const caller = { subject: name, scopes: "all", binding: name } as const;
-    const countedAs = { name, isMany: false };
+    const limitKey = { name, isMany: false };
     const work = { tool: "work", scopes: [], keep: 60, address };
-    const run = { ...work, caller, countedAs };
+    const run = { ...work, caller, limitKey };
     for (let n = 0; n < times; n++) {
       const id = `${name}-${n}`;
       const { claim } = await tasks.createDurable(id, run, BEGINNING, name);
@@ -77,8 +77,8 @@ Deno.test("look() leaves places to others where four people have more work than 
     ["eve", 1],
   ]);
   const taken = new Map<string, number>();
-  const poller = pollerOf(database, ({ run: { countedAs } }) => {
-    const { name } = countedAs!;
+  const poller = pollerOf(database, ({ run: { limitKey } }) => {
+    const { name } = limitKey!;
     taken.set(name, (taken.get(name) ?? 0) + 1);
     return Promise.resolve({ done: new Promise(() => {}) });
   });

@@ -87,7 +87,7 @@ function setUp(kv: Deno.Kv) {
         {
           ...RESUMED.origin,
           caller: { ...ANONYMOUS, subject, binding: subject },
-          countedAs: { name: subject, isMany: false },
+          limitKey: { name: subject, isMany: false },
           endTask: (_taskId, outcome) => void reports.push(outcome),
         },
         { ...WORK, run },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
   CallerBound,
-  type CountedAs,
+  type LimitKey,
 } from "../../../src/mcp/exchange/caller_bound.ts";
 import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
 import type { TaskWork } from "../../../src/mcp/work/task_work.ts";
@@ -17,9 +17,9 @@ import { Timers } from "../../kit/timers.ts";
 
 type Request = Parameters<TaskRegistry["start"]>[0];
 
-const ADA: CountedAs = { name: "ada", isMany: false };
-const BOB: CountedAs = { name: "bob", isMany: false };
-const OFFICE: CountedAs = { name: "office", isMany: true };
+const ADA: LimitKey = { name: "ada", isMany: false };
+const BOB: LimitKey = { name: "bob", isMany: false };
+const OFFICE: LimitKey = { name: "office", isMany: true };
 
 /** A registry of tasks, with a record of its store's calls. */
 class Runner {
@@ -104,13 +104,13 @@ class Runner {
   /** Ends the task, as its client. */
   end: () => void = () => {};
 
-  async start(run: TaskWork["run"], countedAs: CountedAs | null = ADA) {
+  async start(run: TaskWork["run"], limitKey: LimitKey | null = ADA) {
     const { task } = await this.runner.start(
       {
         caller: { subject: "ada", scopes: "all", binding: "ada's" },
         client: { capabilities: { roots: {} }, revision: "2026-07-28" },
         stateless: true,
-        countedAs: countedAs ?? undefined,
+        limitKey: limitKey ?? undefined,
         authenticated: {
           isLive: (grantId?: string) => {
             if (grantId === undefined) return Promise.resolve(this.isLive);

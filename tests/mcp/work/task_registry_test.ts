@@ -42,7 +42,7 @@ function requestOf(
       grantId: "first",
     },
     client: { capabilities: {}, revision: "2026-07-28" },
-    countedAs: BINDING,
+    limitKey: BINDING,
     changes: {},
     authenticated: {
       isLive: (grantId?: string) => Promise.resolve(isLive(grantId)),

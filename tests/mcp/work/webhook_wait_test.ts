@@ -95,7 +95,7 @@ function workOn(kv: Deno.Kv, taskId = "t1", isMany = true) {
         address: "",
         tool: "pay",
         caller: ANONYMOUS,
-        countedAs: { name: isMany ? network : "jo", isMany },
+        limitKey: { name: isMany ? network : "jo", isMany },
         signal: new AbortController().signal,
         parking: { activity: (work) => work() },
       },
@@ -128,8 +128,8 @@ async function hooksOn(kv: Deno.Kv) {
 
 test.inMemory("wait() of one network leaves room to another", async ({ kv }) => {
   const [full, other] = ["t1", "t2"].map((id) => workOn(kv, id));
-  const countedAs = { name: "network 1", isMany: true };
-  const list = listOfWaits({ caller: ANONYMOUS, countedAs });
+  const limitKey = { name: "network 1", isMany: true };
+  const list = listOfWaits({ caller: ANONYMOUS, limitKey });
   const asked = { subject: "anonymous", list, kind: "webhook" } as const;
   for (let n = 0; n < WAITS_PER_PERSON * MANY; n++) {
     const asker = `${n}`;
