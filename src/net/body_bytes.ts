@@ -116,7 +116,8 @@ const BODY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
 
 interface Arriving {
-  sinceMilliseconds: number;
+  /** The time of the first look at it: quick bodies read no clock. */
+  seenMilliseconds?: number;
   giveUp(error: HttpError): void;
 }
 
@@ -133,7 +134,7 @@ export class ArrivingBodies {
    */
   wait<T>(reading: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const body = { sinceMilliseconds: performance.now(), giveUp: reject };
+      const body: Arriving = { giveUp: reject };
       this.#arriving.add(body);
       this.#timer ??= detached(() =>
         setInterval(() => this.#look(), LOOK_MILLISECONDS)
@@ -155,9 +156,10 @@ export class ArrivingBodies {
 
   #look(): void {
     if (this.#arriving.size === 0) return this.stop();
-    const latest = performance.now() - BODY_SECONDS * 1000;
+    const now = performance.now();
     for (const body of this.#arriving) {
-      if (body.sinceMilliseconds > latest) continue;
+      body.seenMilliseconds ??= now;
+      if (now - body.seenMilliseconds < BODY_SECONDS * 1000) continue;
       this.#arriving.delete(body);
       body.giveUp(
         new HttpError(408, `The body must arrive within ${BODY_SECONDS} s`),

@@ -49,11 +49,14 @@ export function callRepeats(database: Database) {
   }
 
   return {
-    /** Names the tools that run long; at once if they were read lately. */
-    longTools(): MaybePromise<Tools> {
+    /**
+     * Names the tools that run long; at once if they were read lately.
+     *
+     * @param nowMilliseconds the time, by `performance.now()`
+     */
+    longTools(nowMilliseconds = performance.now()): MaybePromise<Tools> {
       if (reading) return reading;
-      const age = performance.now() - readMilliseconds;
-      if (age < FRESH_MILLISECONDS) return tools;
+      if (nowMilliseconds - readMilliseconds < FRESH_MILLISECONDS) return tools;
       return reading = read().finally(() => reading = undefined);
     },
 

@@ -76,7 +76,7 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
   }
   if (!isRepeatable(call, tool)) return begin(call, tool);
   return follow(
-    call.engine.tasks.longTools(),
+    call.engine.tasks.longTools(call.startedMilliseconds),
     (long) => long.has(tool.name) ? repeat(call, tool) : begin(call, tool),
   );
 }
