@@ -188,9 +188,9 @@ export class Asking {
    * other failure interrupts the run.
    */
   async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
-    const { authored } = this.work;
-    if (authored?.reason !== undefined) {
-      authored.goesOn();
+    const { authorCode } = this.work;
+    if (authorCode?.reason !== undefined) {
+      authorCode.goesOn();
       // Never settled: nothing that a run asks after its end is wanted.
       return await new Promise(() => {});
     }
@@ -207,9 +207,9 @@ export class Asking {
 
   /** Ends the run with an error that the author's code never sees. */
   async #interrupt(error: unknown): Promise<never> {
-    const { authored } = this.work;
-    if (!authored) throw error;
-    return await authored.interrupt(error);
+    const { authorCode } = this.work;
+    if (!authorCode) throw error;
+    return await authorCode.interrupt(error);
   }
 
   #checkCapability(question: AskedQuestion): void {

@@ -14,7 +14,7 @@ import type { Introduction } from "../../catalogue/introduction.ts";
 import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
-import { AuthoredRun } from "./authored_run.ts";
+import { AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import { CallExecution } from "./call_execution.ts";
 import { CallWatch } from "./call_watch.ts";
@@ -39,7 +39,7 @@ export abstract class Call implements Work, Running {
   /** Sends the progress of its task to a client whose call waits for that. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
-  #authored?: AuthoredRun;
+  #authorCode?: AuthorCode;
   #watch?: CallWatch;
   #requestId?: string;
   #limitKey?: LimitKey;
@@ -87,8 +87,10 @@ export abstract class Call implements Work, Running {
   get context(): Context {
     return this.#context ??= new CallContext(this);
   }
-  get authored(): AuthoredRun {
-    return this.#authored ??= new AuthoredRun((message) => warn(this, message));
+  get authorCode(): AuthorCode {
+    return this.#authorCode ??= new AuthorCode((message) =>
+      warn(this, message)
+    );
   }
   /** The questions that a person answers on a page. Only tools have them. */
   get pageQuestions(): PageQuestions | undefined {
@@ -127,7 +129,7 @@ export abstract class Call implements Work, Running {
 
   async notify(method: string, params: JsonObject): Promise<void> {
     const { execution } = this;
-    if (execution.hasEnded) return this.#authored?.goesOn();
+    if (execution.hasEnded) return this.#authorCode?.goesOn();
     await this.response.send(printNotification(method, params));
     if (this.response.isStalled) execution.cancel("the client stopped reading");
   }
@@ -154,7 +156,7 @@ export abstract class Call implements Work, Running {
 
   /** Aborts `signal` for parallel work if the author's code was interrupted. */
   stopIfInterrupted(): void {
-    const reason = this.#authored?.reason;
+    const reason = this.#authorCode?.reason;
     if (reason !== undefined) this.execution.stop((reason as Error).message);
   }
 

@@ -12,7 +12,7 @@ import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
-import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
+import { type AuthorCode, follow, uncatchable } from "./author_code.ts";
 import type { Work } from "./work.ts";
 
 /**
@@ -38,8 +38,8 @@ export class CallContext implements Context {
    * Finds the run that a context belongs to; undefined where nothing can
    * interrupt it.
    */
-  static runOf(context: Context): AuthoredRun | undefined {
-    return #work in context ? context.#work.authored : undefined;
+  static codeOf(context: Context): AuthorCode | undefined {
+    return #work in context ? context.#work.authorCode : undefined;
   }
 
   /** Connects a context to other work: the task that its call became. */
@@ -73,7 +73,7 @@ export class CallContext implements Context {
     value: T | PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): MaybePromise<R> {
-    return follow(value, next, () => CallContext.runOf(context));
+    return follow(value, next, () => CallContext.codeOf(context));
   }
 
   get caller(): Caller {
@@ -81,14 +81,14 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream, authored, lacksUpstream } = this.#work;
+    const { upstream, authorCode, lacksUpstream } = this.#work;
     if (upstream === undefined) {
       throw new ToolError(
         lacksUpstream ?? "This caller did not sign in with a provider.",
       );
     }
-    return this.#upstream ??= authored
-      ? uncatchable(upstream, authored)
+    return this.#upstream ??= authorCode
+      ? uncatchable(upstream, authorCode)
       : upstream;
   }
 

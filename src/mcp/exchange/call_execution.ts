@@ -6,7 +6,7 @@
  */
 import type { Outcome } from "../../log/request.ts";
 import type { Ending } from "./answer.ts";
-import { fire } from "./authored_run.ts";
+import { fire } from "./author_code.ts";
 import { report, type ReportedCall } from "./report.ts";
 
 export class CallExecution {

@@ -24,10 +24,10 @@ export async function suspend(
   answer: () => MaybePromise<Answer>,
   onLate: () => void = () => {},
 ): Promise<void> {
-  const { authored, execution } = call;
+  const { authorCode, execution } = call;
   if (execution.hasEnded) {
     if (execution.isStopped) {
-      return void authored.interrupt(execution.signal.reason);
+      return void authorCode.interrupt(execution.signal.reason);
     }
     return onLate();
   }
@@ -39,7 +39,7 @@ export async function suspend(
   const suspended = new Suspended();
   // Parallel work ends with the question too.
   execution.stop(suspended.message);
-  authored.interrupt(suspended);
+  authorCode.interrupt(suspended);
 }
 
 /** The member of a result's `_meta` that has the links. */

@@ -11,7 +11,7 @@ import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
-import type { AuthoredRun } from "./authored_run.ts";
+import type { AuthorCode } from "./author_code.ts";
 import type { Link, PageQuestions } from "./page_questions.ts";
 
 /** The work of a context: a request, or a task that goes on after it. */
@@ -32,7 +32,7 @@ export interface Work {
   readonly logLevel?: LoggingLevel;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The execution of the author's code, which may be interrupted. */
-  readonly authored?: AuthoredRun;
+  readonly authorCode?: AuthorCode;
   /** Waits for a webhook; only of durable work. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
   /**

@@ -9,7 +9,7 @@ import {
   type Caller,
   missingScopes,
 } from "../../caller.ts";
-import { follow } from "../exchange/authored_run.ts";
+import { follow } from "../exchange/author_code.ts";
 import type { JsonObject } from "../../json.ts";
 import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";

@@ -10,7 +10,7 @@ import { durableOf, type DurableTask } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
-import { follow } from "../exchange/authored_run.ts";
+import { follow } from "../exchange/author_code.ts";
 import type { Call } from "../exchange/call.ts";
 import {
   type CompiledTool,

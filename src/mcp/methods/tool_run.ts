@@ -12,7 +12,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
-import { follow } from "../exchange/authored_run.ts";
+import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
@@ -44,13 +44,13 @@ async function runInHook(
 ): Promise<CallToolResult> {
   const { tool, input } = toolCall;
   tool.provide?.(context);
-  const authored = CallContext.runOf(context);
+  const authorCode = CallContext.codeOf(context);
   const result = around({ tool: tool.author, input, context }, async () => {
     // A hook may try again what failed, but not what had to end.
-    if (authored?.reason !== undefined) throw authored.reason;
+    if (authorCode?.reason !== undefined) throw authorCode.reason;
     return await run(toolCall, context);
   });
-  return await (authored ? authored.wait(result) : result);
+  return await (authorCode ? authorCode.wait(result) : result);
 }
 
 function run(

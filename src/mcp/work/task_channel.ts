@@ -14,7 +14,7 @@ import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
 import type { NewRun } from "../../store/run_record.ts";
 import type { TaskStore } from "../../store/tasks.ts";
-import { AuthoredRun } from "../exchange/authored_run.ts";
+import { AuthorCode } from "../exchange/author_code.ts";
 import type { Work } from "../exchange/work.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import { type AskedQuestion, unusedKey } from "../../protocol/question.ts";
@@ -63,7 +63,7 @@ export class TaskChannel implements Work {
   readonly pageQuestions?: PageQuestions;
   readonly signal: AbortSignal;
   readonly advise: (message: string) => void;
-  readonly authored: AuthoredRun;
+  readonly authorCode: AuthorCode;
   readonly status: StatusMessage;
   readonly durable?: DurableSteps;
   readonly lacksUpstream?: string;
@@ -102,8 +102,8 @@ export class TaskChannel implements Work {
     this.signal = signal;
     this.pageQuestions = origin.pageQuestions?.within(requestId);
     this.advise = (message) => origin.advise?.(message);
-    this.authored = call?.authored ??
-      new AuthoredRun((message) =>
+    this.authorCode = call?.authorCode ??
+      new AuthorCode((message) =>
         log.warning(message, { reference: requestId })
       );
     this.status = new StatusMessage(

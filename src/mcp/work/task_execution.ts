@@ -9,7 +9,7 @@ import { HttpError } from "../../errors.ts";
 import { persist } from "../../store/persist.ts";
 import type { Claim } from "../../store/run_record.ts";
 import { nameOfStep, type Step } from "../../store/steps.ts";
-import { fire } from "../exchange/authored_run.ts";
+import { fire } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { STOPPING } from "../exchange/running.ts";
 import { durableRun } from "./durable_run.ts";
@@ -74,7 +74,7 @@ export class TaskExecution {
     const now = () => database.now();
     const { signal } = this;
     const interrupt = (reason: unknown) =>
-      this.channel.authored.interrupt(reason);
+      this.channel.authorCode.interrupt(reason);
     this.taskId = taskId;
     this.origin = origin;
     this.#onAbort = claim ? undefined : STOPPED;
@@ -144,7 +144,7 @@ export class TaskExecution {
 
   async #lead(work: () => Promise<CallToolResult>): Promise<void> {
     const { signal, taskId, parking, parts: { log } } = this;
-    const { authored, status } = this.channel;
+    const { authorCode, status } = this.channel;
     this.#watch.start((ending) => {
       if (signal.aborted) return;
       this.#onAbort = ending;
@@ -152,7 +152,7 @@ export class TaskExecution {
     });
     try {
       const ending = await orAborted(signal, async () => {
-        const result = await authored.wait(work());
+        const result = await authorCode.wait(work());
         this.#steps?.end();
         return result;
       }).then(
@@ -166,7 +166,7 @@ export class TaskExecution {
     } finally {
       await this.#watch.stop();
       // Parallel work of the tool ends too.
-      if (this.claim || authored.reason !== undefined) {
+      if (this.claim || authorCode.reason !== undefined) {
         this.fire("The run has ended");
       }
     }

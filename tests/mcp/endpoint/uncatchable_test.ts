@@ -291,8 +291,8 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
     const { CallContext } = await import(
       "../../../src/mcp/exchange/call_context.ts"
     );
-    const { AuthoredRun } = await import(
-      "../../../src/mcp/exchange/authored_run.ts"
+    const { AuthorCode } = await import(
+      "../../../src/mcp/exchange/author_code.ts"
     );
     const { compileCatalogue } = await import(
       "../../../src/catalogue/catalogue.ts"
@@ -300,7 +300,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
     const catalogue = compileCatalogue({ tools: [read] }, {
       serverInfo: { name: "s", version: "1" },
     });
-    const work = { upstream, authored: new AuthoredRun(() => {}) };
+    const work = { upstream, authorCode: new AuthorCode(() => {}) };
     const call = {
       catalogue,
       introduction: catalogue.stateless,

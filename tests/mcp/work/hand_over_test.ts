@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../../src/errors.ts";
 import type { CompiledTool } from "../../../src/catalogue/compiled_tool.ts";
-import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
+import { AuthorCode } from "../../../src/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import type { Work } from "../../../src/mcp/exchange/work.ts";
 import {
@@ -29,7 +29,7 @@ class Running {
       startedMilliseconds: 0,
       context: {},
       catalogue: { taskTools: new Set(["task_status"]) },
-      authored: new AuthoredRun(() => {}),
+      authorCode: new AuthorCode(() => {}),
       requestId: "r",
       execution: state,
       engine: {

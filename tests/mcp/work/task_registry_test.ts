@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
-import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
+import { AuthorCode } from "../../../src/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import { TaskRegistry } from "../../../src/mcp/work/task_registry.ts";
 import type {
@@ -195,7 +195,7 @@ function callOf(
 ): CallInProgress {
   const request: CallInProgress["request"] = {
     ...requestOf(() => true),
-    authored: new AuthoredRun(() => {}),
+    authorCode: new AuthorCode(() => {}),
     recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
     execution: { stop: (reason) => stopped.push(reason) },
   };

@@ -1,5 +1,5 @@
 /**
- * The execution of an author's code, which the engine can interrupt: where a
+ * The code of an author while it runs, which the engine can interrupt: where a
  * question or a sign-in has to come first, the engine stops waiting for the
  * code and tells it nothing. An exception could be caught by the author's code,
  * which would then do what no one has agreed to.
@@ -32,24 +32,24 @@ function warningFor(reason: unknown): string | undefined {
  * at once, because a promise for each step would cost a quick call a fifth of
  * its time.
  *
- * @param runOf finds the run, which rejects with its reason when it is
+ * @param codeOf finds the code, which rejects with its reason when it is
  * interrupted first
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
   next: (value: T) => MaybePromise<R>,
-  runOf?: () => AuthoredRun | undefined,
+  codeOf?: () => AuthorCode | undefined,
 ): MaybePromise<R> {
   if (!isThenable(value)) return next(value);
-  return runOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
+  return codeOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }
 
-/** The author's code of one call, or of one task. */
-export class AuthoredRun {
+/** The author's code of one call, or of one task, while it runs. */
+export class AuthorCode {
   #waiting = new Set<(reason: unknown) => void>();
   #interrupted?: { reason: unknown };
   #hasWarned = false;
@@ -85,7 +85,7 @@ export class AuthoredRun {
   }
 
   /**
-   * Interrupts the run: every waiting caller gets the first reason. Returns a
+   * Interrupts the code: every waiting caller gets the first reason. Returns a
    * promise for the author's code that never settles; nothing refers to it, so
    * the code that awaits it is garbage collected.
    */
@@ -134,16 +134,16 @@ export class AuthoredRun {
 
 /**
  * Gives an author's code the provider's API. If the sign-in at the provider has
- * ended, the run is interrupted and nothing is thrown: the client has to let
+ * ended, the code is interrupted and nothing is thrown: the client has to let
  * the person sign in again, and a `catch` of the author must not prevent that.
  */
-export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
+export function uncatchable(upstream: Upstream, code: AuthorCode): Upstream {
   async function orInterrupt<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof ChallengeError)) throw error;
-      return await run.interrupt(error);
+      return await code.interrupt(error);
     }
   }
   return {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {
-  AuthoredRun,
+  AuthorCode,
   fire,
   follow,
-} from "../../../src/mcp/exchange/authored_run.ts";
+} from "../../../src/mcp/exchange/author_code.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import { Suspended } from "../../../src/protocol/input_rounds.ts";
 import { settled, until } from "../../kit/wait.ts";
@@ -17,7 +17,7 @@ const REASON = new Suspended();
 /** A run, and the warnings that it went on although it was cut. */
 function oneRun() {
   const late: string[] = [];
-  return { run: new AuthoredRun((message) => late.push(message)), late };
+  return { run: new AuthorCode((message) => late.push(message)), late };
 }
 
 Deno.test("follow() goes on with what the code gives, throws, or makes of it", async () => {
