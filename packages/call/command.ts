@@ -131,7 +131,7 @@ export class Command {
     const client = new Client({ ...this.#options, revision });
     if (this.#line.revision !== undefined) return client;
     try {
-      await client.introduction();
+      await client.discover();
       return client;
     } catch (error) {
       const { response, status = response?.status } = error as ServerError & {

@@ -38,7 +38,7 @@ export class Client extends Exchange {
   static readonly CANCEL_MILLISECONDS = 3000;
 
   /** Gives the result of `initialize`, once, or of `server/discover`. */
-  async introduction(): Promise<Json> {
+  async discover(): Promise<Json> {
     return this.revision === "2026-07-28"
       ? await this.request("server/discover")
       : await this.opening();

@@ -17,7 +17,7 @@ import {
 export class Session extends Connection {
   readonly revision: Revision;
   #opened?: Promise<string | null>;
-  #introduction?: Json;
+  #initializeResult?: Json;
   #lastId = 0;
 
   constructor(options: ClientOptions) {
@@ -117,7 +117,7 @@ export class Session extends Connection {
   /** Gives the result of `initialize`, which opens the session. */
   protected async opening(): Promise<Json> {
     await this.#open();
-    return this.#introduction!;
+    return this.#initializeResult!;
   }
 
   /** Ends the session, if there is one. */
@@ -147,12 +147,12 @@ export class Session extends Connection {
 
   async #initialize(): Promise<string | null> {
     const opened = await this.post("initialize");
-    this.#introduction = await this.read(opened);
+    this.#initializeResult = await this.read(opened);
     const sessionId = opened.headers.get("mcp-session-id");
     this.#opened = Promise.resolve(sessionId);
     await this.tell({ method: "notifications/initialized" });
     const { logLevel: level } = this.options;
-    const { logging } = Object(this.#introduction.capabilities);
+    const { logging } = Object(this.#initializeResult.capabilities);
     if (level !== undefined && logging) {
       await this.read(await this.post("logging/setLevel", { level }));
     }
@@ -161,7 +161,7 @@ export class Session extends Connection {
 
   async #sessionHeaders(): Promise<Record<string, string>> {
     const sessionId = await this.#opened;
-    const agreed = this.#introduction?.protocolVersion ?? this.revision;
+    const agreed = this.#initializeResult?.protocolVersion ?? this.revision;
     return {
       "mcp-protocol-version": `${agreed}`,
       ...(sessionId && { "mcp-session-id": sessionId }),

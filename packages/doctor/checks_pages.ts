@@ -81,7 +81,7 @@ async function checkCard(site: Site): Promise<string> {
       "Use reverse DNS with one slash, such as com.example/mail.",
     );
   }
-  const { version } = (await site.introduction()).serverInfo;
+  const { version } = (await site.description()).serverInfo;
   if (version !== undefined && card.version !== version) {
     throw new Fault(
       `it says version ${card.version}, the server ${version}`,

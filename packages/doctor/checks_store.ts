@@ -21,7 +21,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     name: "Instructions",
     stores: ["chatgpt"],
     async run(site) {
-      const { instructions = "" } = await site.introduction();
+      const { instructions = "" } = await site.description();
       if (instructions.length <= INSTRUCTIONS_LENGTH) {
         return `${instructions.length} characters`;
       }
@@ -43,7 +43,7 @@ const VIEW_TYPE = "text/html;profile=mcp-app";
 
 /** Checks that clients may read and show each view. @throws {Fault} */
 async function checkViews(site: Site): Promise<string> {
-  const { tools, extensions, read } = await site.introduction();
+  const { tools, extensions, read } = await site.description();
   const uris = new Set(
     tools.map(({ _meta }) => Object(_meta)).flatMap((meta: Json) => {
       const uri = Object(meta.ui).resourceUri ?? meta["ui/resourceUri"] ??
@@ -99,7 +99,7 @@ const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
 /** Checks ChatGPT's limits. Those of all clients are checked at a start. */
 async function checkSkills(site: Site): Promise<string> {
-  const { extensions, skills: list, read } = await site.introduction();
+  const { extensions, skills: list, read } = await site.description();
   if (!(SKILLS_EXTENSION in extensions)) {
     throw new Skipped("this server has none");
   }

@@ -39,7 +39,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
     name: "Tools",
     stores: STORES,
     async run(site) {
-      const { tools, isOnePage } = await site.introduction();
+      const { tools, isOnePage } = await site.description();
       if (tools.length === 0) {
         throw new Fault("there are none", "Add one: reviewers try each.");
       }
@@ -120,7 +120,7 @@ function eachTool(
     name,
     stores,
     async run(site) {
-      const tools = (await site.introduction()).tools.map(listedTool);
+      const tools = (await site.description()).tools.map(listedTool);
       if (tools.length === 0) throw new Skipped("there are no tools");
       const wrong = tools.filter(isWrong).map((tool) => tool.name);
       if (wrong.length === 0) return "every tool has them right";

@@ -9,7 +9,7 @@ import { Fault } from "./finding.ts";
 import type { Requests } from "./requests.ts";
 
 /** The server's description of itself. */
-export interface Introduction {
+export interface ServerDescription {
   /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
@@ -26,21 +26,21 @@ export interface Introduction {
 /** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 20;
 
-/** Meets the server, with sessions or without. @throws {Fault} */
-export async function introduce(
+/** Asks the server to describe itself, with sessions or without. @throws {Fault} */
+export async function describe(
   site: Requests,
   token: string | undefined,
-): Promise<Introduction> {
+): Promise<ServerDescription> {
   const headers = (): Record<string, string> =>
     token === undefined ? {} : { authorization: `Bearer ${token}` };
   let client = site.client({ revision: "2025-11-25", headers });
   let result: Json;
   try {
-    result = await client.introduction();
+    result = await client.discover();
   } catch (error) {
     if (error instanceof Fault) throw error;
     client = site.client({ revision: "2026-07-28", headers });
-    result = await answered("server/discover", () => client.introduction());
+    result = await answered("server/discover", () => client.discover());
   }
 
   const list = (method: string, member: string) =>

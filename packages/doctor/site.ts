@@ -6,7 +6,7 @@
  * @see RFC 9728, RFC 8414
  */
 import { type Json, SignIn } from "../client/mod.ts";
-import { introduce, type Introduction } from "./conversation.ts";
+import { describe, type ServerDescription } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
 
@@ -123,15 +123,15 @@ export class Site extends Requests {
     });
   }
 
-  /** Meets the server with credentials. @throws {Fault} @throws {Skipped} */
-  introduction(): Promise<Introduction> {
-    return this.keep("introduction", async () => {
+  /** Asks the server with credentials to describe itself. @throws {Fault} @throws {Skipped} */
+  description(): Promise<ServerDescription> {
+    return this.keep("description", async () => {
       const { status } = await this.greeting();
       const { token, browser } = this.options;
       if (token !== undefined || status !== 401) {
-        return await introduce(this, token);
+        return await describe(this, token);
       }
-      if (browser) return await introduce(this, await this.#signIn(browser));
+      if (browser) return await describe(this, await this.#signIn(browser));
       throw new Skipped("needs a token: --token");
     });
   }

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../src/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
-import { TASKS_EXTENSION } from "../../src/catalogue/introduction.ts";
+import { TASKS_EXTENSION } from "../../src/catalogue/printed_lists.ts";
 import {
   parseNotYet,
   TASK_CANCEL,

@@ -16,9 +16,9 @@ import {
 import { REVISIONS } from "../protocol/revisions.ts";
 import {
   capabilitiesOf,
-  type Introduction,
+  type PrintedLists,
   printLists,
-} from "./introduction.ts";
+} from "./printed_lists.ts";
 import {
   compileDefinitions,
   type CompiledTemplate,
@@ -80,9 +80,9 @@ export interface Catalogue {
   /** The time and the caches for which lists may be kept. */
   listCache: CacheHint;
   /** For the revisions with sessions. */
-  session: Introduction;
+  session: PrintedLists;
   /** For 2026-07-28. */
-  stateless: Introduction;
+  stateless: PrintedLists;
   /** The answer to `server/discover`, as JSON text. */
   discovery: string;
   /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { aboutComplaints } from "../../src/authoring/about.ts";
 import { createServer } from "../../src/server.ts";
 import { CatalogueError } from "../../src/catalogue/compiled_definitions.ts";
-import { INTRODUCTION } from "../kit/server.ts";
+import { IMPLEMENTATION } from "../kit/server.ts";
 
 Deno.test("aboutComplaints() takes https addresses, and mailto: for support", () => {
   assert.deepEqual(
@@ -32,7 +32,7 @@ Deno.test("aboutComplaints() takes https addresses, and mailto: for support", ()
 Deno.test("createServer() refuses an address that a page could not link to", async () => {
   using kv = await Deno.openKv(":memory:");
   assert.throws(
-    () => createServer({ ...INTRODUCTION, kv, privacyUrl: "privacy" }),
+    () => createServer({ ...IMPLEMENTATION, kv, privacyUrl: "privacy" }),
     CatalogueError,
   );
 });

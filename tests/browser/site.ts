@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { INTRODUCTION } from "../kit/server.ts";
+import { IMPLEMENTATION } from "../kit/server.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
@@ -45,7 +45,7 @@ export class Site implements AsyncDisposable {
     const origin = `http://127.0.0.1:${server.addr.port}`;
     const app: Server = createServer({
       log: SILENT,
-      ...INTRODUCTION,
+      ...IMPLEMENTATION,
       tools: TOOLS,
       kv,
       env: {

@@ -11,7 +11,7 @@ import { ServerInstance } from "../../src/server/server_instance.ts";
 import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
-import { INTRODUCTION } from "../kit/server.ts";
+import { IMPLEMENTATION } from "../kit/server.ts";
 import { SILENT } from "../kit/log.ts";
 
 /** Makes the page of a tool that charts something, with more in its script. */
@@ -88,7 +88,7 @@ export class ViewSite implements AsyncDisposable {
   }
 
   #begin(tools: Tool[]): void {
-    const options = { ...INTRODUCTION, tools };
+    const options = { ...IMPLEMENTATION, tools };
     const plan = new Plan({ ...options, log: SILENT }, {
       BASE_URL: this.origin,
       ...this.env,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
-import { INTRODUCTION } from "../kit/server.ts";
+import { IMPLEMENTATION } from "../kit/server.ts";
 import { BREAKAGES, broken } from "./breakages.ts";
 import { catalogue } from "./catalogue.ts";
 import { DIFFERENCES } from "./differences.ts";
@@ -99,7 +99,12 @@ function* drafts(): Generator<Draft> {
 
 Deno.test("the app answers as the SDK's own server does, intended differences aside", async () => {
   const kv = await Deno.openKv(":memory:");
-  const app = createServer({ ...INTRODUCTION, ...catalogue, kv, log: SILENT });
+  const app = createServer({
+    ...IMPLEMENTATION,
+    ...catalogue,
+    kv,
+    log: SILENT,
+  });
   const peer = new Peer();
   try {
     const ours = new Subject(app);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
-import { INTRODUCTION } from "../kit/server.ts";
+import { IMPLEMENTATION } from "../kit/server.ts";
 import { Browser } from "../kit/browser.ts";
 import { SILENT } from "../kit/log.ts";
 
@@ -8,7 +8,7 @@ import { SILENT } from "../kit/log.ts";
 function openServer(kv: Deno.Kv) {
   return createServer({
     log: SILENT,
-    ...INTRODUCTION,
+    ...IMPLEMENTATION,
     kv,
     env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
   });

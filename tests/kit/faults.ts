@@ -14,7 +14,7 @@ import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
-import { BASE_URL, INTRODUCTION, Sender } from "./server.ts";
+import { BASE_URL, IMPLEMENTATION, Sender } from "./server.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
 import { SILENT } from "./log.ts";
 
@@ -60,7 +60,7 @@ export class Line extends Sender implements AsyncDisposable {
   #start(kv: Deno.Kv): Server {
     const { env = {}, ...definitions } = this.options;
     const plan = new Plan(
-      { ...INTRODUCTION, log: SILENT, ...definitions },
+      { ...IMPLEMENTATION, log: SILENT, ...definitions },
       env,
     );
     const { provider } = this;

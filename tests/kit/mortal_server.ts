@@ -11,7 +11,7 @@ import { type Fault, FaultyKv } from "./faulty_kv.ts";
 import { SILENT } from "./log.ts";
 import {
   BASE_URL,
-  INTRODUCTION,
+  IMPLEMENTATION,
   Sender,
   type ServerOptions,
 } from "./server.ts";
@@ -35,7 +35,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
     this.#faulty = new FaultyKv(kv, fault);
     this.#faulty.death.then(() => this.kill());
     const { env = {}, ...more } = options;
-    const plan = new Plan({ ...INTRODUCTION, log: SILENT, ...more }, {
+    const plan = new Plan({ ...IMPLEMENTATION, log: SILENT, ...more }, {
       BASE_URL,
       ...env,
     });

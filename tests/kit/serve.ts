@@ -11,7 +11,7 @@ import { Plan } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { silentLogger } from "./log.ts";
-import { INTRODUCTION } from "./server.ts";
+import { IMPLEMENTATION } from "./server.ts";
 
 /** Serves until the process is told to end, and prints its address. */
 export async function serve(definitions: Definitions): Promise<Server> {
@@ -25,7 +25,7 @@ export async function serve(definitions: Definitions): Promise<Server> {
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
   }, (request, info) => app.fetch(request, info));
   const app: ServerInstance = new ServerInstance(
-    new Plan({ ...INTRODUCTION, ...definitions }, env),
+    new Plan({ ...IMPLEMENTATION, ...definitions }, env),
     { kv, origin: `http://${host}:${server.addr.port}` },
   );
 

@@ -25,7 +25,7 @@ import {
 export const BASE_URL = "http://127.0.0.1:3000";
 
 /** The name and version of test servers. */
-export const INTRODUCTION = {
+export const IMPLEMENTATION = {
   name: "tool-server",
   title: "Tool Server",
   version: VERSION,
@@ -45,7 +45,12 @@ export async function startServer(
   const database = kv ?? await Deno.openKv(":memory:");
   // As at the start of a process: a test may write records before any request.
   if (!kv) await checkLayout(database);
-  const app = createServer({ ...INTRODUCTION, ...options, log, kv: database });
+  const app = createServer({
+    ...IMPLEMENTATION,
+    ...options,
+    log,
+    kv: database,
+  });
   return new TestServer(app, database, kv === undefined);
 }
 

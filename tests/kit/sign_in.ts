@@ -16,7 +16,7 @@ import { SILENT } from "./log.ts";
 import type { HeadersOf, Json } from "./message.ts";
 import {
   BASE_URL,
-  INTRODUCTION,
+  IMPLEMENTATION,
   postForm,
   postJson,
   TestServer,
@@ -83,7 +83,7 @@ export async function startOAuthServer(
   // As at the start of a process: a test may write records before any request.
   if (!kv) await checkLayout(database);
   const app = createServer({
-    ...INTRODUCTION,
+    ...IMPLEMENTATION,
     ...definitions,
     log,
     env: {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
-import { INTRODUCTION, startServer } from "../kit/server.ts";
+import { IMPLEMENTATION, startServer } from "../kit/server.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import {} from "../../src/pages/callback_page.tsx";
@@ -21,7 +21,7 @@ async function withApp(
   });
   const app = createServer({
     log: SILENT,
-    ...INTRODUCTION,
+    ...IMPLEMENTATION,
     title: "Mail Tools",
     tools: [searchMail],
     kv,

@@ -5,7 +5,7 @@ import { ServerInstance } from "../../../src/server/server_instance.ts";
 import { Plan } from "../../../src/server/plan.ts";
 import type { Server } from "../../../src/server/server_options.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
-import { BASE_URL, INTRODUCTION } from "../../../tests/kit/server.ts";
+import { BASE_URL, IMPLEMENTATION } from "../../../tests/kit/server.ts";
 import { SILENT } from "../../../tests/kit/log.ts";
 import { Client } from "../../client/mod.ts";
 import { partText } from "../host_parts.ts";
@@ -31,7 +31,7 @@ class Site implements AsyncDisposable {
 
   constructor(showsViews: boolean) {
     const tools = [chart, tool({ name: "plain", run: () => "" })];
-    const plan = new Plan({ ...INTRODUCTION, tools, log: SILENT }, {});
+    const plan = new Plan({ ...IMPLEMENTATION, tools, log: SILENT }, {});
     const origin = BASE_URL;
     this.server = new ServerInstance(plan, {
       kv: this.#kv,

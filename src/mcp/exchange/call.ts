@@ -10,7 +10,7 @@ import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { newReference, type Outcome } from "../../log/request.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
-import type { Introduction } from "../../catalogue/introduction.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
 import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
@@ -30,7 +30,7 @@ import { type Link, PageQuestions } from "./page_questions.ts";
 export abstract class Call implements Work, Running {
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
-  abstract readonly introduction: Introduction;
+  abstract readonly printedLists: PrintedLists;
   abstract readonly logLevel?: Work["logLevel"];
   declare readonly sessionId?: string;
   declare readonly slowMilliseconds?: number;

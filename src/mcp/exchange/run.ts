@@ -101,7 +101,7 @@ export function settle(call: Call, answer: Answer): void {
 
 function endingOf(call: Call, answer: Answer): Ending {
   if ("error" in answer) return failedEnding(call, answer.error);
-  const { message: { id }, introduction: { printer } } = call;
+  const { message: { id }, printedLists: { printer } } = call;
   if ("ask" in answer) {
     const result = { resultType: "input_required", ...answer.ask };
     const body = printResult(id, printer.result(result));
@@ -123,7 +123,7 @@ function endingOf(call: Call, answer: Answer): Ending {
 
 function failedEnding(call: Call, thrown: unknown): Ending {
   const { engine, message: { id, method }, admitted: { request } } = call;
-  const { stateless, execution, introduction: { printer } } = call;
+  const { stateless, execution, printedLists: { printer } } = call;
   return answerFailure(thrown, {
     log: engine.log,
     reference: call.requestId,

@@ -78,7 +78,7 @@ export class Links {
   }
 
   #answer(): Answer {
-    const { introduction: { printer }, params: { name } } = this.call;
+    const { printedLists: { printer }, params: { name } } = this.call;
     const text = linkText(this.#links, name);
     const links = this.#links.map(({ address: url, message }) => ({
       url,

@@ -21,7 +21,7 @@ import {
 import { errorResult, resultOf } from "../../protocol/tool_result.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import { TASKS_EXTENSION } from "../../catalogue/introduction.ts";
+import { TASKS_EXTENSION } from "../../catalogue/printed_lists.ts";
 
 /** The most characters of a question that are repeated. */
 const QUESTION_CHARACTERS = 500;

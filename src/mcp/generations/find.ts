@@ -92,14 +92,14 @@ export function findInSession(
 const EMPTY: Method = () => ({ result: "{}" });
 
 function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
-  return ({ introduction, params }) => ({
-    result: introduction[list].at(params.cursor),
+  return ({ printedLists, params }) => ({
+    result: printedLists[list].at(params.cursor),
   });
 }
 
 /** Lists the tools; the server's own only for a client without tasks. */
 function listTools(call: Call): Result {
-  const { introduction: { tools, allTools }, params } = call;
+  const { printedLists: { tools, allTools }, params } = call;
   const list = hasTasks(call) ? tools : allTools;
   return { result: list.at(params.cursor) };
 }

@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import type { Cancellable } from "../../store/cancellations.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../../catalogue/introduction.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
 import type { JsonObject } from "../../json.ts";
 import { QuestionError } from "../../protocol/elicitation.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
@@ -47,7 +47,7 @@ export class SessionCall extends Call {
     this.logLevel = logLevel ?? "info";
   }
 
-  get introduction(): Introduction {
+  get printedLists(): PrintedLists {
     return this.catalogue.session;
   }
 

@@ -10,7 +10,7 @@ import { randomId } from "../../crypto/crypto.ts";
 import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Introduction } from "../../catalogue/introduction.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
 import {
   InputRounds,
   openRequestState,
@@ -76,7 +76,7 @@ export class StatelessCall extends Call {
     this.logLevel = logLevel;
   }
 
-  get introduction(): Introduction {
+  get printedLists(): PrintedLists {
     return this.catalogue.stateless;
   }
 

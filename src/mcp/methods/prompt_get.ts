@@ -19,7 +19,7 @@ import { inputErrorText } from "../../protocol/tool_result.ts";
  * @throws {RpcError} -32602 for an unknown prompt or wrong arguments
  */
 export async function getPrompt(call: Call): Promise<Answer> {
-  const { catalogue, params, introduction: { printer }, context } = call;
+  const { catalogue, params, printedLists: { printer }, context } = call;
   const { name } = params;
   const prompt = catalogue.prompts.get(name as string);
   if (prompt === undefined) {

@@ -20,7 +20,7 @@ import { URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 
 /** Reads the named resource. @throws {RpcError} if there is none */
 export async function readResource(call: Call): Promise<Answer> {
-  const { catalogue, params: { uri }, introduction, context, stateless } = call;
+  const { catalogue, params: { uri }, printedLists, context, stateless } = call;
   if (typeof uri !== "string") {
     throw invalidParams(`uri must be a string, not ${shown(uri)}`);
   }
@@ -42,7 +42,7 @@ export async function readResource(call: Call): Promise<Answer> {
     resource.read(variables, context),
     (answer) => {
       if (answer === undefined) throw missing();
-      const result = introduction.printer.result(
+      const result = printedLists.printer.result(
         { contents: contentsOf(answer, uri, resource) },
         { ttlMs: ttlSeconds * 1000, cacheScope },
       );

@@ -20,22 +20,22 @@ function ofSkills(method: Method): Method {
   };
 }
 
-export const listSkills: Method = ofSkills(({ introduction, params }) => ({
-  result: introduction.skills.at(params.cursor),
+export const listSkills: Method = ofSkills(({ printedLists, params }) => ({
+  result: printedLists.skills.at(params.cursor),
 }));
 
 export const getSkill: Method = ofSkills(
-  ({ catalogue, introduction, params: { uri } }) => {
+  ({ catalogue, printedLists, params: { uri } }) => {
     const skill = catalogue.skills.get(uri as string);
     if (!skill) throw invalidParams(`No skill is served at ${shown(uri)}`);
-    const { printer } = introduction;
+    const { printer } = printedLists;
     const { entry } = skill;
     return { result: printer.result({ skill: entry }, catalogue.listCache) };
   },
 );
 
 export const readDirectory: Method = ofSkills(
-  ({ catalogue, introduction, params: { uri, cursor } }) => {
+  ({ catalogue, printedLists, params: { uri, cursor } }) => {
     const directory = catalogue.directories.get(uri as string);
     if (!directory) {
       throw invalidParams(`${shown(uri)} is not a directory`);
@@ -46,6 +46,6 @@ export const readDirectory: Method = ofSkills(
       );
     }
     const { resources } = directory;
-    return { result: introduction.printer.result({ resources }) };
+    return { result: printedLists.printer.result({ resources }) };
   },
 );

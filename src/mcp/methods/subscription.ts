@@ -134,8 +134,8 @@ export function acknowledgement(
 
 /** Serves a subscription until the client leaves or the server stops. */
 export async function listen(call: Call): Promise<Answer> {
-  const { engine: { subscriptions }, introduction, params } = call;
-  const filter = parseFilter(params, introduction.capabilities);
+  const { engine: { subscriptions }, printedLists, params } = call;
+  const filter = parseFilter(params, printedLists.capabilities);
   if (filter.taskIds) checkKnowsTasks(call.client);
   subscriptions.add(call);
   try {
@@ -150,7 +150,7 @@ async function streamChanges(
   call: Call,
   filter: SubscriptionFilter,
 ): Promise<Answer> {
-  const { engine, introduction, message: { id }, response, signal } = call;
+  const { engine, printedLists, message: { id }, response, signal } = call;
   const { caller, engine: { tasks } } = call;
   const _meta = { [Meta.subscriptionId]: id };
   const acknowledged = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ async function streamChanges(
       );
     }
     await aborted(signal);
-    return { result: introduction.printer.result({ _meta }) };
+    return { result: printedLists.printer.result({ _meta }) };
   } finally {
     leave();
   }

@@ -101,7 +101,7 @@ function begin(call: LastingCall, tool: CompiledTool): MaybePromise<Answer> {
 }
 
 function print(
-  { introduction: { printer } }: Call,
+  { printedLists: { printer } }: Call,
   result: CallToolResult,
 ): Result {
   return { result: printer.result(result), isToolError: result.isError };

@@ -26,7 +26,7 @@ import { errorResult, resultOf } from "../../protocol/tool_result.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 
 export async function getTask(call: Call): Promise<Answer> {
-  const { introduction: { printer } } = call;
+  const { printedLists: { printer } } = call;
   return {
     result: printer.result(
       printTask(await findOwnTask(call), call.engine.clock()),
@@ -35,7 +35,7 @@ export async function getTask(call: Call): Promise<Answer> {
 }
 
 export async function updateTask(call: Call): Promise<Answer> {
-  const { engine, params: { inputResponses }, introduction } = call;
+  const { engine, params: { inputResponses }, printedLists } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
     throw invalidParams(
@@ -49,14 +49,14 @@ export async function updateTask(call: Call): Promise<Answer> {
     );
   }
   await engine.tasks.answer(taskId, inputResponses);
-  return { result: introduction.printer.result({}) };
+  return { result: printedLists.printer.result({}) };
 }
 
 /** Answers `tasks/cancel`: the process that works on the task notices soon. */
 export async function cancelTask(call: Call): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
-  return { result: call.introduction.printer.result({}) };
+  return { result: call.printedLists.printer.result({}) };
 }
 
 /**
@@ -117,7 +117,7 @@ const PATIENCE_MILLISECONDS = 25_000;
 /** Answers a call of one of the server's own tools. */
 export async function callTaskTool(call: Call, name: string): Promise<Answer> {
   const result = await resultOfTaskTool(call, name);
-  return { result: call.introduction.printer.result(result) };
+  return { result: call.printedLists.printer.result(result) };
 }
 
 async function resultOfTaskTool(

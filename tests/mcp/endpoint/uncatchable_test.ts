@@ -303,7 +303,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
     const work = { upstream, authorCode: new AuthorCode(() => {}) };
     const call = {
       catalogue,
-      introduction: catalogue.stateless,
+      printedLists: catalogue.stateless,
       engine: {
         tasks: { longTools: () => new Set() },
         around: async (_call: unknown, next: () => Promise<unknown>) => {

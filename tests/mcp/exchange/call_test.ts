@@ -36,7 +36,7 @@ class TestCall extends Call {
     capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
     revision: "2026-07-28",
   };
-  readonly introduction = catalogue.session;
+  readonly printedLists = catalogue.session;
   readonly logLevel = undefined;
   readonly isAsking = false;
   request = () => Promise.reject(new Error("unasked"));

@@ -20,7 +20,7 @@ async function messagesOf(
   }, { serverInfo: { name: "s", version: "1" } });
   const call = {
     catalogue,
-    introduction: catalogue.stateless,
+    printedLists: catalogue.stateless,
     params: { name },
     context: {},
   } as unknown as Call;

@@ -75,7 +75,7 @@ Deno.test("what no one has is hidden from no one", () => {
 async function read(uri: string): Promise<unknown> {
   const call = {
     catalogue: whole,
-    introduction: whole.stateless,
+    printedLists: whole.stateless,
     params: { uri },
     context: {},
     stateless: true,
@@ -111,7 +111,7 @@ Deno.test("readResource() tells an author whose resource gives no contents", asy
     }, { serverInfo: { name: "s", version: "1" } });
     const call = {
       catalogue,
-      introduction: catalogue.stateless,
+      printedLists: catalogue.stateless,
       params: { uri: "d://x" },
       context: {},
     } as unknown as Call;

@@ -30,7 +30,7 @@ function answerOf(
 ): JsonObject {
   const call = {
     catalogue: seen,
-    introduction: seen.stateless,
+    printedLists: seen.stateless,
     params,
     message: { method: "skills" },
     stateless: true,

@@ -147,7 +147,7 @@ class Listening {
         },
       },
       catalogue,
-      introduction: { ...catalogue.stateless, capabilities },
+      printedLists: { ...catalogue.stateless, capabilities },
       client: { capabilities },
       caller: { subject: "ada", binding: "ada", scopes: "all" },
       params: { notifications },

@@ -47,7 +47,7 @@ class OneCall {
     };
     this.call = {
       catalogue,
-      introduction: catalogue.stateless,
+      printedLists: catalogue.stateless,
       engine: {
         around,
         limits: { enter },

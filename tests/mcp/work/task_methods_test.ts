@@ -38,7 +38,7 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
     caller,
     engine: { tasks, clock: () => 0 },
     params: { taskId: "t" },
-    introduction: { printer: statelessPrinter({ name: "s", version: "1" }) },
+    printedLists: { printer: statelessPrinter({ name: "s", version: "1" }) },
   } as unknown as Call;
   const { result } = await getTask(call) as Result;
   return { used, task: JSON.parse(result) };

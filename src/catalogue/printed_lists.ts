@@ -15,7 +15,7 @@ import { SKILLS_EXTENSION, skillsPerPage } from "./skill_manifest.ts";
 import type { Definitions } from "./compiled_definitions.ts";
 import { VIEWS_EXTENSION } from "./view_resource.ts";
 
-export interface Introduction {
+export interface PrintedLists {
   printer: Printer;
   capabilities: JsonObject;
   /** The tools of authors. */
@@ -35,9 +35,9 @@ export function printLists(
     "tools" | "taskTools" | List | "skills",
     readonly JsonObject[]
   >,
-  { printer, capabilities }: Pick<Introduction, "printer" | "capabilities">,
+  { printer, capabilities }: Pick<PrintedLists, "printer" | "capabilities">,
   { listCache, pageSize }: { listCache: CacheHint; pageSize: number },
-): Introduction {
+): PrintedLists {
   const { taskTools, skills } = entries;
   const hasOwn = taskTools.length > 0;
   // The client's own capabilities decide which list it is given.
