@@ -62,7 +62,7 @@ export async function wake(): Promise<void> {
 /**
  * The delay before `/ready` is requested, so that the first clients go first.
  */
-const LOOK_MILLISECONDS = 1000;
+const CHECK_MILLISECONDS = 1000;
 
 /**
  * True if calls may finish before the process ends. False under --watch, where
@@ -165,14 +165,14 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
 
 /** Requests `/ready` once, which logs a warning if no one can sign in. */
 function askReadiness(server: Server, origin: string): void {
-  const looking = setTimeout(async () => {
+  const checking = setTimeout(async () => {
     try {
       await server.fetch(new Request(`${origin}/ready`));
     } catch {
       // The log has the reason.
     }
-  }, LOOK_MILLISECONDS);
-  Deno.unrefTimer(looking);
+  }, CHECK_MILLISECONDS);
+  Deno.unrefTimer(checking);
 }
 
 /** @throws {StartError} */

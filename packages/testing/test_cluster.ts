@@ -44,7 +44,7 @@ const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
 const LAPSE_SECONDS = 31;
 /** The longest time for which `advance()` waits for work, or an answer. */
 const PATIENCE_MILLISECONDS = 5000;
-const LOOK_MILLISECONDS = 5;
+const CHECK_MILLISECONDS = 5;
 
 /** The most wakes among which the next one is looked for. */
 const MAX_WAKES = 1000;
@@ -90,7 +90,7 @@ export class TestCluster implements AsyncDisposable {
         if (methodOf(request) === "tasks/update") {
           // It may die of the answer.
           await Promise.race([
-            process.server.tasks.poller.look(),
+            process.server.tasks.poller.poll(),
             process.database.death,
           ]);
         }
@@ -185,7 +185,7 @@ export class TestCluster implements AsyncDisposable {
       const { waitsUntil } = this.#process.server.tasks;
       if (waitsUntil !== undefined && !isAsked) return waitsUntil;
       if (isLate) throw new Error(STILL_AT_WORK);
-      await pause(LOOK_MILLISECONDS);
+      await pause(CHECK_MILLISECONDS);
     }
   }
 

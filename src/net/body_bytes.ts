@@ -113,10 +113,10 @@ function tooManyChunks(): HttpError {
 
 /** The seconds for a whole body: 4 MiB need half a megabit per second. */
 const BODY_SECONDS = 60;
-const LOOK_MILLISECONDS = 1000;
+const CHECK_MILLISECONDS = 1000;
 
 interface Arriving {
-  /** The time of the first look at it: quick bodies read no clock. */
+  /** The time of its first check: quick bodies read no clock. */
   seenMilliseconds?: number;
   giveUp(error: HttpError): void;
 }
@@ -137,7 +137,7 @@ export class ArrivingBodies {
       const body: Arriving = { giveUp: reject };
       this.#arriving.add(body);
       this.#timer ??= detached(() =>
-        setInterval(() => this.#look(), LOOK_MILLISECONDS)
+        setInterval(() => this.#check(), CHECK_MILLISECONDS)
       );
       reading.then((read) => {
         this.#arriving.delete(body);
@@ -154,7 +154,7 @@ export class ArrivingBodies {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#arriving.size === 0) return this.stop();
     const now = performance.now();
     for (const body of this.#arriving) {

@@ -149,8 +149,8 @@ export function OperatorWork(props: OperatorWorkProps) {
     <>
       <p class="small soft">
         Read: the next {wakes}{" "}
-        wakes, so the times at which work is looked at, and the count of steps
-        that failed. {work.length} {work.length === 1 ? "task" : "tasks"} found
+        wakes, so the times at which work is due, and the count of steps that
+        failed. {work.length} {work.length === 1 ? "task" : "tasks"} found
         {isCut && "; there are more"}. Work that waits for an answer alone has
         no wake, and is not among them.
       </p>

@@ -14,7 +14,7 @@ import { printDropped } from "../log/standard_output.ts";
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
-const LOOK_MILLISECONDS = 20;
+const CHECK_MILLISECONDS = 20;
 /** The time to pass the last lines on: there may be no reader. */
 const LAST_LINES_MILLISECONDS = 500;
 /** The time for a process to end by itself, with a few seconds to spare. */
@@ -193,7 +193,7 @@ export class Cores {
       } catch (error) {
         if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
       }
-      await pause(LOOK_MILLISECONDS);
+      await pause(CHECK_MILLISECONDS);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The file of the database: made for its owner alone, and looked at while it is
+ * The file of the database: made for its owner alone, and checked while it is
  * open.
  *
  * @module
@@ -11,8 +11,8 @@ import { StartError } from "../settings/complaint.ts";
 const OTHERS = 0o007;
 /** The beginning of every database that is not empty. */
 const SQLITE = "SQLite format 3\0";
-/** The time between two looks at the file, in milliseconds. */
-const LOOK_MILLISECONDS = 10_000;
+/** The time between two checks of the file, in milliseconds. */
+const CHECK_MILLISECONDS = 10_000;
 /** The time after which a file that is gone is told of again. */
 const TELL_MILLISECONDS = 60_000;
 
@@ -122,7 +122,7 @@ export async function guardFile(
   kv: Deno.Kv,
   path: string,
   log: Logger,
-  lookMilliseconds = LOOK_MILLISECONDS,
+  checkMilliseconds = CHECK_MILLISECONDS,
 ): Promise<void> {
   const opened = await identityOf(path);
   const checkPlace = async () => {
@@ -132,7 +132,7 @@ export async function guardFile(
     throw new Error(`The database file ${path} was removed or replaced`);
   };
   let toldMilliseconds = -Infinity;
-  const looking = setInterval(() => {
+  const checking = setInterval(() => {
     checkPlace().catch((error) => {
       if (performance.now() - toldMilliseconds < TELL_MILLISECONDS) return;
       toldMilliseconds = performance.now();
@@ -142,11 +142,11 @@ export async function guardFile(
         { database: path },
       );
     });
-  }, lookMilliseconds);
-  Deno.unrefTimer(looking);
+  }, checkMilliseconds);
+  Deno.unrefTimer(checking);
   const closeKv = kv.close.bind(kv);
   const close = () => {
-    clearInterval(looking);
+    clearInterval(checking);
     closeKv();
   };
   Object.assign(kv, { checkPlace, close, [Symbol.dispose]: close });

@@ -25,7 +25,7 @@ const ENDING_MILLISECONDS = {
 };
 /** The same on Deno Deploy, which kills five seconds after the signal. */
 const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
-const LOOK_MILLISECONDS = 25;
+const CHECK_MILLISECONDS = 25;
 /** The longest time from a signal to the end, while the process can run. */
 export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
   ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;
@@ -93,7 +93,7 @@ async function leave(socket: Socket, milliseconds: number): Promise<void> {
 
 /** Resolves when no call and no task is running. */
 async function whenIdle(server: Server): Promise<void> {
-  while (server.running > 0) await pause(LOOK_MILLISECONDS);
+  while (server.running > 0) await pause(CHECK_MILLISECONDS);
 }
 
 /**
@@ -102,7 +102,7 @@ async function whenIdle(server: Server): Promise<void> {
  */
 export const WITH_PARENT = "--with-parent";
 
-/** The time between two looks at the parent. */
+/** The time between two checks of the parent. */
 const PARENT_MILLISECONDS = 500;
 
 /** The parent of a process whose flag has no number, read early. */
@@ -121,9 +121,9 @@ export function watchParent(
   const flag = args.find((arg) => arg.split("=")[0] === WITH_PARENT);
   if (flag === undefined) return;
   const parent = Number(flag.split("=")[1] ?? firstParent);
-  const looking = setInterval(() => {
+  const checking = setInterval(() => {
     if (Deno.ppid === parent) return;
-    clearInterval(looking);
+    clearInterval(checking);
     onEnd();
   }, PARENT_MILLISECONDS);
 }

@@ -36,8 +36,8 @@ export type CancellationStore = ReturnType<typeof cancellationStore>;
 
 export function cancellationStore(database: Database) {
   let seen: string | null | undefined;
-  let lookUntil = -Infinity;
-  let lookedMilliseconds = -Infinity;
+  let readUntil = -Infinity;
+  let lastReadMilliseconds = -Infinity;
   return {
     async save(sessionId: string, requestId: RequestId): Promise<void> {
       const cancellation: Cancellation = {
@@ -60,17 +60,17 @@ export function cancellationStore(database: Database) {
     async find<T extends Cancellable>(
       requests: () => readonly T[],
     ): Promise<T[]> {
-      const sinceMilliseconds = performance.now() - lookedMilliseconds;
+      const sinceMilliseconds = performance.now() - lastReadMilliseconds;
       if (
         database.isRemote && sinceMilliseconds < REMOTE_PAUSE_MILLISECONDS
       ) return [];
-      lookedMilliseconds = performance.now();
+      lastReadMilliseconds = performance.now();
       // The head is read first: a cancellation of a request that begins after
       // this will change the head again.
       const { versionstamp } = await database.get(cancellationHeadKey());
       if (versionstamp !== seen) {
-        lookUntil = performance.now() + TOLERANCE_MILLISECONDS;
-      } else if (performance.now() >= lookUntil) return [];
+        readUntil = performance.now() + TOLERANCE_MILLISECONDS;
+      } else if (performance.now() >= readUntil) return [];
       const running = requests();
       const cancellations = await database.getMany<Cancellation[]>(
         running.map(({ sessionId, requestId }) =>

@@ -11,7 +11,7 @@ import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
 import { Commits, Transaction, type Write } from "./transaction.ts";
 import { Fence } from "./fence.ts";
-import { givenUpKey, lookKey } from "./keys.ts";
+import { givenUpKey, reachabilityKey } from "./keys.ts";
 import type { Kv, KvKey } from "./kv.ts";
 import { Operations } from "./operations.ts";
 import { type Poll, type PollOptions, Polls, waitFor } from "./polls.ts";
@@ -57,7 +57,7 @@ export class Database extends Reader {
     onClockAhead,
   }: DatabaseOptions = {}) {
     const operations = new Operations(
-      () => kv.get(lookKey()),
+      () => kv.get(reachabilityKey()),
       deadlineMilliseconds,
     );
     const fence = new Fence(kv, operations, clock, onClockAhead);

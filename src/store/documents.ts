@@ -49,7 +49,7 @@ const MAX_FAILURES = 1000;
  * The result of a look-up: a document; or the failure, with the older document
  * if there is one.
  */
-type Looked =
+type Lookup =
   | { document: unknown }
   | { error: unknown; older?: DocumentRecord };
 
@@ -60,7 +60,7 @@ export function documentStore(
   database: Database,
   fetchDocument: FetchForClient,
 ) {
-  const lookingUp = new Map<string, Promise<Looked>>();
+  const lookups = new Map<string, Promise<Lookup>>();
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
@@ -99,10 +99,10 @@ export function documentStore(
     };
   }
 
-  async function look(
+  async function lookUp(
     url: string,
     isGood: (kept: DocumentRecord) => boolean,
-  ): Promise<Looked> {
+  ): Promise<Lookup> {
     const kept = await database.find<DocumentRecord>(documentKey(url));
     const older = kept?.value ?? unused.get(url);
     if (older && isGood(older)) return older;
@@ -137,15 +137,15 @@ export function documentStore(
     stale: boolean,
   ): Promise<unknown> {
     const name = `${purpose} ${url}`;
-    let looking = lookingUp.get(name);
-    if (!looking) {
-      looking = look(url, isGood).finally(() => lookingUp.delete(name));
-      lookingUp.set(name, looking);
+    let pending = lookups.get(name);
+    if (!pending) {
+      pending = lookUp(url, isGood).finally(() => lookups.delete(name));
+      lookups.set(name, pending);
     }
-    const looked = await looking;
-    if ("document" in looked) return looked.document;
-    if (looked.older && stale) return looked.older.document;
-    throw looked.error;
+    const lookup = await pending;
+    if ("document" in lookup) return lookup.document;
+    if (lookup.older && stale) return lookup.older.document;
+    throw lookup.error;
   }
 
   return {

@@ -94,7 +94,7 @@ export function taskAnswerKey(taskId: string, ...key: string[]): Deno.KvKey {
 export const repeatKey = ownedBy("repeat");
 /** Mark of a tool that runs long, or all of them · 25 h. */
 export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
-/** The time at which durable work of an address is looked at · as the task. */
+/** The time at which durable work of an address is due · as the task. */
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {
   return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
 }
@@ -235,7 +235,7 @@ export const givenUpKey = plain("given-up");
 /** The key whose reading or writing shows that the database answers · 60 s. */
 export const probeKey = alone("probe");
 /** The key whose reading shows that the database is back; nothing is there. */
-export const lookKey = alone("look");
+export const reachabilityKey = alone("reachability");
 /** The last attempts to connect, all in one value · 30 days after the last. */
 export const attemptsKey = alone("attempts");
 /** The number of the layout of all records and keys · for ever. */

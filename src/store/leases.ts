@@ -3,7 +3,7 @@
  * expired lease alone proves nothing: the database may have been away, so that
  * its holder could not renew it, and the clocks of two machines differ. It has
  * lapsed once it was not renewed for two heartbeats in which the database
- * answered, by the clock of the process that looks.
+ * answered, by the clock of the process that checks.
  *
  * @module
  */

@@ -29,9 +29,9 @@ const MAX_AT_ONCE = 128;
  * fails the operation.
  */
 const GRACE_MILLISECONDS = 100;
-const LOOK_MILLISECONDS = 1000;
+const PROBE_MILLISECONDS = 1000;
 /** The time after which another check begins although the last one hangs. */
-const MAX_LOOK_MILLISECONDS = 30_000;
+const MAX_PROBE_MILLISECONDS = 30_000;
 /** The duration from which on an answer shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
@@ -46,10 +46,10 @@ export class DeadlineError extends Error {
   constructor(
     milliseconds: number,
     /** False if the operation never left the queue. */
-    readonly isBegun = true,
+    readonly isSent = true,
   ) {
     super(
-      isBegun
+      isSent
         ? `The database has not answered for ${milliseconds} ms`
         : `${MAX_AT_ONCE} other operations were under way for ` +
           `${milliseconds} ms`,
@@ -60,7 +60,7 @@ export class DeadlineError extends Error {
 interface State {
   /** True once no caller waits for the operation any more. */
   isOver: boolean;
-  isBegun: boolean;
+  isSent: boolean;
   /**
    * True once the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
    * places: it may hang for ever.
@@ -76,18 +76,18 @@ export class Operations {
   #idle?: PromiseWithResolvers<void>;
   /** The reason why no operation begins, while the database does not answer. */
   #failure?: DeadlineError;
-  #lookedMilliseconds = -Infinity;
-  #isLooking = false;
+  #probedMilliseconds = -Infinity;
+  #isProbing = false;
   /** Operations that were begun and given up. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
 
   /**
-   * @param look any cheap read, which shows if the database answers again
+   * @param probe any cheap read, which shows if the database answers again
    * @param onBack called when it does
    */
   constructor(
-    private readonly look: () => Promise<unknown>,
+    private readonly probe: () => Promise<unknown>,
     private readonly deadlineMilliseconds: number = DEADLINE_MILLISECONDS,
     public onBack: () => void = () => {},
   ) {}
@@ -104,23 +104,23 @@ export class Operations {
    */
   async run<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#failure) {
-      this.#lookAgain();
+      this.#probeAgain();
       throw new StorageError({ cause: this.#failure });
     }
     this.#awaited++;
     const { promise: over, reject } = Promise.withResolvers<never>();
-    const state = { isOver: false, isBegun: false, isForgotten: false };
+    const state = { isOver: false, isSent: false, isForgotten: false };
     let timer = setTimeout(() => {
       timer = setTimeout(() => {
         state.isOver = true;
         const error = new DeadlineError(
           this.deadlineMilliseconds,
-          state.isBegun,
+          state.isSent,
         );
-        if (state.isBegun) {
+        if (state.isSent) {
           this.#hanging.add(state);
           this.#failure = error;
-          this.#lookAgain();
+          this.#probeAgain();
         }
         reject(error);
       }, GRACE_MILLISECONDS);
@@ -183,7 +183,7 @@ export class Operations {
       if (state.isOver) {
         throw new DeadlineError(this.deadlineMilliseconds, false);
       }
-      state.isBegun = true;
+      state.isSent = true;
       const begun = performance.now();
       const result = await whileLocked(operation, this.deadlineMilliseconds);
       const ended = performance.now();
@@ -216,15 +216,15 @@ export class Operations {
   }
 
   /** Checks if the database answers again, once at a time unless one hangs. */
-  async #lookAgain(): Promise<void> {
+  async #probeAgain(): Promise<void> {
     const time = performance.now();
-    const pause = this.#isLooking ? MAX_LOOK_MILLISECONDS : LOOK_MILLISECONDS;
-    if (time - this.#lookedMilliseconds < pause) return;
-    this.#isLooking = true;
-    this.#lookedMilliseconds = time;
+    const pause = this.#isProbing ? MAX_PROBE_MILLISECONDS : PROBE_MILLISECONDS;
+    if (time - this.#probedMilliseconds < pause) return;
+    this.#isProbing = true;
+    this.#probedMilliseconds = time;
     const hanging = [...this.#hanging];
     try {
-      await detached(this.look);
+      await detached(this.probe);
       this.#failure = undefined;
       this.#troubledMilliseconds = performance.now();
       this.#forget(hanging);
@@ -232,7 +232,7 @@ export class Operations {
     } catch {
       // A later operation checks again.
     } finally {
-      if (this.#lookedMilliseconds === time) this.#isLooking = false;
+      if (this.#probedMilliseconds === time) this.#isProbing = false;
     }
   }
 }
@@ -244,6 +244,6 @@ export class Operations {
 export function isTransient(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;
   const { cause } = error;
-  if (cause instanceof DeadlineError) return cause.isBegun;
+  if (cause instanceof DeadlineError) return cause.isSent;
   return !(cause instanceof KvLockedError || cause instanceof KvClosedError);
 }

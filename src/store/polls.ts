@@ -100,8 +100,8 @@ export class Polls {
     const milliseconds = due - performance.now();
     // A read for several waits belongs to no single request's trace.
     detached(() => {
-      if (milliseconds <= 0) this.#look(due);
-      else this.#timer = setTimeout(() => this.#look(due), milliseconds);
+      if (milliseconds <= 0) this.#readDue(due);
+      else this.#timer = setTimeout(() => this.#readDue(due), milliseconds);
     });
   }
 
@@ -109,7 +109,7 @@ export class Polls {
    * Reads the keys that are due by a time, which the timer gives: it may fire
    * early.
    */
-  #look(time: number): void {
+  #readDue(time: number): void {
     const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>
       polled.dueMilliseconds - polled.pauseMilliseconds * EARLY <= now

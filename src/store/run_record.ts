@@ -18,7 +18,7 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  * The age from which on a lease is watched, in seconds: it has lapsed if it is
  * not renewed for two more heartbeats.
  */
-export const LOOK_SECONDS = 20;
+export const LEASE_WATCH_SECONDS = 20;
 /** The most characters of a beginning that the run's record itself holds. */
 const INLINE_CHARACTERS = 4000;
 /** The most characters of a {@linkcode RunBeginning}: clients may send anything. */

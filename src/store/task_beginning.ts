@@ -19,7 +19,7 @@ import { setLease } from "./leases.ts";
 import {
   type Claim,
   claimOf,
-  LOOK_SECONDS,
+  LEASE_WATCH_SECONDS,
   type NewRun,
   newRun,
   type RunBeginning,
@@ -119,7 +119,7 @@ export function taskBeginnings(database: Database) {
     ): Promise<{ task: Task; claim: Claim }> {
       const record = await newRun(database, run, beginning);
       const { caller, tool, scopes, keep, address, expiresAt } = record;
-      const dueSeconds = database.now() + LOOK_SECONDS;
+      const dueSeconds = database.now() + LEASE_WATCH_SECONDS;
       const saved = await save(
         taskId,
         caller,

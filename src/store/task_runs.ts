@@ -17,7 +17,7 @@ import {
 import {
   type Claim,
   claimOf,
-  LOOK_SECONDS,
+  LEASE_WATCH_SECONDS,
   type RunBeginning,
   type RunRecord,
   type RunSize,
@@ -72,9 +72,9 @@ export function taskRunStore(
     if (run.isParked) return undefined;
     const hasLapsed = leases.hasLapsed(taskId, held);
     // A lease that was renewed since the wake was set has one of its own.
-    const lookedAt = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
-      LOOK_SECONDS;
-    if (lookedAt > dueSeconds) return "held";
+    const watchedFrom = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
+      LEASE_WATCH_SECONDS;
+    if (watchedFrom > dueSeconds) return "held";
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
@@ -124,7 +124,7 @@ export function taskRunStore(
         deaths: isParked ? deaths : kept === run.kept ? deaths + 1 : 1,
       };
       const now = database.now();
-      const dueSeconds = now + LOOK_SECONDS;
+      const dueSeconds = now + LEASE_WATCH_SECONDS;
       const { address, expiresAt } = record;
       const version = await database.commit((transaction) => {
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
@@ -141,7 +141,7 @@ export function taskRunStore(
     async renew(claim: Claim): Promise<boolean> {
       const { taskId, term, run: { address }, expiresAt } = claim;
       const now = database.now();
-      const dueSeconds = now + LOOK_SECONDS;
+      const dueSeconds = now + LEASE_WATCH_SECONDS;
       const isRenewed = await database.commit((transaction) => {
         transaction.check(term).delete(wakeOf(claim));
         setLease(transaction, taskId, now);

@@ -70,7 +70,7 @@ export function taskStore(
       }
       const isWatched = leases.isWatched(taskId);
       if (!leases.hasLapsed(taskId, held)) {
-        if (!isWatched) lookAgain(taskId, binding);
+        if (!isWatched) watchLease(taskId, binding);
         return await read(taskId, record);
       }
       leases.forget(taskId);
@@ -109,7 +109,7 @@ export function taskStore(
   }
 
   /** Checks a task again until its lease is renewed, or the task has failed. */
-  function lookAgain(taskId: string, binding: string): void {
+  function watchLease(taskId: string, binding: string): void {
     database.background(async () => {
       while (leases.isWatched(taskId)) {
         await pause(HEARTBEAT_SECONDS * 1000, database.closing);
@@ -141,12 +141,12 @@ export function taskStore(
     ): Promise<Task | undefined> {
       for (;;) {
         // An expired lease changes no record until the task is read.
-        const lookMilliseconds = performance.now() + HEARTBEAT_SECONDS * 1000;
+        const checkMilliseconds = performance.now() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),
           (record) =>
             record?.updatedMilliseconds !== seen ||
-            performance.now() >= lookMilliseconds,
+            performance.now() >= checkMilliseconds,
           signal,
         );
         const task = await find(taskId, binding);

@@ -26,7 +26,7 @@ import { setWake } from "./wakes.ts";
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
 /** The time of the second wake: by then a waiting process saw the answer. */
-const SECOND_LOOK_SECONDS = 10;
+const SECOND_WAKE_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */
 export interface TakenWait {
@@ -216,7 +216,7 @@ export function expireWait(
 
 /**
  * Wakes the task that waits for a webhook. Twice: its process may be about to
- * leave it as the first look finds it at work, and will have seen the answer by
+ * leave it as the first wake finds it at work, and will have seen the answer by
  * the second.
  */
 function wakeTwice(
@@ -225,7 +225,7 @@ function wakeTwice(
   now: number,
 ): void {
   if (taskId === undefined) return;
-  for (const dueSeconds of [now, now + SECOND_LOOK_SECONDS]) {
+  for (const dueSeconds of [now, now + SECOND_WAKE_SECONDS]) {
     setWake(transaction, { address, taskId, dueSeconds, expiresAt });
   }
 }

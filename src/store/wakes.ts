@@ -1,5 +1,5 @@
 /**
- * The times at which durable work is looked at, in their order: the end of a
+ * The times at which durable work is due, in their order: the end of a
  * sleep, an answer that has come, or the moment at which a lease ought to have
  * been renewed. An entry that is there for nothing does no harm.
  *

@@ -26,7 +26,7 @@ const NOT_OF_A_PERSON = [
   "last-start",
   "layout",
   "long-tool",
-  "look",
+  "reachability",
   "moving",
   "probe",
   "secret",

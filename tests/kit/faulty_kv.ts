@@ -55,7 +55,7 @@ export class FaultyKv {
   ) {
     this.kv = kvThrough(
       real,
-      (operation, key) => this.#run(operation, key?.[0] === "look"),
+      (operation, key) => this.#run(operation, key?.[0] === "reachability"),
     );
   }
 

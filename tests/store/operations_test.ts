@@ -61,7 +61,7 @@ Deno.test("what waits for its turn too long says nothing of the database: the ne
   const { promise, resolve } = Promise.withResolvers<void>();
   const all = Array.from({ length: 128 }, () => operations.run(() => promise));
   const isBusy = ({ cause }: StorageError) =>
-    cause instanceof DeadlineError && !cause.isBegun;
+    cause instanceof DeadlineError && !cause.isSent;
   {
     using _timers = new HastyTimers();
     await assert.rejects(operations.run(answer), isBusy);

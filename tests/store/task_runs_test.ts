@@ -6,7 +6,7 @@ import { HttpError } from "../../src/errors.ts";
 import {
   BEGINNING_CHARACTERS,
   type Claim,
-  LOOK_SECONDS,
+  LEASE_WATCH_SECONDS,
   type RunBeginning,
 } from "../../src/store/run_record.ts";
 import { taskKey, tasksOfKey } from "../../src/store/keys.ts";
@@ -167,7 +167,7 @@ test.inMemory("renew() leaves a run one wake, at its next look", async ({ kv }) 
   }
   const wakes = await Array.fromAsync(kv.list({ prefix: ["wake"] }));
   assert.equal(wakes.length, 1);
-  time.tick(LOOK_SECONDS);
+  time.tick(LEASE_WATCH_SECONDS);
   assert.equal((await wakesOf(kv)).length, 1);
 });
 

@@ -8,19 +8,19 @@ import { detached, telemetry } from "../../telemetry/current.ts";
 import type { Identity } from "../../caller.ts";
 import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
-/** The least time between two looks, which strangers may cause. */
-const LOOK_MILLISECONDS = 60_000;
+/** The least time between two checks, which strangers may cause. */
+const CHECK_MILLISECONDS = 60_000;
 
 /**
  * The reachability; `unknown` before the first request, `misbehaved` after a
- * look that found no provider that people could sign in with.
+ * check that found no provider that people could sign in with.
  */
 type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
 /** A provider, and what is known of it from its last request. */
 export interface WatchedProvider {
   provider: Provider;
-  /** Gives the state, and has a look in the background unless it is ok. */
+  /** Gives the state, and checks it in the background unless it is ok. */
   reachability(): Reachability;
 }
 
@@ -35,27 +35,27 @@ export function watchProvider(
     isOfAnother?(issuer: string): boolean;
     /** True if an account that a client proposes may be one of this provider. */
     mayBeOf?(loginHint: string): boolean;
-    /** Called with the reason when looks begin to fail. */
+    /** Called with the reason when checks begin to fail. */
     onFault?(error: unknown): void;
   } = {},
 ): WatchedProvider {
   let reachability: Reachability = "unknown";
-  let lookedMilliseconds = -Infinity;
-  let hasTold = false;
+  let checkedMilliseconds = -Infinity;
+  let isReported = false;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const time = performance.now();
-    if (time - lookedMilliseconds < LOOK_MILLISECONDS) return;
-    lookedMilliseconds = time;
+    if (time - checkedMilliseconds < CHECK_MILLISECONDS) return;
+    checkedMilliseconds = time;
     try {
       await observed("check_answers", key, () => watched.checkAnswers!());
       reachability = "ok";
-      hasTold = false;
+      isReported = false;
     } catch (error) {
       const kind = kindOf(error);
       reachability = kind === "misbehaved" ? kind : "unavailable";
-      if (!hasTold) onFault?.(error);
-      hasTold = true;
+      if (!isReported) onFault?.(error);
+      isReported = true;
     }
   }
 
@@ -114,7 +114,7 @@ export function watchProvider(
   return {
     provider,
     reachability() {
-      if (reachability !== "ok" && watched.checkAnswers) detached(look);
+      if (reachability !== "ok" && watched.checkAnswers) detached(check);
       return reachability;
     },
   };

@@ -32,7 +32,7 @@ const NO_ROOM_PER_SECOND = 8;
  * time.
  */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-const LOOK_MILLISECONDS = 1000;
+const POLL_MILLISECONDS = 1000;
 
 /** The parts of a process that takes work over. */
 export interface Poller
@@ -67,8 +67,8 @@ export class RunPoller {
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
-  #lookedMilliseconds = -Infinity;
-  #looking?: Promise<void>;
+  #polledMilliseconds = -Infinity;
+  #polling?: Promise<void>;
 
   constructor(parts: Poller) {
     this.#parts = parts;
@@ -82,23 +82,23 @@ export class RunPoller {
   notice(): void {
     if (this.#hasEnded) return;
     this.#timer ??= detached(() =>
-      setInterval(() => this.look(), LOOK_MILLISECONDS)
+      setInterval(() => this.poll(), POLL_MILLISECONDS)
     );
-    const passed = performance.now() - this.#lookedMilliseconds;
-    if (passed >= LOOK_MILLISECONDS) detached(() => this.look());
+    const passed = performance.now() - this.#polledMilliseconds;
+    if (passed >= POLL_MILLISECONDS) detached(() => this.poll());
   }
 
   /** Claims the runs that are due. Simultaneous calls share one poll. */
-  look(): Promise<void> {
-    this.#lookedMilliseconds = performance.now();
-    return this.#alone(() => this.#look());
+  poll(): Promise<void> {
+    this.#polledMilliseconds = performance.now();
+    return this.#alone(() => this.#claimDue());
   }
 
   /** Polls after the clock of a test has jumped, and not meanwhile. */
-  async jumpThenLook(jump: () => Promise<void>): Promise<void> {
-    while (this.#looking) await this.#looking;
+  async jumpThenPoll(jump: () => Promise<void>): Promise<void> {
+    while (this.#polling) await this.#polling;
     await this.#alone(jump);
-    await this.look();
+    await this.poll();
   }
 
   /** Stops polling for good. */
@@ -109,22 +109,22 @@ export class RunPoller {
 
   /** Waits until no run is being taken over. */
   async settled(): Promise<void> {
-    while (this.#looking) await this.#looking;
+    while (this.#polling) await this.#polling;
   }
 
-  #alone(look: () => Promise<void>): Promise<void> {
-    return this.#looking ??= look().catch((error) =>
-      logRepeated(this.#parts.log, "Durable work could not be looked at", {
+  #alone(work: () => Promise<void>): Promise<void> {
+    return this.#polling ??= work().catch((error) =>
+      logRepeated(this.#parts.log, "Durable work could not be claimed", {
         error,
       })
-    ).finally(() => this.#looking = undefined);
+    ).finally(() => this.#polling = undefined);
   }
 
   /**
    * Claims due runs, in rounds, with pauses as long as the rounds, for the calls
    * of this process.
    */
-  async #look(): Promise<void> {
+  async #claimDue(): Promise<void> {
     this.#withoutRoom = 0;
     while (!this.#hasEnded && this.#taken < MAX_TAKEN) {
       const began = performance.now();
@@ -155,7 +155,7 @@ export class RunPoller {
     });
     if ("claim" in taken) {
       return await this.#takeOver(taken.claim).catch((error) =>
-        // Its lease lapses, and someone looks again.
+        // Its lease lapses, and another poll finds it.
         logRepeated(log, "Durable work could not be taken over", {
           reference: taskId,
           error,

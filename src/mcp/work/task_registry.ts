@@ -170,7 +170,7 @@ export class TaskRegistry {
    */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
-    await this.poller.look();
+    await this.poller.poll();
     const taken = [...this.#here.values()].filter((one) => !before.has(one));
     await within(WAKE_MILLISECONDS, Promise.all(taken));
   }
@@ -180,10 +180,10 @@ export class TaskRegistry {
    * work that is due afterwards is claimed.
    */
   async jump(move: () => void): Promise<void> {
-    await this.poller.jumpThenLook(async () => {
+    await this.poller.jumpThenPoll(async () => {
       move();
       const here = this.#durable;
-      // No look comes before the leases are renewed.
+      // No poll comes before the leases are renewed.
       await Promise.all(
         here.map(({ claim }) => this.#parts.runs.renew(claim!)),
       );

@@ -71,11 +71,11 @@ export class TaskWatch {
     await this.#watching;
   }
 
-  #every(milliseconds: number, complaint: string, look: () => Promise<void>) {
+  #every(milliseconds: number, complaint: string, check: () => Promise<void>) {
     const { parts: { log }, watched: { taskId: reference } } = this;
     return setInterval(
       () =>
-        look().catch((error) =>
+        check().catch((error) =>
           logRepeated(log, complaint, { reference, error })
         ),
       milliseconds,

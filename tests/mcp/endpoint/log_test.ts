@@ -293,7 +293,7 @@ const LOOKS = [
   "A task's grant could not be read",
   "A task's lease could not be renewed",
   "Cancellations could not be read",
-  "Durable work could not be looked at",
+  "Durable work could not be claimed",
   "Grants and sessions could not be read",
 ];
 

@@ -64,7 +64,7 @@ Deno.test("look() takes work of its own addresses, however much of another is du
     taken.push(taskId);
     return Promise.resolve({ done: Promise.resolve() });
   });
-  await poller.look();
+  await poller.poll();
   assert.deepEqual(taken.sort(), ["a-0", "a-1"]);
 });
 
@@ -82,7 +82,7 @@ Deno.test("look() leaves places to others where four people have more work than 
     taken.set(name, (taken.get(name) ?? 0) + 1);
     return Promise.resolve({ done: new Promise(() => {}) });
   });
-  await poller.look();
+  await poller.poll();
   assert.equal(taken.get("eve"), 1);
   assert.equal(taken.get("a"), 50);
   const all = four.reduce((sum, name) => sum + taken.get(name)!, 0);
@@ -102,16 +102,16 @@ Deno.test("look() takes a caller's other work once some has ended, and none at t
     taken++;
     return Promise.resolve({ done: done.promise });
   });
-  await poller.look();
+  await poller.poll();
   assert.equal(taken, 50);
   done.resolve();
   time.tick(60);
   // The first looks find that the others may have died: these do not wait.
-  for (let n = 0; n < 3; n++) await poller.look();
+  for (let n = 0; n < 3; n++) await poller.poll();
   assert.equal(taken, 61);
   await leave(database, [["bob", 1]]);
   poller.end();
-  await poller.look();
+  await poller.poll();
   poller.notice();
   await poller.settled();
   assert.equal(taken, 61);
@@ -127,7 +127,7 @@ Deno.test("look() keeps no place for work that does not go on", async () => {
     taken++;
     return Promise.resolve(undefined);
   });
-  await poller.look();
+  await poller.poll();
   assert.equal(taken, 60);
   await database.idle();
 });
@@ -142,7 +142,7 @@ Deno.test("look() leaves what is due to others once it has two hundred", async (
     taken++;
     return Promise.resolve({ done: new Promise(() => {}) });
   });
-  await poller.look();
+  await poller.poll();
   assert.equal(taken, 200);
   assert((await wakeStore(database).due(50)).length > 0);
   poller.end();
@@ -162,7 +162,7 @@ Deno.test("look() takes no more work at a time than has room in memory", async (
     return Promise.resolve({ done: end.promise });
   });
   for (const taken of [8, 16, 20]) {
-    await poller.look();
+    await poller.poll();
     assert.equal(ends.length, taken);
     for (const end of ends) end.resolve();
     time.tick(10);
@@ -200,14 +200,14 @@ Deno.test("look() reads how long the results of dead work are, and still counts 
     return Promise.resolve({ done: end.promise });
   });
   time.tick(30);
-  await poller.look();
+  await poller.poll();
   await database.get(["any"]);
   steady.tick(11);
-  await poller.look();
+  await poller.poll();
   assert.equal(deaths.length, 11);
   end.resolve();
   time.tick(10);
-  await poller.look();
+  await poller.poll();
   assert.deepEqual(deaths, Array(12).fill(1));
   poller.end();
   await database.idle();
@@ -219,7 +219,7 @@ Deno.test("look() drops the wake of work that has ended", async () => {
   await leave(database, [["ada", 1]]);
   await taskStore(database).end("ada-0", { status: "cancelled" });
   assert.equal((await wakeStore(database).due(9)).length, 1);
-  await pollerOf(database, () => Promise.resolve(undefined)).look();
+  await pollerOf(database, () => Promise.resolve(undefined)).poll();
   assert.deepEqual(await wakeStore(database).due(9), []);
   await database.idle();
 });
