@@ -16,7 +16,10 @@ import { issueText } from "./tool_result.ts";
 /** The most times that one form is shown to a person. */
 export const FORM_ATTEMPTS = 3;
 
-/** A form whose values do not match its schema; the message tells which. */
+/**
+ * Thrown for a form whose values do not match its schema. The message lists the
+ * wrong fields.
+ */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(
@@ -27,7 +30,7 @@ export class FormError extends ToolError {
   }
 }
 
-/** The client's own answer to a question, if it is an error. */
+/** Thrown when the client answers a question with an error. */
 export class QuestionError extends ToolError {
   constructor(method: string, message?: string) {
     super(`The client refused ${method}: ${message}`);
@@ -35,8 +38,8 @@ export class QuestionError extends ToolError {
 }
 
 /**
- * Gives the capability that a client lacks for a question; undefined if it can
- * be asked (MCP 2026-07-28, Base Protocol).
+ * Returns the capability that a question needs and the client lacks. Undefined
+ * if the client can be asked (MCP 2026-07-28, Base Protocol).
  */
 export function lackedFor(
   { method, params }: InputRequest,
@@ -56,8 +59,9 @@ export function lackedFor(
 }
 
 /**
- * Makes the `params` of `elicitation/create`; 2025 names a page's elicitation.
- * A form that is shown again says what was wrong.
+ * Makes the `params` of `elicitation/create`. A question with a URL gets an
+ * `elicitationId` for 2025. After a mistake, the message says what was wrong
+ * with the form.
  */
 export function elicitationParams(
   question: Question,
@@ -82,7 +86,7 @@ function formOf(question: FormQuestion): JsonObject {
   return { type, properties, ...(required ? { required } : {}) };
 }
 
-/** True for a form without fields, which agents accept unasked. */
+/** True for a form without fields: agents accept one without asking anyone. */
 export function isEmptyForm(question: Question): boolean {
   if ("url" in question) return false;
   const fields = "schema" in question
@@ -131,7 +135,11 @@ export function parseAnswer(
   throw new FormError(issueText(parsed.error, "form"));
 }
 
-/** The content of an answer without one, which some clients send where no field is required. */
+/**
+ * Returns the content of an accepted form that came without any, which some
+ * clients send where no field is required: an empty object, or undefined if a
+ * field is required.
+ */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);
   const isOptional = !Array.isArray(required) || required.length === 0;
@@ -139,8 +147,8 @@ function emptyContent(question: FormQuestion): JsonObject | undefined {
 }
 
 /**
- * Removes the nulls that clients write for fields that were left empty; where
- * the schema takes null, it stays.
+ * Removes the nulls that clients write for empty fields. A null stays where the
+ * schema accepts null.
  */
 function withoutNulls(
   content: JsonObject,

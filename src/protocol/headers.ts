@@ -34,7 +34,7 @@ export function checkStandardHeaders(
   const source = NAME_SOURCE[method];
   if (source === undefined) return;
   const name = params[source];
-  // A body without a name is refused for that, with a clearer message.
+  // A body without a name is refused later, with a clearer message.
   if (typeof name !== "string") return;
   const value = headers.get("mcp-name");
   if (value === null) {
@@ -51,8 +51,9 @@ export function checkStandardHeaders(
 }
 
 /**
- * Checks a header alone: another `MCP-Protocol-Version` is reported before a
- * revision that is not supported.
+ * Checks one header against the value in the body. `MCP-Protocol-Version` is
+ * checked by itself, before the revision: so a mismatch is reported rather than
+ * a revision that is not supported.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
@@ -116,7 +117,9 @@ export function checkParamHeaders(
   }
 }
 
-/** Finds the argument at the end of a chain of keys. */
+/**
+ * Finds the argument at the end of a chain of keys; undefined if there is none.
+ */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {

@@ -48,9 +48,9 @@ export class InputRounds {
   }
 
   /**
-   * Gives the answer to a question, or undefined if there is none yet; the
-   * question is then open. A question that changed between two rounds is asked
-   * again.
+   * Returns the answer to a question. If there is none, or the question has
+   * changed between two rounds, returns undefined and adds the question to
+   * `open`.
    */
   ask(question: AskedQuestion): JsonObject | undefined {
     const { key = `${question.kind}-${++this.#count}` } = question;
@@ -62,8 +62,9 @@ export class InputRounds {
   }
 
   /**
-   * Lets a question be asked again although it has its answer, because what the
-   * answer promised has not happened yet; false once that was often enough.
+   * Drops the answer to a question, so that it is asked again: what the answer
+   * promised has not happened yet. Returns false, and keeps the answer, if the
+   * question was asked too often.
    */
   reopen(key: string): boolean {
     const times = (this.#reopened.get(key) ?? 0) + 1;
@@ -87,10 +88,16 @@ export class InputRounds {
   }
 }
 
-/** The times a question is asked again (TypeScript SDK 2.4 ends after 10). */
+/**
+ * The most times that a question is asked again (TypeScript SDK 2.4 ends after
+ * 10).
+ */
 const MAX_REOPENED = 6;
 
-/** The fingerprint of an answer that counts for any question. */
+/**
+ * In place of a question's fingerprint: the answer came without a state, and is
+ * used for any question with its key.
+ */
 const ANY = "*";
 
 /** The time a person has for one round, in seconds. */
@@ -99,13 +106,16 @@ export const REQUEST_STATE_SECONDS = 60 * 60;
 /** An answer and the fingerprint of its question. */
 type Answered = readonly [question: string, answer: JsonObject];
 
-/** The state left by the rounds so far. */
+/** The questions and answers of the rounds so far, which the client carries. */
 export interface RequestState {
   /** Answers of earlier rounds, by key. */
   answered: Readonly<Record<string, Answered>>;
   /** Fingerprints of the questions of the last round, by key. */
   asked: Readonly<Record<string, string>>;
-  /** The times that a question was asked again, by key; absent: none was. */
+  /**
+   * The number of times that a question was asked again, by key. Absent if none
+   * was.
+   */
   reopened?: Readonly<Record<string, number>>;
   /** A name for this state if it may be used only once. */
   nonce?: string;
@@ -139,8 +149,8 @@ export async function sealRequestState(
 }
 
 /**
- * Opens a state. Another caller's is refused in the same words as a forged one,
- * so that its holder does not learn that it is real.
+ * Opens a state. A real state of another caller is refused in the same words as
+ * a forged one, so that its holder does not learn that it is real.
  *
  * @throws {RpcError} -32602 when it was not sealed with this key, for this
  * caller and request, or has expired

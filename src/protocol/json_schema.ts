@@ -92,7 +92,10 @@ function countAnnotations(value: unknown): number {
 
 export type Parsed = z.ZodSafeParseResult<unknown>;
 
-/** Parses by a schema: at once if it can, as a promise if it must. */
+/**
+ * Parses a value by a schema. Returns a promise only if the schema is
+ * asynchronous.
+ */
 export function parseBy(
   schema: z.ZodType,
   value: unknown,
@@ -107,7 +110,9 @@ export function parseBy(
   }
 }
 
-/** Sample texts, one of which most schemas that read texts accept. */
+/**
+ * Sample strings. Most schemas that parse strings accept at least one of them.
+ */
 const TEXTS = ["1", "true", "text", "2026-01-01"];
 
 /**
@@ -133,7 +138,7 @@ export function checkArguments({ args }: Prompt): void {
   );
 }
 
-/** True if a JSON Schema takes texts, some of them at least. */
+/** True if a JSON Schema accepts at least some strings. */
 function takesText(schema: JsonObject): boolean {
   const { type, const: only, enum: values, allOf } = schema;
   const anyOf = schema.anyOf ?? schema.oneOf;
@@ -147,14 +152,14 @@ function takesText(schema: JsonObject): boolean {
 }
 
 /**
- * True if a schema reads texts, whatever its JSON Schema says: that of
- * `z.coerce.number()` is a number.
+ * True if a schema parses strings, even if its JSON Schema has another type:
+ * for `z.coerce.number()` that is number.
  */
 function parsesText(schema: z.core.$ZodType): boolean {
   return TEXTS.some((text) => {
     try {
       const { error } = z.safeParse(schema, text);
-      // Any other issue is with this text, not with texts.
+      // Any other issue is with this sample, not with strings in general.
       return !error?.issues.every(({ code, path }) =>
         path.length === 0 && UNFIT.has(code)
       );

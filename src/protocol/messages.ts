@@ -66,7 +66,9 @@ export function isRequestId(value: unknown): value is RequestId {
     : Number.isSafeInteger(value);
 }
 
-/** Cuts a text that is too long. */
+/**
+ * Cuts a text that is longer than a number of characters, and ends it with `…`.
+ */
 export function shortened(text: string, characters: number): string {
   return text.length > characters
     ? `${text.slice(0, characters - 1).toWellFormed()}…`
@@ -74,8 +76,9 @@ export function shortened(text: string, characters: number): string {
 }
 
 /**
- * Tells a value in a refusal: a text in quotes, cut, every character visible; of
- * what has members, which may be megabytes, only the kind.
+ * Prints a value for a refusal. A string is quoted and cut, and all its
+ * characters are made visible. Of an array or object, which may be megabytes,
+ * only the kind is named.
  */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
@@ -178,8 +181,9 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 }
 
 /**
- * Chooses the code for a refusal that its HTTP status explains: 401, 403, 406,
- * 413, 415, 429, 503. 2026 reserves -32000 to -32019 for older implementations.
+ * Chooses the JSON-RPC code of a refusal whose reason is its HTTP status: 401,
+ * 403, 406, 413, 415, 429 or 503. 2026 reserves -32000 to -32019 for older
+ * implementations.
  *
  * @see MCP 2026-07-28, Base Protocol, Error Codes
  */
@@ -211,7 +215,7 @@ export function salvageId(value: unknown): RequestId | undefined {
 }
 
 /**
- * Gives the arguments of a call; none if the client sent none or null.
+ * Returns the arguments of a call: empty if the client sent none or null.
  *
  * @throws {RpcError} -32602 unless an object
  */

@@ -1,16 +1,16 @@
 /**
- * The answer to a call whose result is not there yet, as clients of ours read
- * it.
+ * The answer to a call that goes on as a task, as the clients of this project
+ * read it.
  *
  * @module
  */
 import { isObject } from "../json.ts";
 
-/** The server's own tools, by what they do. */
+/** The names of the server's own tools for tasks. */
 export const TASK_STATUS = "task_status";
 export const TASK_CANCEL = "task_cancel";
 
-/** The answer about a task that is none of the caller's. */
+/** The answer about a task that does not exist or is not the caller's. */
 export const UNKNOWN_TASK =
   "You have no task with this ID, or its result is no longer kept. Call the tool again.";
 
@@ -20,26 +20,29 @@ export function isUnknownTask({ content }: { content?: unknown }): boolean {
   return isObject(first) && first.text === UNKNOWN_TASK;
 }
 
-/** The member of a result's `_meta` that tells of the task. */
+/** The member of a result's `_meta` that has the {@linkcode NotYet}. */
 const TASK = "tool-server/task";
 
 /** A call that goes on after its answer. */
 export interface NotYet {
   taskId: string;
-  /** Tells how far it is. */
+  /** The progress of the task, in words. */
   state: string;
-  /** True if the same call again gives the result, and no tool of the server. */
+  /**
+   * True if the client gets the result by the same call again. Else it calls
+   * {@linkcode TASK_STATUS}.
+   */
   isRepeatable?: true;
 }
 
-/** Makes the member of a result that clients of ours read. */
+/** Makes the `_meta` of a result for a call that goes on. */
 export function notYetMeta(notYet: NotYet) {
   return { _meta: { [TASK]: notYet } };
 }
 
 /**
- * Reads an answer that is not the result yet. Its words prove nothing: a tool
- * may repeat a stranger's.
+ * Reads the {@linkcode NotYet} of a result; undefined if there is none. Only
+ * `_meta` is read: a tool may repeat a stranger's text.
  */
 export function parseNotYet(
   { _meta }: { _meta?: unknown },

@@ -11,7 +11,7 @@ import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import { invalidParams, shown } from "./messages.ts";
 
-/** The time and the caches for which a 2026 result may be kept. */
+/** The time for which a 2026 result may be cached, and by which caches. */
 export interface CacheHint {
   ttlMs: number;
   cacheScope: "public" | "private";

@@ -21,8 +21,9 @@ const TEXT_CHARACTERS = 200;
 
 export class AskedQuestion implements InputRequest {
   /**
-   * @param key names it, if its author did
-   * @param origin of a page of ours: that of the address which it leads to
+   * @param key the author's name for the question, if there is one
+   * @param origin for a question on a page of this server: the origin of the
+   * address that the page opens
    */
   constructor(
     readonly method: string,
@@ -31,7 +32,10 @@ export class AskedQuestion implements InputRequest {
     private readonly origin?: string,
   ) {}
 
-  /** Makes the question of a page of ours that leads to an address. */
+  /**
+   * Makes a question that is asked on a page of this server, which opens an
+   * address.
+   */
   static onPage(
     { message, url, key }: { message: string; url: string; key?: string },
   ): AskedQuestion {
@@ -43,7 +47,7 @@ export class AskedQuestion implements InputRequest {
     );
   }
 
-  /** The name of all questions like it. */
+  /** The beginning of the key of a question that the author did not name. */
   get kind(): string {
     return this.origin === undefined ? this.method.split("/")[0] : "page";
   }
@@ -51,32 +55,36 @@ export class AskedQuestion implements InputRequest {
   /** The SHA-256 of what is asked. */
   get fingerprint(): string {
     const { method, params, origin } = this;
-    // An address often changes with every run, and the page opens the first.
+    // Without the whole address: it often changes with every run, and the page
+    // opens the first.
     const asked = origin === undefined
       ? [method, params]
       : [params.message, origin];
     return fingerprint(canonicalJson(asked));
   }
 
-  /** The beginning of its text. */
+  /** The beginning of the message, as JSON; without a message, of `params`. */
   get text(): string {
     const { message = this.params } = this.params;
     return shortened(JSON.stringify(message), TEXT_CHARACTERS);
   }
 
-  /** Gives what the wire has of it. */
+  /** Returns the members that are sent. */
   toJSON(): InputRequest {
     const { method, params } = this;
     return { method, params };
   }
 
-  /** True if a person answers it, false if the client itself does. */
+  /** True if a person answers the question, false if the client itself does. */
   get isForPerson(): boolean {
     return this.method === "elicitation/create";
   }
 }
 
-/** Makes a key of a name that is in none of the keys so far, and adds it. */
+/**
+ * Makes a key from a name, with a number if the name is taken, and adds it to
+ * `keys`.
+ */
 export function unusedKey(name: string, keys: Set<string>): string {
   let key = name;
   for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;

@@ -52,7 +52,7 @@ export function levels(): string {
   return `one of ${LOGGING_LEVELS.join(", ")}`;
 }
 
-/** The longest version that is repeated, in characters. */
+/** The longest version that an error repeats, in characters. */
 const VERSION_CHARACTERS = 100;
 
 const EMPTY: JsonObject = Object.freeze({});
@@ -80,7 +80,10 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
     : undefined;
 }
 
-/** True if a client says who it is, as both generations want it. */
+/**
+ * True for the name and version of a client, which are the same in both
+ * generations.
+ */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value.name === "string" &&
     typeof value.version === "string";

@@ -32,7 +32,10 @@ export function resultOf(answer: unknown): CallToolResult {
   );
 }
 
-/** True if it is a content block by its type; the client checks the rest. */
+/**
+ * True if the type is one of a content block; the client checks the other
+ * members.
+ */
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.has(value.type);
 }

@@ -40,7 +40,10 @@ export function checkAccept(headers: Headers): void {
   );
 }
 
-/** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. */
+/**
+ * True if an `Accept` header allows a type. The most specific range decides,
+ * and `q=0` refuses (RFC 9110 §12.5.1).
+ */
 function accepts(accept: string, type: string, subtype: string): boolean {
   const ranges = new Map(
     accept.split(",").map((item) => {
@@ -71,7 +74,7 @@ export async function readBody(request: Request): Promise<unknown> {
   }
   try {
     const body = JSON.parse(decode(bytes));
-    // The handling of the message takes its own time.
+    // Handling the message takes time too.
     if (bytes.length > SLICE_BYTES) await othersTurn();
     return body;
   } catch (cause) {
@@ -117,8 +120,9 @@ const COMMA = 0x2c;
 export const SLICE_BYTES = 256 * 1024;
 
 /**
- * Checks the counts of a JSON text in UTF-8. Invalid JSON is counted too.
- * Pauses after every slice, so that other requests get their turn.
+ * Checks the depth and the number of values of a JSON text in UTF-8, before it
+ * is known to be valid. Yields after every slice, so that other requests get
+ * their turn.
  *
  * @throws {RpcError} -32600 on HTTP 400
  */

@@ -15,8 +15,10 @@ import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
 const PREFETCHED_BYTES = 16_384;
 
 /**
- * Admits a caller; anyone who may not call learns nothing else. A promise only
- * where the caller has to be looked up: it would cost every other call time.
+ * Admits a caller; anyone who may not call learns nothing else. Returns a
+ * promise
+ * only if the caller has to be looked up: a promise would cost every other call
+ * time.
  *
  * @throws {HttpError} 403 for another origin
  * @throws {ChallengeError} 401 without credentials
@@ -28,7 +30,8 @@ export function admit(
   const { request } = incoming;
   const { catalogue, tasks } = engine;
   engine.checkOrigin(request);
-  // A call needs it, and it never fails: it is read together with the token.
+  // A call needs these, and the read never fails: it is made beside that of the
+  // token.
   if (request.method === "POST" && catalogue.taskTools.size === 0) {
     tasks.longTools();
   }
@@ -58,7 +61,7 @@ function admitAs(
   };
 }
 
-/** Reads the body of a POST as JSON, if that has not begun yet. */
+/** Reads the body of a POST as JSON, unless that has begun already. */
 export function readMessage(
   { bodies }: Engine,
   { request, prefetched }: AdmittedRequest,

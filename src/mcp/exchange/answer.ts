@@ -1,6 +1,6 @@
 /**
- * The answer of a method, the end of its request that is made of it, and the
- * HTTP responses of `/mcp` that are complete when they are made.
+ * The answer of a method, the ending of its request, and the HTTP responses of
+ * `/mcp` that are sent in one piece.
  *
  * @module
  */

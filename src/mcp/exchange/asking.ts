@@ -191,7 +191,7 @@ export class Asking {
     const { authorCode } = this.work;
     if (authorCode?.reason !== undefined) {
       authorCode.goesOn();
-      // Never settled: nothing that a run asks after its end is wanted.
+      // Never settles: a run that has ended gets no more answers.
       return await new Promise(() => {});
     }
     this.#open++;

@@ -36,7 +36,9 @@ export abstract class Call implements Work, Running {
   declare readonly slowMilliseconds?: number;
   readonly startedMilliseconds = performance.now();
   readonly execution = new CallExecution(this);
-  /** Sends the progress of its task to a client whose call waits for that. */
+  /**
+   * Sends the progress of a task to the client whose call waits for the task.
+   */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
   #authorCode?: AuthorCode;

@@ -21,7 +21,7 @@ import type { Work } from "./work.ts";
  * calls need none of them.
  */
 export class CallContext implements Context {
-  /** Settings and services, set before a definition with needs runs. */
+  /** Settings and services; set before a definition that declares any runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
   #work: Work;
@@ -173,7 +173,10 @@ export class CallContext implements Context {
     return this.#asking ??= new Asking(this.#work);
   }
 
-  /** @throws {TypeError} at once, so that the first test shows it */
+  /**
+   * @throws {TypeError} unless the work is durable; at once, so that the first
+   * test shows it
+   */
   #durable(member: string): Durable {
     const { durable } = this.#work;
     if (!durable) throw notDurable(member);

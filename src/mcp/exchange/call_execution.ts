@@ -38,7 +38,7 @@ export class CallExecution {
     try {
       report(this.call, ending, this.taskId);
     } catch {
-      // A report that fails ends nothing.
+      // A report that fails must not prevent the end.
     }
     this.onEnding?.(ending);
   }

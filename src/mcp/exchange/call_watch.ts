@@ -1,6 +1,5 @@
 /**
- * The watch over a call that is not answered at once, which is passed over from
- * time to time.
+ * The watch over a call that is not answered at once.
  *
  * @module
  */
@@ -15,11 +14,14 @@ import type { PendingResponse } from "./pending_response.ts";
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** A call, as it is watched. */
+/** The parts of a call that its watch needs. */
 interface WatchedCall {
   readonly admitted: { request: Request };
   readonly startedMilliseconds: number;
-  /** In 2026, where leaving is cancelling: the time until it is a stream. */
+  /**
+   * Set for 2026, where a client cancels by closing the stream: the time after
+   * which the response becomes one.
+   */
   readonly slowMilliseconds?: number;
   readonly response: PendingResponse;
   readonly execution: CallExecution;

@@ -27,7 +27,7 @@ export interface LimitKey {
   isMany: boolean;
 }
 
-/** The people that may share a credential or a network within its limits. */
+/** The factor by which limits are higher for a shared credential or network. */
 export const MANY = 10;
 
 /**
@@ -88,7 +88,10 @@ export function limitKeyOf(
  */
 const RETRY_SECONDS = 5;
 
-/** A bound for each caller in this process. */
+/**
+ * Counts the things that each caller has at a time in this process, and bounds
+ * them.
+ */
 export class CallerBound {
   #counts = new Map<string, number>();
 

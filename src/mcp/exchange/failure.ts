@@ -105,7 +105,7 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
     const outcome = stopped === undefined ? "tool_error" : "stopped";
     return { ...failureWith(wholeMessageOf(error), isTool), outcome };
   }
-  // An exception of code that was told to stop is no error.
+  // An exception of code that was stopped is no error.
   if (stopped !== undefined) {
     return { ...failureWith(stopped, isTool), outcome: "stopped" };
   }
@@ -189,7 +189,7 @@ function challengeResult(
   if (error === "invalid_token") return undefined;
   const client = request.headers.get("user-agent");
   if (!client?.startsWith("openai-mcp/")) return undefined;
-  // It wants all of the parameters, for strangers too.
+  // ChatGPT wants all of the parameters, also before anyone has signed in.
   const refusal = new ChallengeError(description, "insufficient_scope", scopes);
   const challenge = gate.challenge(refusal, sidOf(request));
   return {

@@ -99,7 +99,8 @@ export class Limits {
       this.#hasWarned = true;
       return this.#take(unknown, caller, CALLS_A_MINUTE);
     }
-    // Sessions are stored: many people open no more of them than one.
+    // Sessions are stored, so a caller that is many people may open no more
+    // than one person.
     if (opensSession) return this.#take(sessions, caller, "sessions a minute");
     return this.#take(caller.isMany ? many : one, caller, CALLS_A_MINUTE);
   }

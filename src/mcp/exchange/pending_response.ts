@@ -128,7 +128,7 @@ export class PendingResponse {
     if (chunk) {
       this.#isWanted = false;
       this.#queuedBytes -= chunk.length;
-      // The client reads, so it gets its time again for the rest.
+      // The client reads, so its time for the next chunk begins again.
       this.#stopExpecting();
       if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
       else this.#expectReader();
@@ -140,7 +140,10 @@ export class PendingResponse {
     }
   }
 
-  /** Ends everything after the client has closed the stream. */
+  /**
+   * Ends the response of a client that has left. Calls `onGone` unless the
+   * response was complete.
+   */
   #leave(): void {
     const wasOpen = !this.hasEnded;
     this.#drop();

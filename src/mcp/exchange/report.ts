@@ -17,7 +17,7 @@ import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
 import type { Ending } from "./answer.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 
-/** A call, as reports see it. */
+/** The parts of a call that its reports need. */
 export interface ReportedCall {
   readonly engine: Pick<Engine, "log" | "clock" | "ledger">;
   readonly message: RpcRequest;

@@ -92,7 +92,7 @@ export function settle(call: Call, answer: Answer): void {
   try {
     ending = endingOf(call, answer);
   } catch (error) {
-    // A question may hold what cannot be printed.
+    // A question may contain a value that JSON cannot express.
     ending = failedEnding(call, error);
   }
   if ("task" in answer) execution.taskId = answer.task.taskId;
@@ -151,12 +151,12 @@ function errorEnding(
 /** An HTTP request before its message is a call. */
 export interface Incoming
   extends Pick<AdmittedRequest, "request" | "peer" | "operation"> {
-  /** True if HTTP has its status already: in a batch. */
+  /** True in a batch, where the HTTP status is sent before. */
   readonly inBand?: boolean;
   id?: RequestId;
 }
 
-/** Ends what was refused before it became a call. Never throws. */
+/** Ends a request that was refused before it became a call. Never throws. */
 export function refuse(
   engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,
@@ -164,7 +164,7 @@ export function refuse(
 ): Ending {
   const { operation } = incoming;
   if (!operation) return refusalEnding(engine, thrown, incoming);
-  // Its lines in the log are placed under its span.
+  // The log lines of the refusal are placed under the request's span.
   const ending = operation.run(() => refusalEnding(engine, thrown, incoming));
   const { outcome, code } = ending;
   operation.end({ outcome, code });

@@ -1,7 +1,7 @@
 /**
- * The requests this process is working on, and one timer for all of them, which
- * also finds cancellations from other processes; and the subscriptions among
- * them.
+ * The requests this process is working on. One timer serves all of them, and
+ * finds cancellations that other processes received. Subscriptions have a list
+ * and bounds of their own.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export interface Running {
   isLive(): Promise<boolean>;
 }
 
-/** A subscription, as it is bounded and ended. */
+/** The parts of a subscription that its bound and its end need. */
 interface Subscription extends Pick<Running, "limitKey"> {
   readonly execution: Pick<Running["execution"], "stop">;
 }

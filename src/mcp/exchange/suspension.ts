@@ -13,11 +13,11 @@ import { settle } from "./run.ts";
 import type { Link } from "./page_questions.ts";
 
 /**
- * Ends a request with the answer that leads to its next run, and so ends the
- * tool's run. Answers that were given on pages are put back for the next
- * run.
+ * Interrupts the tool's run, and ends its request with an answer that leads to
+ * the next run. Answers that were given on pages are put back for that run.
  *
- * @param onLate called if the call has ended by itself before
+ * @param onLate called instead if the call had ended before, without being
+ * stopped
  */
 export async function suspend(
   call: Call,

@@ -1,7 +1,7 @@
 /**
- * A task as the answer to a request: by the tasks extension for a client that
- * knows it, in words for models whose client does not. Its work goes on after
- * the request was answered, and any process tells its status.
+ * A task as the answer to a request: by the tasks extension if the client
+ * declared it, else as text for the model. The work goes on after the request
+ * was answered, and any process can return its status.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -85,7 +85,7 @@ export function resultOfTask(
   return (isFit ? outcome : rest) as unknown as CallToolResult;
 }
 
-/** Tells how far a task is, in a sentence or more. */
+/** Describes the state of a task in words. */
 export function stateOf(task: Task): string {
   const { status, inputRequests, waitsFor } = task;
   if (isTerminal(status)) return `The task is ${status}.`;
@@ -100,7 +100,7 @@ export function stateOf(task: Task): string {
   const does = waitsFor === undefined ? rests : "The tool waits";
   const message = waitsFor ?? task.statusMessage;
   if (message === undefined) return `${does}.`;
-  // An address stands in a line of its own, without a full stop.
+  // An address is on a line of its own, without a full stop.
   return message.includes("\n")
     ? `${does}:\n${message}\n`
     : `${does}: ${message}.`;

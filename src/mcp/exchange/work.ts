@@ -33,7 +33,7 @@ export interface Work {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The execution of the author's code, which may be interrupted. */
   readonly authorCode?: AuthorCode;
-  /** Waits for a webhook; only of durable work. */
+  /** Waits for a webhook. Undefined unless the work is durable. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
   /**
    * The reason why `upstream` is missing. Undefined if the caller never has
@@ -41,7 +41,10 @@ export interface Work {
    */
   readonly lacksUpstream?: string;
   readonly durable?: Durable;
-  /** Asks on a page once, and keeps the answer; only of durable work. */
+  /**
+   * Asks on a page once, and stores the answer in the journal. Undefined unless
+   * the work is durable.
+   */
   keepAnswer?<T>(
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,
@@ -69,8 +72,8 @@ export interface Work {
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
-   * True if the question of this key may be asked once more. Only of a 2026
-   * request, which cannot be held for as long as a person needs.
+   * True if the question with this key may be asked once more. Undefined except
+   * for 2026 requests, which cannot stay open for as long as a person needs.
    */
   mayAskAgain?(key: string): boolean;
   /** Sends a notification that belongs to the request. */

@@ -33,8 +33,9 @@ import {
 const BATCH_MESSAGES = 100;
 
 /**
- * Serves the messages of a batch concurrently. Answers 202 if none wants an
- * answer and all are taken.
+ * Serves the messages of a batch concurrently. Answers 202 if none of them
+ * wants a
+ * response and none was refused.
  *
  * @throws {RpcError} -32600 for a revision without batches, and for too few or
  * too many messages
@@ -68,8 +69,8 @@ export async function serveBatch(
 }
 
 /**
- * Takes a notification or response of a batch. If it is refused, only the HTTP
- * status can say so.
+ * Takes a batch without requests. Answers with the first refusal, if there was
+ * one.
  */
 async function take(
   engine: TaskEngine,
@@ -138,7 +139,7 @@ async function answer(
       : serveIn(found));
   } catch (error) {
     const ending = refuse(engine, error, incoming);
-    // Among answers there is none to a notification or a response.
+    // In a batch with requests, a notification or a response gets no answer.
     return inBand && !wantsResponse(value) ? undefined : ending;
   }
 }

@@ -28,7 +28,10 @@ const OTHERS: ReadonlySet<string> = new Set([
 /** An id that is unlikely to hold data. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-/** Serves a message as an operation that ends with the call, or a refusal. */
+/**
+ * Serves a message in a telemetry operation, which the call or a refusal ends.
+ * If neither does, it ends with outcome `ok`.
+ */
 export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,
   message: Message,

@@ -31,7 +31,10 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import { isObject } from "../../json.ts";
 import { isImplementation } from "../../protocol/request_meta.ts";
 
-/** The most characters of a client's texts: strangers have sessions too. */
+/**
+ * The most characters of a client's name, title or version: callers who have
+ * not signed in have sessions too.
+ */
 const NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
@@ -98,7 +101,7 @@ export async function initialize(
   });
 }
 
-/** Takes the names of a client, cut, and nothing else of its description. */
+/** Picks name, title and version of a client, each cut. */
 function namesOf({ name, title, version }: Implementation): Implementation {
   return {
     name: cut(name),
@@ -138,12 +141,12 @@ export async function findSession(
   let session = await sessions.find(sessionId);
   if (!session) throw sessionNotFound();
   if (session.binding !== caller.binding) {
-    // A stranger's session goes to its holder, who has signed in since.
+    // A session from before the caller signed in becomes that of the caller.
     if (!isStranger(session)) throw sessionNotFound();
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();
   } else if (session.grantId !== caller.grantId) {
-    // The same person with another grant: it now ends with that one.
+    // The same person has another grant: the session now ends with that one.
     await sessions.use(sessionId, caller.grantId);
   }
   return { ...admitted, sessionId, session };
@@ -174,7 +177,10 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/** Makes the refusal, which hides if a session of another caller exists. */
+/**
+ * Makes the refusal. It is the same for a session that does not exist and for
+ * one of another caller.
+ */
 export function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,
@@ -192,12 +198,16 @@ export async function takeNotification(
   const { sessionId } = found;
   const reason = "cancelled by the client";
   if (running.cancel(sessionId, requestId, reason)) return;
-  // A cancellation of a call that runs elsewhere is written: as often as one may call.
+  // The call may run in another process, so the cancellation is stored. That
+  // counts as a call for the limit.
   await limits.charge(method, { limitKey: limitKeyOf(found, trustedProxies) });
   await cancellations.save(sessionId, requestId);
 }
 
-/** Takes an answer to our question; one that no one waits for is dropped. */
+/**
+ * Takes a client's answer to a question of this server. An answer that no one
+ * waits for is dropped.
+ */
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,

@@ -18,7 +18,7 @@ const MOST = 100;
 
 export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, printedLists: { printer }, context } = call;
-  // A request for proposals has no way to ask its client.
+  // A completion has no way to ask its client.
   for (const name of ["progress", "ask", "sample", "roots"]) {
     Object.defineProperty(context, name, { value: undefined });
   }

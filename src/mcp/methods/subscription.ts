@@ -145,7 +145,7 @@ export async function listen(call: Call): Promise<Answer> {
   }
 }
 
-/** Sends changes until the call is told to stop. */
+/** Sends changes until the signal of the call fires. */
 async function streamChanges(
   call: Call,
   filter: SubscriptionFilter,
@@ -164,8 +164,8 @@ async function streamChanges(
       behind--;
     });
   };
-  // Listening begins first, so that changes after the acknowledgement are
-  // heard.
+  // Listening begins first, so that no change after the acknowledgement is
+  // missed.
   const leave = await engine.changes.listen((change) => {
     // A change of a hidden resource is hidden too.
     if (change.kind !== "list" && isHidden(call.catalogue, change.uri)) return;

@@ -42,7 +42,9 @@ import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements ToolRun {
-  /** Gives back its place among the running calls of a limited tool. */
+  /**
+   * Frees the place of the call among the running calls of a tool with a limit.
+   */
   leave?: () => void;
   prepared?: unknown;
   isInTask = false;
@@ -53,7 +55,10 @@ class ToolCall implements ToolRun {
     readonly call: LastingCall,
   ) {}
 
-  /** Runs the tool in the request, as long as that lasts. */
+  /**
+   * Runs the tool in its request. If that takes long, the call may be handed
+   * over to a task.
+   */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
@@ -81,7 +86,10 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
   );
 }
 
-/** Gives the result of a call that goes on if this one repeats it. */
+/**
+ * Answers a call that repeats an earlier one with the task of that one. Begins
+ * the call if there is none.
+ */
 async function repeat(call: LastingCall, tool: CompiledTool): Promise<Answer> {
   const { pickUp } = await import("../work/repeat.ts");
   const task = await pickUp(call, tool);
@@ -107,7 +115,7 @@ function print(
   return { result: printer.result(result), isToolError: result.isError };
 }
 
-/** Starts a call: most of them run at once. */
+/** Starts a call, with the steps that its tool needs. Most tools only run. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool } = toolCall;
   if (tool.limit) return startLimited(toolCall);
@@ -115,7 +123,10 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   return toolCall.run();
 }
 
-/** Runs a tool within its own limit. A task keeps its place to the end. */
+/**
+ * Runs a tool within its own limit. A call that becomes a task keeps its place
+ * until the task ends.
+ */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.limitKey);
@@ -127,7 +138,10 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
   }
 }
 
-/** Prepares the call in its request, which can ask; then runs the tool. */
+/**
+ * Calls the tool's `prepare` in the request, which can ask the client. Then
+ * runs the tool, here or as a task.
+ */
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call } = toolCall;
   const { client, stateless, context } = call;
@@ -151,8 +165,8 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
 }
 
 /**
- * Begins a task for a client that knows none, and waits for its end. After the
- * tool's time the call is handed over.
+ * Begins a task for a client without tasks, and waits for its end. If that
+ * takes longer than the tool allows, the answer is that the task goes on.
  */
 async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
@@ -163,7 +177,8 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   }
   const task = await startTask(toolCall);
   call.execution.taskId = task.taskId;
-  // A 2026 client would answer with a second call, which began another task.
+  // Not for a 2026 client: it would answer with a second call, which would
+  // begin another task.
   const relay = call.stateless
     ? undefined
     : new TaskRelay(call, tool.handOverMilliseconds);
@@ -179,7 +194,10 @@ function answerWith(call: Call, task: Task): Answer {
     : { task };
 }
 
-/** Begins a task, which gives back the place of its call at its end. */
+/**
+ * Begins a task. The place of the call in the tool's limit is freed when the
+ * task ends.
+ */
 async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const durable = durableOf(tool);
@@ -201,7 +219,10 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   return task;
 }
 
-/** Begins durable work. It gives back the place of its call with its process. */
+/**
+ * Begins durable work. The place of the call in the tool's limit is freed when
+ * the work ends or leaves this process.
+ */
 async function startDurable(
   toolCall: ToolCall,
   durable: DurableTask,

@@ -46,7 +46,8 @@ async function runInHook(
   tool.provide?.(context);
   const authorCode = CallContext.codeOf(context);
   const result = around({ tool: tool.author, input, context }, async () => {
-    // A hook may try again what failed, but not what had to end.
+    // A hook may run the tool again after a failure, but not after an
+    // interruption.
     if (authorCode?.reason !== undefined) throw authorCode.reason;
     return await run(toolCall, context);
   });

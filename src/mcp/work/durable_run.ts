@@ -19,7 +19,7 @@ interface RunParts {
   now(): number;
   /** Stores a step; false if this process has lost its claim. */
   store(step: Step): Promise<boolean>;
-  /** True if the caller may still do this. */
+  /** True while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
   /** Interrupts the author's code with a reason. */
   interrupt(reason: unknown): Promise<never>;

@@ -104,7 +104,7 @@ export class DurableSteps implements Durable {
       await this.#run.goOn();
       const key = known?.key ?? unusedKey(name, journal.keys);
       const asked = { key, asks: question.text };
-      // Another run finds the key by what is asked.
+      // Stored first: a later run finds the key by the content of the question.
       if (!known) await journal.save(entry, { ...asked, state: "begun" });
       let text: string | undefined;
       const keep = async (answer: string) => {
@@ -139,7 +139,7 @@ export class DurableSteps implements Durable {
     question?: AskedQuestion,
   ): Promise<T> {
     const { parking, interrupt } = this.#run;
-    // Nothing that a run does after its end is wanted.
+    // After its end a run does nothing more.
     if (parking.isOver) return new Promise(() => {});
     let entry: JournalEntry;
     try {
@@ -147,17 +147,17 @@ export class DurableSteps implements Durable {
     } catch (error) {
       return interrupt(error);
     }
-    return this.#lead(entry, work);
+    return this.#doInOrder(entry, work);
   }
 
-  async #lead<T>(
+  async #doInOrder<T>(
     entry: JournalEntry,
     work: (entry: JournalEntry) => Promise<T>,
   ): Promise<T> {
     try {
       await this.#journal.waitForOrder(entry);
     } catch (error) {
-      // Its code cannot catch this.
+      // An interruption, because the author's code could catch an exception.
       return await this.#run.interrupt(error);
     }
     try {

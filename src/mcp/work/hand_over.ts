@@ -20,7 +20,7 @@ import { MARKED_BEFORE_MILLISECONDS } from "../../store/call_repeats.ts";
 import { printProgress } from "./task_state.ts";
 import type { TaskRegistry } from "./task_registry.ts";
 
-/** The time after which a hand-over that the database kept is tried again. */
+/** The time after which a hand-over that the database failed is tried again. */
 const AGAIN_MILLISECONDS = 5000;
 
 /** The parts of a server whose calls may go on as tasks. */
@@ -35,10 +35,11 @@ const UNDECLARED =
 export type LastingCall = Call & { readonly engine: TaskEngine };
 
 /**
- * Hands the call of a running tool over when it has lasted for the tool's time.
+ * Hands the call of a running tool over once it has lasted for
+ * `handOverMilliseconds`.
  *
- * @param result what the running tool gives
- * @returns a function for the beats of the call
+ * @param result the result of the running tool
+ * @returns a function to call on each beat
  */
 export function handOverInTime(
   call: LastingCall,
@@ -49,7 +50,10 @@ export function handOverInTime(
   let isMarked = !isRepeatable(call, tool);
   let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
 
-  /** Tells all processes of the tool before its client can repeat the call. */
+  /**
+   * Marks the tool as one whose calls go on after their answer. All processes
+   * see the mark before the client can repeat the call.
+   */
   async function mark(): Promise<void> {
     await call.engine.tasks.markLong(tool.name);
     isMarked = true;
@@ -62,7 +66,7 @@ export function handOverInTime(
     const step = isMarked
       ? handOver(call, tool, result).then(() => void (notBefore = -Infinity))
       : mark();
-    // It goes on in its request.
+    // The call goes on in its request.
     step.catch((error) => {
       if (error instanceof StorageError) {
         notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
@@ -87,20 +91,23 @@ function complain(
 function isFree(call: LastingCall, tool: CompiledTool): boolean {
   const { context, execution: { hasEnded, isStopped } } = call;
   if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
-  // Its result may hold an answer of one of many people.
+  // The result may contain the answer of one of many people.
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/** True if a call that takes long can be picked up by a repeat alone. */
+/**
+ * True if the result of a call that takes long is only reached by the same call
+ * again.
+ */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
     !hasTasks(call);
 }
 
 /**
- * True if no other client can be given the result of a call. The repeats of
- * many people, with one credential or in one network, are told apart by their
- * sessions alone.
+ * True if only this client can get the result of a call. The repeats of many
+ * people, with one credential or in one network, differ by their sessions
+ * alone.
  */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
   const { sessionId, limitKey } = call;
@@ -108,7 +115,7 @@ function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
     !limitKey.isMany;
 }
 
-/** Names a call for its repeats. */
+/** Makes the name by which repeats of a call find it. */
 async function nameOf(call: Call): Promise<string> {
   const { repeatOf } = await import("./repeat.ts");
   return await repeatOf(call);

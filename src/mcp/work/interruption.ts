@@ -26,7 +26,7 @@ interface Found {
   where: Error;
 }
 
-/** The code of an author has changed while its work was under way. */
+/** Thrown when the author's code was changed while its work was under way. */
 export class DivergenceError extends Error {
   override name = "DivergenceError";
 

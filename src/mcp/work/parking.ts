@@ -40,9 +40,8 @@ export interface ParkingOptions {
   /** Epoch seconds. */
   now(): number;
   /**
-   * Gives the claim up, so that any process can go on with the run later,
-   * unless a question has its answer by now. Absent for work that ends with its
-   * process.
+   * Gives up the claim, so that any process can go on with the run later. The
+   * claim stays if a question has its answer by now. Absent for plain tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
   /** Interrupts the author's code with a reason. */
@@ -122,7 +121,7 @@ export class Parking {
     return await new Promise(() => {});
   }
 
-  /** @param how `enough`: a signal that ends the wait early */
+  /** Waits until a time, in epoch seconds. `enough` ends the wait early. */
   async waitUntil(
     until: number,
     { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
@@ -193,7 +192,8 @@ export class Parking {
     }).then(
       (parked) => {
         if (parked !== "answered") return void interrupt(new Parked());
-        // Or its question was not there yet: the run leaves a while later.
+        // A question has its answer, or is not stored yet: the run tries again
+        // later.
         this.#leaveWhenQuiet();
       },
       // The database is away: the run goes on, and leaves later.

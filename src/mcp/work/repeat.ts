@@ -16,10 +16,12 @@ import type { Call } from "../exchange/call.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
-/** The time after its end for which a result waits for a repeat. */
+/**
+ * The time after the end of a task for which a repeat can pick up its result.
+ */
 const KEPT_SECONDS = 5 * 60;
 
-/** Names what a call and its repeats have in common. */
+/** Makes a name that a call has in common with its repeats. */
 export function repeatOf(
   { caller, limitKey, sessionId, client, params }: Call,
 ): Promise<string> {
@@ -33,9 +35,9 @@ export function repeatOf(
 }
 
 /**
- * Finds the call that a call repeats, and waits for its end as long as its own
- * request may take; undefined if it repeats none. Of two repeats each takes
- * another result, if there are two; else both are given the same.
+ * Finds the task of the earlier call that this call repeats, and waits for its
+ * end. Undefined if there is none. Of two repeats each takes another task, if
+ * there are two; else both are given the same.
  */
 export async function pickUp(
   call: Call,
@@ -58,7 +60,7 @@ export async function pickUp(
     const next = await waitAsCall(call, tool, task, relay);
     if (next === undefined) continue;
     seen = next;
-    // No one reads the answer to a client that is gone: the next repeat will.
+    // The client is gone, so the result stays for the next repeat.
     if (!isTerminal(seen.status) || hasLeft(call)) break;
     // A result that cannot be marked as taken may be given twice, but is not lost.
     if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;

@@ -17,13 +17,15 @@ const RUNS_PER_ROUND = 32;
 /** The most taken-over runs that are at work in this process. */
 const MAX_TAKEN = 200;
 /**
- * The most runs of one caller, and never more than half of the free places, so
- * that a few people who work together leave some to others; twice as many for
- * a caller that may be many people.
+ * The most taken-over runs of one caller, so that a few callers leave room for
+ * others. At most half of the free places; twice as many for a caller that may
+ * be many people.
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/** The time until work is tried again whose caller has too many runs here. */
+/**
+ * The time after which a run is tried again if its caller has too many here.
+ */
 const BUSY_SECONDS = 60;
 /** The most runs without room that are tried again in the same second. */
 const NO_ROOM_PER_SECOND = 8;
@@ -37,7 +39,10 @@ const POLL_MILLISECONDS = 1000;
 /** The parts of a process that takes work over. */
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
-  /** The addresses whose work is taken; an empty one is that of any server. */
+  /**
+   * The server addresses whose work is taken over. The empty address is for
+   * work of callers who are the same at every address.
+   */
   addresses(): readonly string[];
   /**
    * Goes on with a run. Returns undefined if this process does not work on it.
@@ -94,7 +99,7 @@ export class RunPoller {
     return this.#alone(() => this.#claimDue());
   }
 
-  /** Polls after the clock of a test has jumped, and not meanwhile. */
+  /** Moves the clock of a test, and then polls. No poll runs meanwhile. */
   async jumpThenPoll(jump: () => Promise<void>): Promise<void> {
     while (this.#polling) await this.#polling;
     await this.#alone(jump);
@@ -121,8 +126,8 @@ export class RunPoller {
   }
 
   /**
-   * Claims due runs, in rounds, with pauses as long as the rounds, for the calls
-   * of this process.
+   * Claims due runs, in rounds. Each pause is as long as the round before it,
+   * so that the calls of this process get their turn.
    */
   async #claimDue(): Promise<void> {
     this.#withoutRoom = 0;
@@ -167,7 +172,7 @@ export class RunPoller {
     if (because === "ended" || because === "held") await this.#wakes.drop(wake);
   }
 
-  /** Goes on with a run that was taken, if there is a place for it. */
+  /** Goes on with a claimed run, or puts it off if there is no place for it. */
   async #takeOver(claim: Claim): Promise<void> {
     const { database, runs, takeOver } = this.#parts;
     const { run: { limitKey, deaths, characters } } = claim;
@@ -177,7 +182,7 @@ export class RunPoller {
       putOff(1 + Math.floor(this.#withoutRoom++ / NO_ROOM_PER_SECOND));
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
-    // Others' work must not wait for one caller's.
+    // The work of one caller must not hold up that of others.
     if (!this.#bound.hasRoom(limitKey, most)) {
       return await putOff(BUSY_SECONDS);
     }

@@ -107,7 +107,8 @@ export class StepExecutor {
         ),
       );
     }
-    // A process that stops leaves its run to others, and has not died.
+    // Without deaths, the earlier process has stopped and left its run to
+    // others.
     if (claim.run.deaths === 0) return attempts;
     const died = attempts + 1;
     const most = retries > 0 ? retries : MAX_DEATHS;

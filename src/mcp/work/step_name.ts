@@ -8,7 +8,10 @@ import { nameOfStep } from "../../store/steps.ts";
 /** The most characters of an ID. */
 const ID_CHARACTERS = 200;
 
-/** Names a step for its author, a question with the beginning of its text. */
+/**
+ * Names a step for its author. A question is named with the beginning of its
+ * text.
+ */
 export function named(id: string, asks?: string): string {
   const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
   return asks === undefined ? name : `${name} (${asks})`;
@@ -26,7 +29,7 @@ const KINDS: Readonly<Record<string, string>> = {
   ask: "the question",
 };
 
-/** @throws {TypeError} unless an author's code gives a step an ID */
+/** @throws {TypeError} unless the ID is a text of 1 to 200 characters */
 export function checkName(name: unknown): void {
   if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
     return;
@@ -36,7 +39,10 @@ export function checkName(name: unknown): void {
   );
 }
 
-/** Gives the line of the author's code, if the stack tells one. */
+/**
+ * Returns the line of the author's code in the stack of an error, with a space
+ * before it. Empty if there is none.
+ */
 export function placeOf({ stack = "" }: Error): string {
   const line = stack.split("\n").slice(1)
     .find((line) =>

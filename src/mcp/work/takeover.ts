@@ -14,8 +14,8 @@ import { EXPELLED } from "./task_state.ts";
 import type { DurableWork, Resume } from "./task_work.ts";
 
 /**
- * The time until work is tried again whose tool or steps this process does not
- * know.
+ * The time after which a run is tried again if this process does not know its
+ * tool or its steps.
  */
 const MISSING_SECONDS = 30;
 /**
@@ -24,8 +24,8 @@ const MISSING_SECONDS = 30;
  */
 const MISSED_SECONDS = 60 * 60;
 /**
- * The time for which a claim waits for the database: shorter than its lease. A
- * claim that begins no work counts as the death of a process.
+ * The time for which a claim waits for the database. Shorter than the lease,
+ * because a claim that begins no work counts as the death of a process.
  */
 const CLAIM_MILLISECONDS = 20_000;
 
@@ -47,7 +47,7 @@ export async function takeOver(
   const { runs, database, stopping: signal } = parts;
   const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
   const { steps, work, origin, isAllowed } = await persist(async () => {
-    // Read now: the process before kept steps until it lost its claim.
+    // Read after the claim: until then the process before could store steps.
     const steps = await parts.steps.list(taskId);
     const beginning = await runs.beginningOf(claim);
     return { steps, ...await resume(claim, beginning) };
@@ -55,7 +55,8 @@ export async function takeOver(
   const { version } = work ?? { version: 1 };
   const durable = { claim, steps, version };
   const execution = new TaskExecution(parts, { taskId, origin, durable });
-  // Steps of a newer release are not those of this one, also by the same IDs.
+  // Steps of a newer release differ from those of this one, even where their
+  // IDs are the same.
   const newest = Math.max(firstVersion, ...steps.map(({ version }) => version));
   if (!work || version < newest) {
     const missing = work ? `Version ${newest} of the steps of` : "The tool";

@@ -36,7 +36,7 @@ const NO_ONE =
 /** The parts that a channel needs. */
 interface Surroundings {
   tasks: TaskStore;
-  /** The bound on questions of a plain task; durable work keeps its own. */
+  /** The bound on open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
   signal: AbortSignal;
@@ -86,7 +86,8 @@ export class TaskChannel implements Work {
       steps.question(
         question,
         async (key, keep) => keep(JSON.stringify(await ask(key))),
-        // Only this process sees an answer on a page: it goes on at once.
+        // `until: 0` keeps the run in this process, which alone sees the answer
+        // on the page.
         { until: 0 },
       ));
     ({
@@ -155,7 +156,7 @@ export class TaskChannel implements Work {
    */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
-    // Its client has heard of this.
+    // The client got this progress from an earlier run.
     if (this.durable?.isReplay) return;
     await this.#surroundings.parking.activity(async () => {
       await this.#origin.relayProgress?.(params);

@@ -90,7 +90,7 @@ export class TaskExecution {
       interrupt,
       stop: () => this.fire(STOPPING),
       park: claim && (async ({ dueSeconds, questions, waitsFor }) => {
-        // The next run does not repeat it.
+        // The next run does not send the same progress again.
         await this.channel.status.write();
         return await runs.park(claim, dueSeconds, questions, { waitsFor });
       }),
@@ -131,18 +131,18 @@ export class TaskExecution {
   }
 
   /** Does the work, and ends the task with its result or exception. */
-  async lead(
+  async run(
     work: (context: CallContext) => Promise<CallToolResult>,
   ): Promise<void> {
     const { taskId, parts: { log } } = this;
     try {
-      await this.#lead(() => work(new CallContext(this.channel)));
+      await this.#watched(() => work(new CallContext(this.channel)));
     } catch (error) {
       log.error("A task could not be ended", { reference: taskId, error });
     }
   }
 
-  async #lead(work: () => Promise<CallToolResult>): Promise<void> {
+  async #watched(work: () => Promise<CallToolResult>): Promise<void> {
     const { signal, taskId, parking, parts: { log } } = this;
     const { authorCode, status } = this.channel;
     this.#watch.start((ending) => {
@@ -182,7 +182,7 @@ export class TaskExecution {
       await persist(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
-        // Its lease lapses then.
+        // The lease then lapses, and another process takes over.
       ).catch(() => {});
     }
     this.fire(STOPPING);
@@ -205,17 +205,17 @@ export class TaskExecution {
     };
     const { ending, isSaved } = await save(settled).catch((error) => {
       if (error instanceof HttpError) {
-        // It may be stored all the same: better twice than never.
+        // The end may be stored all the same: better reported twice than never.
         report(settled);
         throw error;
       }
-      // A result that JSON cannot hold.
+      // The result has a value that JSON cannot express.
       return save(failedEnding(error, taskId, log));
     });
     if (isSaved) return report(ending);
-    // Of durable work, the process that has ended it reports that.
+    // The end of durable work is reported by the process that stored it.
     if (claim) return;
-    // One that had ended already was ended by its client.
+    // A plain task that had ended already was ended by its client.
     const found = await persist(
       () => tasks.find(taskId, caller.binding),
       { signal },

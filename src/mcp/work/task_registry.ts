@@ -201,7 +201,7 @@ export class TaskRegistry {
     for (const { parking } of this.#here.keys()) parking.release();
   }
 
-  /** Leaves durable work to others, fails plain tasks, and waits for that. */
+  /** Leaves durable work to other processes, and fails plain tasks. */
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
@@ -239,7 +239,7 @@ export class TaskRegistry {
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
     if (this.#stopping.signal.aborted) execution.leave();
-    const done = execution.lead(work).finally(() => {
+    const done = execution.run(work).finally(() => {
       this.#here.delete(execution);
       this.#room.release(execution.origin.limitKey);
     });

@@ -79,7 +79,10 @@ export function taskEndOf({ result, error }: SettledTask): TaskEnd {
 /** The least time between two messages that are written. */
 const MESSAGE_MILLISECONDS = 1000;
 
-/** The latest message of one task: the first is written at once, the last never lost. */
+/**
+ * The status message of one task. The first is written at once, later ones at
+ * most once a second. The last is never lost.
+ */
 export class StatusMessage {
   #waiting?: TaskMessages;
   #writtenMilliseconds = -Infinity;

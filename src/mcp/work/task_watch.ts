@@ -36,12 +36,12 @@ export class TaskWatch {
   ) {}
 
   /**
-   * Returns true while the grant that began the task is alive, or the one that
-   * last used it.
+   * True while the grant that began the task is alive, or the one that last
+   * used it.
    */
   async isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this.watched;
-    // Not the session of a 2025 client, which its task outlives.
+    // Without the session of a 2025 client: its task outlives it.
     if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.parts.tasks.userOf(taskId, caller.binding);
     return await authenticated.isLive?.(grantId) === true;

@@ -45,9 +45,12 @@ export interface OriginCall extends Pick<Call, "authorCode" | "recall"> {
 export interface CallInProgress {
   readonly request: TaskOrigin & OriginCall;
   readonly result: Promise<CallToolResult>;
-  /** The name under which repeats of the call find its task, if they may. */
+  /**
+   * The name under which repeats of the call find its task. Undefined if the
+   * result is not reached by a repeat.
+   */
   readonly repeat?: string;
-  /** False if its result may be someone else's, who must not be asked. */
+  /** False if someone else may get the result: then no one may be asked. */
   readonly mayAsk: boolean;
   /** The latest progress of the call's tool. */
   readonly statusMessage?: string;

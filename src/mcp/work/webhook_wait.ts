@@ -56,7 +56,7 @@ export async function waitForWebhook(
     taskId,
     taskAddress: address,
   };
-  // A repetition finds its wait, with the same token.
+  // If the step is repeated, it finds the same wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
     const most = WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
     const wait = await persist(
@@ -78,7 +78,8 @@ export async function waitForWebhook(
   );
   // An earlier run may have had the answer, and have withdrawn the wait.
   if (run.hasKept(end)) over.abort();
-  // The process may leave meanwhile: the sleep, or the answer, wakes another.
+  // The run may leave this process meanwhile. Then the end of the sleep, or the
+  // answer, wakes it elsewhere.
   else if (wait) {
     const ending = AbortSignal.any([signal, over.signal]);
     await Promise.race([waits.settled(wait, ending), slept])
