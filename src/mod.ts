@@ -129,7 +129,7 @@ export type {
 } from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
 export type { DecidePermissions } from "./oauth/permissions.ts";
-export type { Person, ToldIdentity } from "./oauth/person.ts";
+export type { Person, ProviderIdentity } from "./oauth/person.ts";
 export {
   type Provider,
   type RedeemedCode,

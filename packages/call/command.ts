@@ -85,7 +85,7 @@ export class Command {
         ? undefined
         : await KeptSignInFile.of(directory, url),
       show(address) {
-        terminal.tell(`Sign in here: ${address}`);
+        terminal.report(`Sign in here: ${address}`);
         if (line.browser) openBrowser(address, env);
       },
       signal,
@@ -102,7 +102,7 @@ export class Command {
     if (verb === "logout") {
       const { url } = this.#options;
       const wasSignedIn = await this.#access.logOut();
-      this.#terminal.tell(
+      this.#terminal.report(
         wasSignedIn ? `Signed out of ${url}` : `Not signed in at ${url}`,
       );
       return 0;
@@ -185,7 +185,7 @@ export class Command {
       );
     } catch (error) {
       if (!this.#signal.aborted) throw error;
-      this.#terminal.tell("Stopped waiting: the task goes on");
+      this.#terminal.report("Stopped waiting: the task goes on");
       return Exit.cancelled;
     }
   }
@@ -194,7 +194,7 @@ export class Command {
     if (result.isError === true) {
       const { texts } = partsOf(result.content);
       if (this.#line.json) this.#output.printJson(result);
-      else this.#terminal.tell(texts.join("\n") || JSON.stringify(result));
+      else this.#terminal.report(texts.join("\n") || JSON.stringify(result));
       return Exit.tool;
     }
     await this.#output.show(result, result.content, result.structuredContent);

@@ -59,12 +59,12 @@ export async function resultAfter(
     for (let found: typeof begun | undefined = begun;;) {
       const { state } = found;
       onTask?.({ taskId, status: "working", statusMessage: state });
-      const told =
+      const next =
         await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
       // A tool that repeats what another server said names a task of that one.
-      if (found === begun && isUnknownTask(told)) return answer;
-      found = parseNotYet(told);
-      if (found?.taskId !== taskId) return told;
+      if (found === begun && isUnknownTask(next)) return answer;
+      found = parseNotYet(next);
+      if (found?.taskId !== taskId) return next;
       await pause(PAUSE_MILLISECONDS, signal);
       signal?.throwIfAborted();
     }

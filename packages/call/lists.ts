@@ -38,7 +38,7 @@ export class Lists {
       { signal: this.signal },
     );
     if (isCut) {
-      this.terminal.tell(`Only the first ${MAX_PAGES} pages are shown`);
+      this.terminal.report(`Only the first ${MAX_PAGES} pages are shown`);
     }
     return items;
   }
@@ -54,7 +54,7 @@ export class Lists {
       found[member] = items;
       if (json) continue;
       if (all) this.terminal.print(`${title}: ${items.length || "none"}`);
-      else if (items.length === 0) this.terminal.tell("There are no tools");
+      else if (items.length === 0) this.terminal.report("There are no tools");
       for (const item of items) this.terminal.print(text(item));
     }
     if (json) output.printJson(found);

@@ -15,18 +15,18 @@ import { Terminal } from "./terminal.ts";
 /** Prints the reason why a command failed, and gives its exit code. */
 function explain(error: unknown, { terminal, signal }: Surroundings) {
   if (signal.aborted) {
-    terminal.tell("Cancelled");
+    terminal.report("Cancelled");
     return Exit.cancelled;
   }
   // The reader of the results has seen enough, as head does.
   if (error instanceof Deno.errors.BrokenPipe) return 0;
   if (error instanceof Failure) {
-    terminal.tell(error.message);
+    terminal.report(error.message);
     return error.exitCode;
   }
   const { message, response, code, taskId } = error as Partial<ServerError>;
   // Exceptions of other kinds have codes too, such as that of a cancelled task.
-  terminal.tell(
+  terminal.report(
     response === undefined || code === undefined
       ? `${message}`
       : taskId === undefined

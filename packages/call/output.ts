@@ -90,7 +90,7 @@ export class Output {
     const { out } = this.line;
     const what = `${type}, ${bytes.length} bytes`;
     if (out === undefined) {
-      this.terminal.tell(`${what}: --out FILE saves it`);
+      this.terminal.report(`${what}: --out FILE saves it`);
       return;
     }
     const path = index === 0
@@ -101,7 +101,7 @@ export class Output {
     } catch (error) {
       throw usageFailure(`${path}: ${(error as Error).message}`);
     }
-    this.terminal.tell(`Saved ${what}: ${path}`);
+    this.terminal.report(`Saved ${what}: ${path}`);
   }
 
   printJson(value: unknown): void {
@@ -111,8 +111,11 @@ export class Output {
 
 /** The messages before the result of one command. */
 export class Notices {
-  /** @param isTold true if the person knows the ID of the task */
-  constructor(private readonly terminal: Terminal, private isTold: boolean) {}
+  /** @param isReported true if the person knows the ID of the task */
+  constructor(
+    private readonly terminal: Terminal,
+    private isReported: boolean,
+  ) {}
 
   /** Shows progress, and a message of the log. */
   show(method: string, params: Json): void {
@@ -123,15 +126,15 @@ export class Notices {
     } else if (method === "notifications/message") {
       const { level, data } = params;
       const text = typeof data === "string" ? data : JSON.stringify(data);
-      this.terminal.tell(`${level}: ${text}`);
+      this.terminal.report(`${level}: ${text}`);
     }
   }
 
   /** Shows the state of a task, and at first its ID. */
   showTask({ taskId, status, statusMessage }: TaskState): void {
-    if (!this.isTold) {
-      this.isTold = true;
-      this.terminal.tell(`A task; call --task ${taskId} has its result too`);
+    if (!this.isReported) {
+      this.isReported = true;
+      this.terminal.report(`A task; call --task ${taskId} has its result too`);
     }
     if (status !== "working") return;
     this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
@@ -139,7 +142,7 @@ export class Notices {
 
   /** Tells that no server answers about a task, or that one does again. */
   showAnswering(isAnswering: boolean): void {
-    this.terminal.tell(
+    this.terminal.report(
       isAnswering
         ? "The server answers again"
         : "The server does not answer: trying again for a minute",

@@ -17,7 +17,7 @@ export const CAPABILITIES: Json = {
 };
 
 /** The terminal's part in a question. */
-export type Asking = Pick<Terminal, "ask" | "tell">;
+export type Asking = Pick<Terminal, "ask" | "report">;
 
 /** Answers a question. @throws {Error} for a kind that no one answers here */
 export async function answer(
@@ -28,7 +28,7 @@ export async function answer(
   if (method !== "elicitation/create") {
     throw new Error(`The server asks ${method}: nothing answers that here`);
   }
-  terminal.tell(`\nThe server asks: ${params.message ?? ""}`);
+  terminal.report(`\nThe server asks: ${params.message ?? ""}`);
   return params.mode === "url"
     ? await visit(params, terminal, signal)
     : await fillIn((params.requestedSchema ?? {}) as Json, terminal, signal);
@@ -46,7 +46,7 @@ async function visit(
   if (!target || !/^https?:$/.test(target.protocol)) {
     throw new Error(`The server wants ${url} opened, which is no page`);
   }
-  terminal.tell(
+  terminal.report(
     `Open this at ${target.host} and finish there:\n${target.href}`,
   );
   return await consent(terminal, signal);
@@ -62,7 +62,7 @@ async function consent(terminal: Asking, signal: AbortSignal): Promise<Json> {
 
 /** Cancels a question when standard input has no more lines. */
 function giveUp(terminal: Asking): Json {
-  terminal.tell("There are no more lines to answer with: cancelled.");
+  terminal.report("There are no more lines to answer with: cancelled.");
   return { action: "cancel" };
 }
 
@@ -78,7 +78,7 @@ async function fillIn(
       ? { ...consented, content: {} }
       : consented;
   }
-  terminal.tell("(/decline and /cancel end it.)");
+  terminal.report("(/decline and /cancel end it.)");
   const content: Json = {};
   for (const [name, field] of fields) {
     const isRequired = requiredOf(schema).includes(name);
@@ -123,7 +123,7 @@ async function askFor(
       return { value: checked(name, read(name, line, field), field) };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      terminal.tell(error.message);
+      terminal.report(error.message);
     }
   }
 }

@@ -31,14 +31,14 @@ export class Terminal {
   }
 
   /** Writes a line beside the results. */
-  tell(text: string): void {
+  report(text: string): void {
     this.clear();
     write(Deno.stderr, this.#encoder.encode(`${harmless(text)}\n`));
   }
 
   /** Shows progress: one line that moves, or lines where no person looks. */
   progress(text: string): void {
-    if (!this.isSeen) return this.tell(harmlessLine(text));
+    if (!this.isSeen) return this.report(harmlessLine(text));
     const line = harmlessLine(text).slice(0, columnsOf() - 1);
     write(Deno.stderr, this.#encoder.encode(`\r\x1b[K${line}`));
     this.#hasProgress = true;
@@ -61,7 +61,7 @@ export class Terminal {
     write(Deno.stderr, text);
     this.#lines ??= readLines();
     const { value } = await unlessAborted(signal, this.#lines.next());
-    if (!Deno.stdin.isTerminal()) this.tell("");
+    if (!Deno.stdin.isTerminal()) this.report("");
     return value as string | undefined;
   }
 

@@ -64,7 +64,7 @@ export class Exchange extends Session {
     const cut = new AbortController();
     let cancelling: Promise<void> | undefined;
     const cancel = () =>
-      cancelling ??= this.tell({
+      cancelling ??= this.notify({
         method: "notifications/cancelled",
         params: { requestId },
       }).finally(() => cut.abort());
@@ -76,7 +76,7 @@ export class Exchange extends Session {
           const result = method === "ping"
             ? {}
             : await this.#answer({ method: method!, params });
-          await this.tell({ id, result });
+          await this.notify({ id, result });
         },
       );
     } catch (error) {

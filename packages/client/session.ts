@@ -134,7 +134,7 @@ export class Session extends Connection {
   }
 
   /** Posts a message of the session that has no answer. */
-  protected async tell(message: Json): Promise<void> {
+  protected async notify(message: Json): Promise<void> {
     const headers = await this.#sessionHeaders();
     const response = await this.send(this.#encoded(message, headers));
     await response.body?.cancel();
@@ -150,7 +150,7 @@ export class Session extends Connection {
     this.#initializeResult = await this.read(opened);
     const sessionId = opened.headers.get("mcp-session-id");
     this.#opened = Promise.resolve(sessionId);
-    await this.tell({ method: "notifications/initialized" });
+    await this.notify({ method: "notifications/initialized" });
     const { logLevel: level } = this.options;
     const { logging } = Object(this.#initializeResult.capabilities);
     if (level !== undefined && logging) {

@@ -36,7 +36,7 @@ export interface HostCallbacks {
 /** A view that is shown. */
 export interface HostedView {
   /** Sends `tool-input`, `tool-result` or another, once the view listens. */
-  tell(what: string, params: unknown): void;
+  notify(what: string, params: unknown): void;
   /** Changes the host's context. */
   setContext(change: Record<string, unknown>): void;
   /** Lets the view finish, and listens no more. */
@@ -76,7 +76,7 @@ export function hostView(
     view.postMessage(whole, "*");
   }
 
-  function tell(what: string, params: unknown): void {
+  function notify(what: string, params: unknown): void {
     const message = { method: `ui/notifications/${what}`, params };
     if (isListening) post(message);
     else waiting.push(message);
@@ -123,10 +123,10 @@ export function hostView(
 
   own.addEventListener("message", listen);
   return {
-    tell,
+    notify,
     setContext(change) {
       Object.assign(context, change);
-      if (isListening) tell("host-context-changed", change);
+      if (isListening) notify("host-context-changed", change);
     },
     async end() {
       if (isListening) {

@@ -78,7 +78,7 @@ export async function runHostPage(
     isCalled = given === undefined,
   ): Promise<void> {
     const shown = newFrame();
-    shown.tell("tool-input", { arguments: input });
+    shown.notify("tool-input", { arguments: input });
     let result = given;
     if (result === undefined) {
       const params = { name: tool.name, arguments: input };
@@ -93,7 +93,7 @@ export async function runHostPage(
     remember({
       shown: { ...remembered.shown, [tool.name]: { input, result, isCalled } },
     });
-    shown.tell("tool-result", result);
+    shown.notify("tool-result", result);
   }
 
   /** Parses the JSON in a field; marks the field if it is invalid. */
@@ -191,10 +191,13 @@ export async function runHostPage(
     const result = jsonIn(at("result"));
     if (result !== undefined) return show(input, result);
   });
-  press("wait", (input) => newFrame().tell("tool-input", { arguments: input }));
+  press(
+    "wait",
+    (input) => newFrame().notify("tool-input", { arguments: input }),
+  );
   press("arrive", (input) => {
     const first = Object.fromEntries(Object.entries(input).slice(0, 1));
-    newFrame().tell("tool-input-partial", { arguments: first });
+    newFrame().notify("tool-input-partial", { arguments: first });
   });
   press("fail", (input) =>
     show(input, {
@@ -203,8 +206,8 @@ export async function runHostPage(
     }));
   press("cancel", (input) => {
     const shown = newFrame();
-    shown.tell("tool-input", { arguments: input });
-    shown.tell("tool-cancelled", { reason: "The person cancelled." });
+    shown.notify("tool-input", { arguments: input });
+    shown.notify("tool-cancelled", { reason: "The person cancelled." });
   });
   on("leave", "click", () => setMode("inline"));
   on("sign-in", "submit", async (event) => {

@@ -25,9 +25,9 @@ export async function* examine(
   { stores = [], ...options }: ExamineOptions = {},
 ): AsyncGenerator<Finding> {
   const site = new Site(url, options);
-  const told = new Map<Fault, string>();
+  const reported = new Map<Fault, string>();
   for (const { name, run } of CHECKS) {
-    const finding = await examineOne(name, () => run(site), told);
+    const finding = await examineOne(name, () => run(site), reported);
     yield finding;
     // If nothing answers, there is nothing more to check.
     if (name === "Health" && finding.result === "failed") return;
@@ -39,7 +39,7 @@ export async function* examine(
     const asked = whose.filter((store) => stores.includes(store));
     if (asked.length === 0) continue;
     const label = `${name} (${asked.map((it) => STORE_NAMES[it]).join(", ")})`;
-    yield await examineOne(label, () => run(site), told);
+    yield await examineOne(label, () => run(site), reported);
   }
 }
 

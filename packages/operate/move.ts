@@ -70,15 +70,15 @@ async function dryRun(from: Kv, toPath: string): Promise<void> {
 
 async function moveAll(from: Kv, toPath: string): Promise<void> {
   const to = await open(toPath, true);
-  let toldMilliseconds = performance.now();
+  let reportedMilliseconds = performance.now();
   try {
     const records = await move(from, to, {
       clock: systemClock,
       onProgress(records) {
-        if (performance.now() - toldMilliseconds < PROGRESS_MILLISECONDS) {
+        if (performance.now() - reportedMilliseconds < PROGRESS_MILLISECONDS) {
           return;
         }
-        toldMilliseconds = performance.now();
+        reportedMilliseconds = performance.now();
         console.error(`${records} records are written`);
       },
     });

@@ -71,7 +71,7 @@ export class Conversation {
       caller,
       this.#upstream,
       {
-        tell: (progress) => this.#advance(progress),
+        report: (progress) => this.#advance(progress),
         last: -Infinity,
         begun: () => this.#begun.promise,
         keys: this.#keys,

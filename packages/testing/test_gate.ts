@@ -34,7 +34,7 @@ export interface TestCaller {
 /** The test that a task reports to. */
 export interface TaskListener {
   /** Receives the progress of the task. */
-  tell(progress: Progress): void;
+  report(progress: Progress): void;
   /** The progress that was told last. */
   last: number;
   /** Resolves when the test has its task in hand. */

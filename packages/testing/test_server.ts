@@ -162,7 +162,7 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
         // A later run of durable work reports the same progress again.
         if (!(done > listener.last)) return;
         listener.last = done;
-        listener.tell({
+        listener.report({
           progress: done,
           ...(total !== undefined && { total }),
           ...(message !== undefined && { message }),

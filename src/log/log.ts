@@ -83,7 +83,7 @@ export class Log {
   readonly #audits: boolean;
   /** The number of events that were lost since the last report. */
   #lost = 0;
-  #toldMilliseconds = -Infinity;
+  #loggedMilliseconds = -Infinity;
 
   /** @param fallback receives a report when `output` fails */
   constructor(
@@ -152,8 +152,8 @@ export class Log {
   #lose(error: unknown): void {
     this.#lost++;
     const time = performance.now();
-    if (time - this.#toldMilliseconds < QUIET_MILLISECONDS) return;
-    this.#toldMilliseconds = time;
+    if (time - this.#loggedMilliseconds < QUIET_MILLISECONDS) return;
+    this.#loggedMilliseconds = time;
     const properties = { events: this.#lost, error };
     this.#lost = 0;
     try {
@@ -180,14 +180,14 @@ const SAME_WORK_MILLISECONDS = 60_000;
  */
 const MAX_KINDS = 100;
 
-interface Told {
+interface LoggedFailure {
   atMilliseconds: number;
   /** The number of failures of this kind that were not logged since. */
   repeated: number;
 }
 
 /** The failures that were logged, by kind, for each log. */
-const toldTo = new WeakMap<Logger, Map<string, Told>>();
+const failuresOf = new WeakMap<Logger, Map<string, LoggedFailure>>();
 
 /**
  * Logs that something which the server depends on failed, once a second for
@@ -226,15 +226,15 @@ function countFailure(
   kind: string,
   milliseconds: number,
 ): { repeated?: number } | undefined {
-  let told = toldTo.get(log);
-  if (!told) toldTo.set(log, told = new Map());
+  let failures = failuresOf.get(log);
+  if (!failures) failuresOf.set(log, failures = new Map());
   const time = performance.now();
-  const before = told.get(kind);
+  const before = failures.get(kind);
   if (before && time - before.atMilliseconds < milliseconds) {
     before.repeated++;
     return undefined;
   }
-  if (told.size >= MAX_KINDS) told.clear();
-  told.set(kind, { atMilliseconds: time, repeated: 0 });
+  if (failures.size >= MAX_KINDS) failures.clear();
+  failures.set(kind, { atMilliseconds: time, repeated: 0 });
   return { repeated: before?.repeated || undefined };
 }

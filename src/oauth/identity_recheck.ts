@@ -11,10 +11,10 @@ import type { Grant } from "./grant.ts";
 import { IDENTITY_RECHECK_SECONDS } from "./lifetimes.ts";
 import {
   completed,
-  type ToldIdentity,
+  knownIdentity,
+  type ProviderIdentity,
   unknownParts,
   withoutMemberships,
-  withoutUntold,
 } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
@@ -65,15 +65,19 @@ export function identityRecheck(
      * loses its memberships and the verification of its address. So does each
      * part that an answer says nothing of.
      */
-    confirm(grant: Grant, told: ToldIdentity | undefined, now: number): Grant {
-      if (told && unknownParts(told, grant.identity).length === 0) {
-        const identity = reduce(withoutUntold(told));
+    confirm(
+      grant: Grant,
+      answer: ProviderIdentity | undefined,
+      now: number,
+    ): Grant {
+      if (answer && unknownParts(answer, grant.identity).length === 0) {
+        const identity = reduce(knownIdentity(answer));
         return { ...grant, identity, confirmedAt: now };
       }
-      if (told) {
+      if (answer) {
         const identity = isStale(grant, now)
-          ? withoutUntold(told)
-          : completed(told, grant.identity);
+          ? knownIdentity(answer)
+          : completed(answer, grant.identity);
         return { ...grant, identity: reduce(identity) };
       }
       if (!isStale(grant, now)) return grant;

@@ -15,12 +15,12 @@ export interface Person {
 }
 
 /** An identity from one answer of a provider, which may be incomplete. */
-export interface ToldIdentity extends Identity {
+export interface ProviderIdentity extends Identity {
   /**
    * The parts that the answer does not have: they are unknown, not removed.
    * `email` means all addresses.
    */
-  untold?: readonly (
+  unknown?: readonly (
     | "groups"
     | "roles"
     | "organizations"
@@ -30,26 +30,26 @@ export interface ToldIdentity extends Identity {
 }
 
 /** Removes `untold` from an identity: the missing parts stay absent. */
-export function withoutUntold(
-  { untold: _, ...identity }: ToldIdentity,
+export function knownIdentity(
+  { unknown: _, ...identity }: ProviderIdentity,
 ): Identity {
   return identity;
 }
 
 /** Lists the parts of a known identity that are missing in an answer. */
 export function unknownParts(
-  { untold = [] }: ToldIdentity,
+  { unknown = [] }: ProviderIdentity,
   known: Identity,
 ): readonly (Membership | "email")[] {
-  return untold.filter((part) =>
+  return unknown.filter((part) =>
     part === "email" ? known.emailVerified : known[part]
   );
 }
 
 /** Completes an answer: fills in its missing parts from the known identity. */
-export function completed(told: ToldIdentity, known: Identity): Identity {
-  const identity = withoutUntold(told);
-  for (const part of unknownParts(told, known)) {
+export function completed(answer: ProviderIdentity, known: Identity): Identity {
+  const identity = knownIdentity(answer);
+  for (const part of unknownParts(answer, known)) {
     if (part === "email") {
       const { email, emailVerified, otherEmails } = known;
       Object.assign(identity, { email, emailVerified });

@@ -14,7 +14,7 @@ const SQLITE = "SQLite format 3\0";
 /** The time between two checks of the file, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
 /** The time after which a file that is gone is told of again. */
-const TELL_MILLISECONDS = 60_000;
+const LOG_MILLISECONDS = 60_000;
 
 /**
  * Makes the folder and the file, readable only by their owner.
@@ -131,11 +131,11 @@ export async function guardFile(
     if (found === opened) return;
     throw new Error(`The database file ${path} was removed or replaced`);
   };
-  let toldMilliseconds = -Infinity;
+  let loggedMilliseconds = -Infinity;
   const checking = setInterval(() => {
     checkPlace().catch((error) => {
-      if (performance.now() - toldMilliseconds < TELL_MILLISECONDS) return;
-      toldMilliseconds = performance.now();
+      if (performance.now() - loggedMilliseconds < LOG_MILLISECONDS) return;
+      loggedMilliseconds = performance.now();
       log.error(
         `${error.message}: what this process keeps from now on is lost. Stop ` +
           "every process, put the file of the last backup there, and start",

@@ -213,7 +213,7 @@ function addOwnRoutes(
       if (!isStranger(found.caller)) return found;
       throw new ChallengeError("Sign in first");
     },
-    answer: (token, data) => waits.tell(token, data),
+    answer: (token, data) => waits.answerWebhook(token, data),
   };
   const own = new Hono();
   options.routes(own, context);

@@ -30,7 +30,7 @@ export class Plan {
   readonly permissions?: Permissions;
   readonly lifecycle: Lifecycle;
   #catalogue?: Catalogue;
-  #hasTold = false;
+  #isReported = false;
 
   /** Checks options and settings. @throws as `createServer` */
   constructor(
@@ -76,9 +76,9 @@ export class Plan {
   }
 
   /** Warns, at the first start only, of what is probably a slip. */
-  tellDoubts(): void {
-    if (this.#hasTold) return;
-    this.#hasTold = true;
+  reportDoubts(): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     const { options, config, log } = this;
     const { unneeded, wordless } = scopeDoubts(
       neededScopes(options),

@@ -83,7 +83,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
     telemetry.nameRoute(method, base + route);
     const step = `${method} ${route}`;
     if (!STEPS.includes(step)) return;
-    telemetry.tellStep({
+    telemetry.reportStep({
       step,
       grantType: c.get("grantType"),
       outcome: outcomeOf(c).outcome,

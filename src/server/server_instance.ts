@@ -48,10 +48,10 @@ export class ServerInstance implements Server {
     const { config: { auth, baseUrl }, options } = plan;
     await checkLayoutOf(database);
     await plan.lifecycle.start();
-    plan.tellDoubts();
+    plan.reportDoubts();
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
-      database.background(() => tellOfOldAddress(database, baseUrl, this.#log));
+      database.background(() => reportOldAddress(database, baseUrl, this.#log));
     }
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
@@ -114,7 +114,7 @@ export class ServerInstance implements Server {
 }
 
 /** Warns of connections that were made at another `BASE_URL`. */
-async function tellOfOldAddress(
+async function reportOldAddress(
   database: Database,
   baseUrl: string,
   log: Logger,

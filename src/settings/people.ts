@@ -94,7 +94,7 @@ export function parsePeople(
 }
 
 /** The memberships that each kind of provider tells. */
-const TOLD: Readonly<
+const KINDS: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {
   github: ["organizations", "teams"],
@@ -139,26 +139,26 @@ function doubtMemberships(
   rules: readonly PermissionRule[],
   { providers, otherIds }: KnownNames,
 ): void {
-  const toldBy = ({ kind, key }: KnownNames["providers"][number]) => {
+  const kindsOf = ({ kind, key }: KnownNames["providers"][number]) => {
     const claim = renameFor(key)(PROVIDER.OAUTH_GROUPS_CLAIM);
-    const told = [...TOLD[kind as ProviderConfig["provider"]]];
+    const kinds = [...KINDS[kind as ProviderConfig["provider"]]];
     const isNamed = settings.text(claim) !== undefined && kind !== "github";
-    return isNamed ? [...told, "groups" as const] : told;
+    return isNamed ? [...kinds, "groups" as const] : kinds;
   };
-  const kinds = providers.map(({ kind }) => kind).join(",");
+  const provider = providers.map(({ kind }) => kind).join(",");
   for (const { who } of rules) {
     if (!("name" in who)) continue;
-    const told = new Set([
+    const kinds = new Set([
       ...providers.filter(({ id }) => !who.provider || who.provider === id)
-        .flatMap(toldBy),
+        .flatMap(kindsOf),
       // Assertions have the usual claims.
-      ...otherIds.length > 0 && !who.provider ? TOLD.oidc : [],
+      ...otherIds.length > 0 && !who.provider ? KINDS.oidc : [],
     ]);
-    if (told.has(who.kind)) continue;
+    if (kinds.has(who.kind)) continue;
     settings.doubts.push(
       `OAUTH_PERMISSIONS: ${prefixOf(who.kind)}:${who.name} matches no one, ` +
-        `because OAUTH_PROVIDER=${kinds} tells of no ${who.kind}: use ` +
-        `${[...told].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
+        `because OAUTH_PROVIDER=${provider} tells of no ${who.kind}: use ` +
+        `${[...kinds].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
         "name people",
     );
   }

@@ -23,7 +23,7 @@ const PAUSE_MILLISECONDS = 1000;
 
 /** The least difference between two clocks that is reported, in seconds. */
 const CLOCK_SECONDS = 10;
-const TELL_CLOCK_SECONDS = 10 * 60;
+const REPORT_CLOCK_SECONDS = 10 * 60;
 
 /** A try at a commit: the fence it rests on, and the mark of its records. */
 export interface CommitTry {
@@ -44,7 +44,7 @@ export class Fence {
    */
   #owed: string[] = [];
   #settling?: Promise<void>;
-  #tellClockMilliseconds = -Infinity;
+  #reportClockMilliseconds = -Infinity;
   /** Called when there are marks to write down, and nothing writes them yet. */
   onOwed = () => {};
   /** Ends the pause in which no one writes them down. */
@@ -98,8 +98,8 @@ export class Fence {
     if (this.isOwn(mark)) return;
     const seconds = parseInt(second, 36) - now(this.clock);
     const time = performance.now();
-    if (seconds < CLOCK_SECONDS || time < this.#tellClockMilliseconds) return;
-    this.#tellClockMilliseconds = time + TELL_CLOCK_SECONDS * 1000;
+    if (seconds < CLOCK_SECONDS || time < this.#reportClockMilliseconds) return;
+    this.#reportClockMilliseconds = time + REPORT_CLOCK_SECONDS * 1000;
     this.onClockAhead(seconds);
   }
 

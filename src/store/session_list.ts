@@ -88,13 +88,13 @@ export interface SessionCounts {
 }
 
 /** Reports to telemetry that a client, or its lost permission, ended one. */
-export function tellEnd(
+export function reportEnd(
   { revision, startedMilliseconds }: Session,
   outcome: "ok" | "stopped",
   time: number,
 ): void {
   const milliseconds = Math.max(0, time - startedMilliseconds);
-  telemetry?.tellSession({ revision, outcome, milliseconds });
+  telemetry?.reportSession({ revision, outcome, milliseconds });
 }
 
 export function sessionLists(database: Database) {
@@ -139,9 +139,9 @@ export function sessionLists(database: Database) {
       parts.push(listed.splice(-DELETIONS_PER_COMMIT));
     }
     await Promise.all(parts.map(async (some) => {
-      const { write, tell } = await closing(some);
+      const { write, report } = await closing(some);
       await database.commit(write);
-      tell();
+      report();
     }));
   }
 
@@ -156,9 +156,9 @@ export function sessionLists(database: Database) {
         for (const key of keys) transaction.expire(key);
       },
       /** Reports them to telemetry; to be called when they have ended. */
-      tell(): void {
+      report(): void {
         for (const { value } of ended.filter(isFound)) {
-          tellEnd(value, "stopped", database.clock());
+          reportEnd(value, "stopped", database.clock());
         }
       },
     };

@@ -14,11 +14,11 @@ import { sessionKey } from "./keys.ts";
 import { recent } from "./recent.ts";
 import {
   listKeyOf,
+  reportEnd,
   type Session,
   SESSION_SECONDS,
   sessionLists,
   setSession,
-  tellEnd,
   UNUSED_SESSION_SECONDS,
 } from "./session_list.ts";
 
@@ -156,7 +156,7 @@ export function sessionStore(
           return value;
         },
       );
-      if (ended) tellEnd(ended, "ok", database.clock());
+      if (ended) reportEnd(ended, "ok", database.clock());
       return ended !== undefined;
     },
   };

@@ -122,8 +122,8 @@ export async function readTask(
   record: TaskRecord,
 ): Promise<Task> {
   const { questions, outcome, scopes = [], ...rest } = record;
-  const { binding: _, durable: __, repeat: ___, ...told } = rest;
-  const { sleepsUntil = 0, waitsFor, ...own } = told;
+  const { binding: _, durable: __, repeat: ___, ...visible } = rest;
+  const { sleepsUntil = 0, waitsFor, ...own } = visible;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
   const open = await Promise.all(

@@ -169,8 +169,8 @@ export function taskStore(
     /**
      * Stores the messages of a task. An empty one removes the message before.
      */
-    async setMessages(taskId: string, told: TaskMessages): Promise<void> {
-      const cut = Object.entries(told)
+    async setMessages(taskId: string, messages: TaskMessages): Promise<void> {
+      const cut = Object.entries(messages)
         .map(([member, message = ""]) => [member, shortMessage(message)]);
       await changeTask(database, taskId, () => Object.fromEntries(cut));
     },

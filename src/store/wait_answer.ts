@@ -107,7 +107,7 @@ export function waitAnswers(
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long
      */
-    async tell(id: unknown, data: unknown): Promise<boolean> {
+    async answerWebhook(id: unknown, data: unknown): Promise<boolean> {
       if (typeof id !== "string") return false;
       const text = JSON.stringify(data);
       if (text === undefined) throw new TypeError("An answer must be JSON");

@@ -110,7 +110,7 @@ export class Telemetry {
   }
 
   /** Reports an answered step of a sign-in. */
-  tellStep(
+  reportStep(
     { step, grantType, outcome, errorType, startedMilliseconds }: SignInStep,
   ): void {
     const attributes: Attributes = {
@@ -138,7 +138,7 @@ export class Telemetry {
     return new Operation(this.#instruments, facts);
   }
 
-  tellSession({ revision, outcome, milliseconds }: EndedSession): void {
+  reportSession({ revision, outcome, milliseconds }: EndedSession): void {
     this.#instruments.sessions.record(
       // The clocks of two machines may differ.
       Math.max(0, milliseconds / 1000),

@@ -31,15 +31,15 @@ Deno.test("confirm() keeps a part of which an answer says nothing for a day, tak
   const unverified = { ...KNOWN, emailVerified: false };
   for (
     const [told, fresh, later] of [
-      [{ ...KNOWN, untold: ["groups"], groups: undefined }, KNOWN, {
+      [{ ...KNOWN, unknown: ["groups"], groups: undefined }, KNOWN, {
         ...KNOWN,
         groups: undefined,
       }],
-      [{ subject: "42", groups: ["staff"], untold: ["email"] }, KNOWN, {
+      [{ subject: "42", groups: ["staff"], unknown: ["email"] }, KNOWN, {
         subject: "42",
         groups: ["staff"],
       }],
-      [{ ...unverified, groups: undefined, untold: ["groups"] }, unverified, {
+      [{ ...unverified, groups: undefined, unknown: ["groups"] }, unverified, {
         ...unverified,
         groups: undefined,
       }],
@@ -60,8 +60,8 @@ Deno.test("confirm() keeps a part of which an answer says nothing for a day, tak
 
 Deno.test("confirm() takes an answer as whole that says nothing of what was never known", () => {
   const { groups: _, ...identity } = KNOWN;
-  const told = { ...identity, untold: ["groups"] } as const;
+  const told = { ...identity, unknown: ["groups"] } as const;
   const confirmed = confirm({ ...grant, identity }, told, 5);
   assert.equal(confirmed.confirmedAt, 5);
-  assert(!("untold" in confirmed.identity));
+  assert(!("unknown" in confirmed.identity));
 });

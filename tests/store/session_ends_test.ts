@@ -20,16 +20,19 @@ const SESSION = {
 async function collect(kv: Deno.Kv) {
   const collecting = await startCollecting();
   const told: EndedSession[] = [];
-  telemetry!.tellSession = (ended) => void told.push(ended);
+  telemetry!.reportSession = (ended) => void told.push(ended);
   const database = new Database(kv);
   const sessions = sessionStore(database);
   return {
     told,
     sessions,
     async endAll() {
-      const { write, tell } = await sessions.closeAllOf("ada", new Set(["g"]));
+      const { write, report } = await sessions.closeAllOf(
+        "ada",
+        new Set(["g"]),
+      );
       await database.commit(write);
-      tell();
+      report();
     },
     [Symbol.dispose]: () => collecting[Symbol.dispose](),
   };

@@ -109,7 +109,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "the answer of a webhook": async (kv) => {
     const webhook = { ...PAGE, kind: "webhook" } as const;
     const { id } = await waitStore(new Database(kv)).open(webhook, {});
-    return (database) => waitStore(database).tell(id!, "paid");
+    return (database) => waitStore(database).answerWebhook(id!, "paid");
   },
   "an answer that a call takes": async (kv) => {
     const { id } = await waitStore(new Database(kv)).open(PAGE, {});

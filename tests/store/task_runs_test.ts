@@ -524,12 +524,12 @@ test.onDatabases("end() of durable work ends what it waits for, and nothing of a
   await database.idle();
   const kept = (await waits.listKept(BINDING)).map(({ id }) => id);
   assert.deepEqual(kept, [two.id]);
-  assert.equal(await waits.tell(one.id!, {}), false);
+  assert.equal(await waits.answerWebhook(one.id!, {}), false);
   await assert.rejects(
     waits.open(waiting("one", "3"), payload),
     /The task has ended/,
   );
-  assert.equal(await waits.tell(two.id!, {}), true);
+  assert.equal(await waits.answerWebhook(two.id!, {}), true);
 });
 
 test.onDatabases("createDurable() keeps no more of what a client sent than durable work begins with", async ({ kv }) => {

@@ -122,7 +122,7 @@ test.inMemory("answer() and find() know a wait's own person and kind only", asyn
     await waits.answer(page.id!, "github:2", YES, nothing),
     undefined,
   );
-  assert.equal(await waits.tell(page.id!, YES), false);
+  assert.equal(await waits.answerWebhook(page.id!, YES), false);
   const webhook = await waits.open(
     { ...ASKED, kind: "webhook", asker: "a task" },
     PAYLOAD,
@@ -131,9 +131,9 @@ test.inMemory("answer() and find() know a wait's own person and kind only", asyn
   assert.equal(await waits.find(webhook.id!, ADA), undefined);
   assert.deepEqual(await waits.listOf(ADA), [page]);
   // As it may come in the JSON of a request.
-  assert.equal(await waits.tell([webhook.id!], YES), false);
-  assert.equal(await waits.tell(webhook.id!, YES), true);
-  assert.equal(await waits.tell(webhook.id!, NO), false);
+  assert.equal(await waits.answerWebhook([webhook.id!], YES), false);
+  assert.equal(await waits.answerWebhook(webhook.id!, YES), true);
+  assert.equal(await waits.answerWebhook(webhook.id!, NO), false);
   assert.deepEqual(await waits.close(webhook), { data: YES });
 });
 
@@ -272,12 +272,15 @@ Deno.test("listOfWaits() gives no person the list of many who share a subject", 
 test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   const { id } = await waits.open({ ...ASKED, kind: "webhook" }, PAYLOAD);
-  await assert.rejects(waits.tell(id!, undefined), /An answer must be JSON/);
   await assert.rejects(
-    waits.tell(id!, "a".repeat(15_999)),
+    waits.answerWebhook(id!, undefined),
+    /An answer must be JSON/,
+  );
+  await assert.rejects(
+    waits.answerWebhook(id!, "a".repeat(15_999)),
     (error) => error instanceof HttpError && error.status === 413,
   );
-  assert.equal(await waits.tell(id!, "a".repeat(15_998)), true);
+  assert.equal(await waits.answerWebhook(id!, "a".repeat(15_998)), true);
 });
 
 test.inMemory("an answered page waits for no one any more, and not longer than it did", async ({ kv }) => {
@@ -293,10 +296,10 @@ test.onDatabases("close() takes no answer from then on, and gives the one that w
   const webhook = { ...ASKED, kind: "webhook" } as const;
   const late = await waits.open({ ...webhook, asker: "late" }, PAYLOAD);
   assert.equal(await waits.close(late), undefined);
-  assert.equal(await waits.tell(late.id!, NO), false);
+  assert.equal(await waits.answerWebhook(late.id!, NO), false);
   assert.equal(await waits.close(late), undefined);
   const early = await waits.open({ ...webhook, asker: "early" }, PAYLOAD);
-  const slow = overtaken(other, () => waits.tell(early.id!, YES));
+  const slow = overtaken(other, () => waits.answerWebhook(early.id!, YES));
   const closed = await waitStore(new Database(slow)).close(early);
   assert.deepEqual(closed, { data: YES });
 });
@@ -372,7 +375,7 @@ test.onDatabases("the wait for a webhook outlives the grant of its call as long 
   const early = await waits.open({ ...webhook, asker: "early" }, PAYLOAD);
   await tasks.use("t", { binding: "ada", grantId: "g2" });
   await end(first);
-  assert.equal(await waits.tell(early.id!, 1), true);
+  assert.equal(await waits.answerWebhook(early.id!, 1), true);
   const other = await waits.open({ ...webhook, asker: "other" }, PAYLOAD);
   await end(second);
   assert.equal(other.state, "open");
@@ -406,9 +409,9 @@ test.inMemory("a wait ends with its time, with the grant of its call, and with t
     { ...ASKED, kind: "webhook", asker: "its end", taskId: "t1" },
     PAYLOAD,
   );
-  assert.equal(await waits.tell(webhook.id!, YES), true);
+  assert.equal(await waits.answerWebhook(webhook.id!, YES), true);
   await kv.delete(["task-run", "t1"]);
-  assert.equal(await waits.tell(late.id!, YES), false);
+  assert.equal(await waits.answerWebhook(late.id!, YES), false);
   const over = {
     ...ASKED,
     kind: "webhook",

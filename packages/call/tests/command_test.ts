@@ -191,7 +191,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     await using server = await serve({ tools });
     cancelled.length = 0;
     const running = new Running(inRevision("hold", "--url", server.url));
-    await running.told(/Holding/);
+    await running.reported(/Holding/);
     running.interrupt();
     const { code, err } = await running.ended;
     assert.equal(code, 130);
@@ -221,7 +221,7 @@ Deno.test("call of 2025 waits for the result of a call that is handed over", asy
     ["brewing", "--revision", "2025-11-25", "--url", server.url],
     { stdin: "true\n" },
   );
-  await running.told(/A task; call --task .*\n\[working\] .*Brewing\.\n/);
+  await running.reported(/A task; call --task .*\n\[working\] .*Brewing\.\n/);
   gate.resolve();
   const { code, out, err } = await running.ended;
   assert.deepEqual([code, JSON.parse(out)], [0, { cups: 2 }], err);
@@ -242,7 +242,7 @@ Deno.test("Ctrl+C in 2025 cancels a call that was handed over", async () => {
   await using server = await serve({ tools: [holding] });
   const command = ["holding", "--revision", "2025-11-25"];
   const running = new Running([...command, "--url", server.url]);
-  await running.told(/A task; call --task/);
+  await running.reported(/A task; call --task/);
   running.interrupt();
   assert.equal((await running.ended).code, 130);
   await ended.promise;
@@ -326,7 +326,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     });
     const command = ["holding", "--revision", revision, "--url", silent.url];
     const running = new Running(command);
-    await running.told(/A task; call --task/);
+    await running.reported(/A task; call --task/);
     running.interrupt();
     const { code, err } = await running.ended;
     assert.equal(code, 130);
@@ -349,7 +349,7 @@ Deno.test("Ctrl+C cancels the task that a call became", async () => {
   await using server = await serve({ tools });
   cancelled.length = 0;
   const running = new Running(["hold-task", "--url", server.url]);
-  await running.told(/Holding/);
+  await running.reported(/Holding/);
   running.interrupt();
   assert.equal((await running.ended).code, 130);
   await until(() => cancelled.includes("hold-task"));
@@ -358,7 +358,7 @@ Deno.test("Ctrl+C cancels the task that a call became", async () => {
 Deno.test("--task gives the result of a call that another command began", async () => {
   await using server = await serve({ tools });
   const begun = new Running(["brew", "--url", server.url], { stdin: "true\n" });
-  const [, id] = await begun.told(/call --task (\S+) has its result too/);
+  const [, id] = await begun.reported(/call --task (\S+) has its result too/);
   const { out } = await begun.ended;
   const later = await call(["--task", id, "--url", server.url]);
   assert.deepEqual(later, { code: 0, out, err: "" });
@@ -369,9 +369,9 @@ Deno.test("Ctrl+C at --task leaves the task alone", async () => {
   cancelled.length = 0;
   const at = ["--url", server.url];
   const begun = new Running(["hold-task", ...at]);
-  const [, id] = await begun.told(/--task (\S+)/);
+  const [, id] = await begun.reported(/--task (\S+)/);
   const watching = new Running(["--task", id, ...at]);
-  await watching.told(/Holding/);
+  await watching.reported(/Holding/);
   watching.interrupt();
   const { code, err } = await watching.ended;
   assert.equal(code, 130);
@@ -413,7 +413,7 @@ Deno.test("--task tells that a task was cancelled, as no refusal", async () => {
   await using server = await serve({ tools });
   const at = ["--url", server.url];
   const begun = new Running(["hold-task", ...at]);
-  const [, id] = await begun.told(/--task (\S+)/);
+  const [, id] = await begun.reported(/--task (\S+)/);
   begun.interrupt();
   await begun.ended;
   const ended = await call(["--task", id, ...at]);

@@ -56,7 +56,7 @@ export class Running {
   }
 
   /** Waits until standard error matches, and gives the match. */
-  async told(pattern: RegExp): Promise<RegExpExecArray> {
+  async reported(pattern: RegExp): Promise<RegExpExecArray> {
     await until(() => pattern.test(this.err));
     return pattern.exec(this.err)!;
   }

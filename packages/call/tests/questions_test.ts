@@ -10,7 +10,7 @@ async function fill(field: Record<string, unknown>, ...lines: string[]) {
       shown.push(words);
       return Promise.resolve(lines.shift());
     },
-    tell: (words: string) => void shown.push(words),
+    report: (words: string) => void shown.push(words),
   };
   const requestedSchema = {
     type: "object",

@@ -89,7 +89,7 @@ class Home implements AsyncDisposable {
 
 /** Signs in as the person in front of a browser, and gives what they saw. */
 async function approve(running: Running): Promise<URL> {
-  const [, address] = await running.told(/Sign in here: (\S+)\n/);
+  const [, address] = await running.reported(/Sign in here: (\S+)\n/);
   const browser = new Browser(() => fetch);
   const consent = await browser.open(address);
   const signIn = await browser.press(consent, "decision", "approve");
@@ -273,7 +273,7 @@ Deno.test("call registers anew when the server no longer knows its client", asyn
 Deno.test("call says that the person declined", async () => {
   await using home = await Home.open();
   const running = home.start("read");
-  const [, address] = await running.told(/Sign in here: (\S+)\n/);
+  const [, address] = await running.reported(/Sign in here: (\S+)\n/);
   const target = new URL(new URL(address).searchParams.get("redirect_uri")!);
   target.searchParams.set("state", "of another");
   const stranger = await fetch(target);

@@ -82,7 +82,7 @@ Deno.test("the host tells input, result, cancellation and context, once the view
     resize() {},
     watch: (from, { method }) => void (from === "host" && early.push(method)),
   });
-  host.tell("tool-input", { arguments: { city: "Bern" } });
+  host.notify("tool-input", { arguments: { city: "Bern" } });
   assert.deepEqual(early, []);
   frame.post({ jsonrpc: "2.0", method: "ui/notifications/initialized" });
   assert.deepEqual(early, ["ui/notifications/tool-input"]);
@@ -95,10 +95,10 @@ Deno.test("the host tells input, result, cancellation and context, once the view
     app.onhostcontextchanged = (params) => void heard.push(params);
   });
   const result = { content: [], structuredContent: { degrees: 2 } };
-  other.tell("tool-input-partial", { arguments: { city: "Be" } });
-  other.tell("tool-input", { arguments: { city: "Bern" } });
-  other.tell("tool-result", result);
-  other.tell("tool-cancelled", { reason: "no" });
+  other.notify("tool-input-partial", { arguments: { city: "Be" } });
+  other.notify("tool-input", { arguments: { city: "Bern" } });
+  other.notify("tool-result", result);
+  other.notify("tool-cancelled", { reason: "no" });
   other.setContext({ theme: "dark" });
   await until(() => heard.length === 5);
   assert.deepEqual(heard, [

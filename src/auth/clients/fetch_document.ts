@@ -181,10 +181,10 @@ const DEFAULT_FRESH_SECONDS = 3600;
  * @param now epoch seconds
  */
 export function freshSeconds(headers: Headers, now: number): number {
-  return Math.max(0, toldSeconds(headers, now) ?? DEFAULT_FRESH_SECONDS);
+  return Math.max(0, freshSecondsOf(headers, now) ?? DEFAULT_FRESH_SECONDS);
 }
 
-function toldSeconds(headers: Headers, now: number): number | undefined {
+function freshSecondsOf(headers: Headers, now: number): number | undefined {
   const directives = (headers.get("cache-control") ?? "").toLowerCase();
   if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])/.test(directives)) return 0;
   const lifetime = seconds(directives, "s-maxage") ??

@@ -50,7 +50,7 @@ export function grantsEnd(
       read: first.read,
       extraWrites: endSessions.write,
     });
-    endSessions.tell();
+    endSessions.report();
     while (rest.length > 0) {
       await Promise.all(
         rest.splice(-CLOSED_AT_ONCE).map(({ grant, read }) =>
@@ -95,7 +95,7 @@ async function endOfTokens(
     tasks.cancelAllOf(binding, NO_GRANT),
   ]);
   await database.commit(endSessions.write);
-  endSessions.tell();
+  endSessions.report();
   endTasks();
 }
 

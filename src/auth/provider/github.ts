@@ -10,7 +10,7 @@
  * @module
  */
 import type { Membership } from "../../caller.ts";
-import { type ToldIdentity, withoutUntold } from "../../oauth/person.ts";
+import { knownIdentity, type ProviderIdentity } from "../../oauth/person.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, misbehaved, type Provider } from "./provider.ts";
@@ -71,19 +71,19 @@ export function gitHubProvider(
 
   const askAs = asking(fetchUpstream);
 
-  async function identify(accessToken: string): Promise<ToldIdentity> {
+  async function identify(accessToken: string): Promise<ProviderIdentity> {
     const ask = askAs(accessToken);
-    const [user, { untold = [], ...memberships }] = await Promise.all([
+    const [user, { unknown: others = [], ...memberships }] = await Promise.all([
       gitHubUser(ask, apiUrl),
       scopes.some(seesOrganizations)
         ? gitHubMemberships(ask, apiUrl, wanted.memberships)
         : NO_MEMBERSHIPS,
     ]);
-    const unknown = [...user.untold ?? [], ...untold];
+    const unknown = [...user.unknown ?? [], ...others];
     return {
       ...user,
       ...memberships,
-      ...unknown.length > 0 && { untold: unknown },
+      ...unknown.length > 0 && { unknown },
     };
   }
 
@@ -113,8 +113,8 @@ export function gitHubProvider(
         ...response,
         issuer: checkable(response.issuer),
       });
-      const told = await afterCode(() => identify(tokens.accessToken));
-      return { tokens, identity: withoutUntold(told) };
+      const answer = await afterCode(() => identify(tokens.accessToken));
+      return { tokens, identity: knownIdentity(answer) };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
@@ -152,7 +152,7 @@ export function gitHubApiUrl(origin: string): string {
     : `${origin}/api/v3`;
 }
 
-const NO_MEMBERSHIPS: Pick<ToldIdentity, "untold"> = {};
+const NO_MEMBERSHIPS: Pick<ProviderIdentity, "unknown"> = {};
 
 /** The scopes that open organizations and teams, the least access first. */
 const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
@@ -167,8 +167,8 @@ async function gitHubMemberships(
   ask: Ask,
   apiUrl: string,
   wanted: ReadonlySet<Membership>,
-): Promise<Pick<ToldIdentity, "organizations" | "teams" | "untold">> {
-  const untold: Membership[] = [];
+): Promise<Pick<ProviderIdentity, "organizations" | "teams" | "unknown">> {
+  const unknown: Membership[] = [];
   async function list(path: string, kind: Membership) {
     if (!wanted.has(kind)) return [];
     let isPartial = false;
@@ -182,7 +182,7 @@ async function gitHubMemberships(
         return parsePage(response);
       },
     });
-    if (isPartial || isCut) untold.push(kind);
+    if (isPartial || isCut) unknown.push(kind);
     return items;
   }
   const [organizations, teams] = await Promise.all([
@@ -190,7 +190,7 @@ async function gitHubMemberships(
     list("/user/teams", "teams"),
   ]);
   return {
-    untold,
+    unknown,
     organizations: organizations.flatMap(({ id, login }) => [
       ...typeof login === "string" ? [login.toLowerCase()] : [],
       ...numbered(id),

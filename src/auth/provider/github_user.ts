@@ -6,7 +6,7 @@
  * @module
  */
 import { isObject } from "../../json.ts";
-import type { ToldIdentity } from "../../oauth/person.ts";
+import type { ProviderIdentity } from "../../oauth/person.ts";
 import { claimText, parseIdentity } from "./identity.ts";
 import { UpstreamError } from "./provider.ts";
 import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
@@ -15,7 +15,7 @@ import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
 export async function gitHubUser(
   ask: Ask,
   apiUrl: string,
-): Promise<ToldIdentity> {
+): Promise<ProviderIdentity> {
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
   const addresses = await readEmails(ask, apiUrl);
   const { verified: [email, ...otherEmails], unverified } = addresses ?? NONE;
@@ -30,7 +30,7 @@ export async function gitHubUser(
     ...identity,
     ...otherEmails.length > 0 && { otherEmails },
     ...unverified.length > 0 && { unverifiedEmails: unverified },
-    ...!addresses && { untold: ["email"] },
+    ...!addresses && { unknown: ["email"] },
   };
 }
 

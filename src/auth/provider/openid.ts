@@ -6,7 +6,7 @@
  */
 import type { JWTPayload } from "jose";
 import type { Membership } from "../../caller.ts";
-import { type ToldIdentity, withoutUntold } from "../../oauth/person.ts";
+import { knownIdentity, type ProviderIdentity } from "../../oauth/person.ts";
 import {
   type AuthorizationRequestOptions,
   buildAuthorizationUrl,
@@ -103,13 +103,13 @@ export function openIdProvider(
   async function identityIn(
     claims: Record<string, unknown>,
     ask: Ask,
-  ): Promise<ToldIdentity> {
+  ): Promise<ProviderIdentity> {
     const identity = parseIdentity(claims, options.claims);
     if (!memberships.has("groups")) return identity;
     const read = await options.readGroups?.(claims, ask);
     if (!read) return identity;
     const { groups, isCut } = read;
-    return { ...identity, groups, ...isCut && { untold: ["groups"] } };
+    return { ...identity, groups, ...isCut && { unknown: ["groups"] } };
   }
 
   /** Verifies an `id_token`, and gives its person and their last `auth_time`. */
@@ -118,16 +118,16 @@ export function openIdProvider(
     idToken: string | undefined,
     ask: Ask,
     nonce?: string,
-  ): Promise<{ told: ToldIdentity; authenticatedAt?: number }> {
+  ): Promise<{ answer: ProviderIdentity; authenticatedAt?: number }> {
     const claims = await client.verify(metadata, idToken, {
       nonce,
       isIssuer: (issuer, tenant) =>
         isTokenIssuer(metadata.issuer, issuer, tenant),
     });
-    const told = await identityIn(await complete(metadata, claims, ask), ask);
+    const answer = await identityIn(await complete(metadata, claims, ask), ask);
     const { auth_time: time } = claims;
     return {
-      told,
+      answer,
       authenticatedAt: Number.isFinite(time) ? Number(time) : undefined,
     };
   }
@@ -165,10 +165,10 @@ export function openIdProvider(
         ...response,
         issuer: metadataIssuer(metadata, response.issuer),
       });
-      const { told, authenticatedAt } = await afterCode(() =>
+      const { answer, authenticatedAt } = await afterCode(() =>
         identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
       );
-      return { tokens, identity: withoutUntold(told), authenticatedAt };
+      return { tokens, identity: knownIdentity(answer), authenticatedAt };
     },
     async refresh(refreshToken) {
       const { tokens, idToken } = await client.refresh(
@@ -181,16 +181,16 @@ export function openIdProvider(
       const metadata = await discover();
       const ask = askAs(accessToken);
       if (idToken !== undefined) {
-        return (await identify(metadata, idToken, ask)).told;
+        return (await identify(metadata, idToken, ask)).answer;
       }
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
       const claims = await requestUserinfo(ask, endpoint);
       // The id_token of the sign-in may have told more than userinfo does.
-      const untold = untoldIn(claims, options);
+      const unknown = unknownIn(claims, options);
       const identity = await identityIn(claims, ask);
-      return untold.length > 0 ? { ...identity, untold } : identity;
+      return unknown.length > 0 ? { ...identity, unknown } : identity;
     },
     async isAlive(accessToken) {
       const endpoint = userinfoOf(await discover());
@@ -232,10 +232,10 @@ function scopesToRequest(
 }
 
 /** Lists the parts of an identity of which some claims say nothing. */
-function untoldIn(
+function unknownIn(
   claims: Readonly<Record<string, unknown>>,
   { memberships = NOTHING, claims: names = {} }: OpenIdOptions,
-): NonNullable<ToldIdentity["untold"]> {
+): NonNullable<ProviderIdentity["unknown"]> {
   const kinds = missingMemberships(claims, names.memberships, memberships);
   return claims.email === undefined ? [...kinds, "email"] : kinds;
 }

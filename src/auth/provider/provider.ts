@@ -6,7 +6,7 @@
  */
 import type { Identity } from "../../caller.ts";
 import type { UpstreamTokens } from "../../oauth/data_key.ts";
-import type { ToldIdentity } from "../../oauth/person.ts";
+import type { ProviderIdentity } from "../../oauth/person.ts";
 
 export type { UpstreamTokens };
 
@@ -80,7 +80,7 @@ export interface Provider {
    * Identifies the person as of now; undefined if these tokens do not tell.
    * Without an answer, memberships and an address in a rule count for a day.
    */
-  identify?(tokens: UpstreamTokens): Promise<ToldIdentity | undefined>;
+  identify?(tokens: UpstreamTokens): Promise<ProviderIdentity | undefined>;
   /**
    * True if the provider still accepts an access token; undefined if it does
    * not tell. A refused API request is not enough: an API refuses for other

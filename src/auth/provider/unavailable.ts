@@ -5,7 +5,7 @@
  */
 import type { Identity } from "../../caller.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
-import type { ToldIdentity } from "../../oauth/person.ts";
+import type { ProviderIdentity } from "../../oauth/person.ts";
 import { persist } from "../../store/persist.ts";
 import {
   misbehaved,
@@ -42,7 +42,7 @@ export async function identifyAgain(
   tokens: UpstreamTokens,
   { subject }: Pick<Identity, "subject">,
   died: (cause: UpstreamError) => Error | Promise<Error>,
-): Promise<ToldIdentity | undefined> {
+): Promise<ProviderIdentity | undefined> {
   return await askProvider(provider, async () => {
     const identity = await provider.identify?.(tokens);
     if (identity === undefined || identity.subject === subject) return identity;

@@ -60,7 +60,7 @@ export function assertionGrant(
     }
 
     // The assertion: its signature, then its claims.
-    const { by, claims, identity: told } = await verifyAssertion(assertion);
+    const { by, claims, identity: asserted } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
       clientId,
@@ -74,7 +74,7 @@ export function assertionGrant(
       known,
     ).filter((scope) => scope !== OFFLINE_ACCESS);
     const id = issuerId(by);
-    const identity = providers.vouched(id, told);
+    const identity = providers.vouched(id, asserted);
     const subject = subjectOf(id, identity);
     // A rule with a subject alone means a person of a sign-in provider.
     const isNamedAlone = providers.all.some((it) => it.id === id) &&

@@ -65,7 +65,7 @@ export function revokeEndpoint(
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;
     // The provider's tokens end with the grant, so they are opened before.
-    const tellProvider = state === "reused"
+    const revokeAtProvider = state === "reused"
       ? undefined
       : await providerTokens.revocation({
         grant,
@@ -81,7 +81,7 @@ export function revokeEndpoint(
       grantId,
     });
     try {
-      await tellProvider?.();
+      await revokeAtProvider?.();
     } catch (error) {
       // The provider keeps a token that can no longer be opened here.
       log.warning("The provider did not revoke", {

@@ -112,13 +112,13 @@ export class CallContext implements Context {
     return async (progress, total, message) => {
       if (!(progress > this.#progress)) return;
       this.#progress = progress;
-      const told = { progress, total, message };
-      this.#latest = told;
+      const update = { progress, total, message };
+      this.#latest = update;
       const { progressToken } = this.#work;
       if (progressToken === undefined) return;
       await this.#work.notify("notifications/progress", {
         progressToken,
-        ...told,
+        ...update,
       });
     };
   }

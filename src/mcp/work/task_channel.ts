@@ -109,7 +109,7 @@ export class TaskChannel implements Work {
       );
     this.status = new StatusMessage(
       // A status that cannot be written does not stop the work.
-      (told) => tidy(() => tasks.setMessages(requestId, told)),
+      (messages) => tidy(() => tasks.setMessages(requestId, messages)),
     );
   }
 
@@ -123,11 +123,11 @@ export class TaskChannel implements Work {
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // The status is cut where it is long, and the address must stay whole.
     const link = `${shortened(message, LINK_CHARACTERS)}\n${address}`;
-    await this.status.tell({ waitsFor: link });
+    await this.status.report({ waitsFor: link });
     this.#links.add(link);
     return async () => {
       this.#links.delete(link);
-      await this.status.tell({ waitsFor: [...this.#links].at(-1) });
+      await this.status.report({ waitsFor: [...this.#links].at(-1) });
     };
   }
 
@@ -162,7 +162,7 @@ export class TaskChannel implements Work {
       await this.#origin.relayProgress?.(params);
       const statusMessage = printProgress(params);
       if (statusMessage === undefined) return;
-      await this.status.tell({ statusMessage, waitsFor: undefined });
+      await this.status.report({ statusMessage, waitsFor: undefined });
     });
   }
 

@@ -130,10 +130,10 @@ async function resultOfTaskTool(
   }
   const task = await useTask(call, taskId);
   if (!task) return unknownTaskResult();
-  return await (name === TASK_CANCEL ? cancel : tellStatus)(call, task);
+  return await (name === TASK_CANCEL ? cancel : reportStatus)(call, task);
 }
 
-async function tellStatus(call: Call, task: Task): Promise<CallToolResult> {
+async function reportStatus(call: Call, task: Task): Promise<CallToolResult> {
   const seen = await waitForTask(call, task, {
     untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
     relay: new TaskRelay(call, PATIENCE_MILLISECONDS),

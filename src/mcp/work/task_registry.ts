@@ -158,7 +158,7 @@ export class TaskRegistry {
         origin.execution.stop((signal.reason as Error).message);
       }, { once: true });
       if (statusMessage !== undefined) {
-        channel.status.tell({ statusMessage }).catch(() => {});
+        channel.status.report({ statusMessage }).catch(() => {});
       }
       return { task, done: this.#execute(execution, () => result) };
     });

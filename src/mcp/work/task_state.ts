@@ -91,16 +91,16 @@ export class StatusMessage {
   #hasEnded = false;
 
   constructor(
-    private readonly store: (told: TaskMessages) => Promise<void>,
+    private readonly store: (messages: TaskMessages) => Promise<void>,
   ) {}
 
   /**
    * Sets a new message. Resolves once it is written, or queued until {@linkcode
    * MESSAGE_MILLISECONDS} have passed.
    */
-  async tell(told: TaskMessages): Promise<void> {
+  async report(messages: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
-    this.#waiting = { ...this.#waiting, ...told };
+    this.#waiting = { ...this.#waiting, ...messages };
     const passed = performance.now() - this.#writtenMilliseconds;
     if (passed >= MESSAGE_MILLISECONDS) return await this.#flush();
     this.#timer ??= setTimeout(
@@ -125,11 +125,11 @@ export class StatusMessage {
   #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const told = this.#waiting!;
+    const messages = this.#waiting!;
     this.#waiting = undefined;
     this.#writtenMilliseconds = performance.now();
     return this.#writing = this.#writing.catch(() => {})
-      .then(() => this.store(told));
+      .then(() => this.store(messages));
   }
 }
 

@@ -155,8 +155,8 @@ export async function waitForTask(
       const isAsked = relay?.ask(seen) ?? false;
       const isNews = seen.status !== task.status || relay === undefined;
       if (seen.status === "input_required" && !isAsked && isNews) break;
-      const isTold = seen.waitsFor === task.waitsFor;
-      if (!isTold && sendsToPage(seen.waitsFor, waitPages)) break;
+      const isKnown = seen.waitsFor === task.waitsFor;
+      if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
       const next = await tasks.next(seen, binding, waiting);
       if (next === undefined) return undefined;
       seen = next;

@@ -86,11 +86,11 @@ export async function waitForWebhook(
       .finally(() => over.abort());
   }
   await slept;
-  const { told } = await run.repeatableStep(end, async () => {
+  const { answer } = await run.repeatableStep(end, async () => {
     const answer = wait &&
       await persist(() => waits.close(wait), { signal });
-    return answer ? { told: answer.data } : {};
+    return answer ? { answer: answer.data } : {};
   });
   if (wait) await parking.activity(() => tidy(() => waits.withdraw(wait)));
-  return told;
+  return answer;
 }

@@ -188,8 +188,8 @@ Deno.test("github's token goes to no other host for the next page", async () => 
   const github = provider({ provider: "github" }, fake, "organizations");
   const { identity, tokens } = await github.redeem(SIGN_IN);
   assert.deepEqual(identity.organizations, ["a", "id:1"]);
-  const { untold } = (await github.identify!(tokens))!;
-  assert.deepEqual(untold, ["organizations"]);
+  const { unknown } = (await github.identify!(tokens))!;
+  assert.deepEqual(unknown, ["organizations"]);
   assert(fake.asked.every(({ url }) => url.host !== "evil.example"));
 });
 
@@ -210,7 +210,7 @@ Deno.test("github says which part of its answer is unknown, at a sign-in it is n
   const { identity, tokens } = await github.redeem(SIGN_IN);
   assert.deepEqual(
     await github.identify!(tokens),
-    { ...identity, untold: ["email", "teams"] },
+    { ...identity, unknown: ["email", "teams"] },
   );
 });
 
@@ -380,7 +380,7 @@ Deno.test("oidc is asked by userinfo where a refresh brought no id_token", async
   assert.deepEqual(identity, {
     subject: "user-1",
     groups: ["staff"],
-    untold: ["email"],
+    unknown: ["email"],
   });
 });
 

@@ -21,12 +21,12 @@ Deno.test("a message is written at once, the last of those that follow when a se
   using _timers = new HastyTimers([400]);
   using time = new FakeTime();
   const { status, written } = oneMessage();
-  await status.tell({ statusMessage: "one" });
+  await status.report({ statusMessage: "one" });
   time.tick(0.6);
   // A clock that is set changes no pause.
   time.set(-3600);
-  await status.tell({ statusMessage: "two" });
-  await status.tell({ statusMessage: "three" });
+  await status.report({ statusMessage: "two" });
+  await status.report({ statusMessage: "three" });
   assert.deepEqual(written, ["one"]);
   await settled();
   await settled();
@@ -37,18 +37,18 @@ Deno.test("a message is written at once, the last of those that follow when a se
 Deno.test("end() gives the message that waits, and leaves no timer behind", async () => {
   using time = new FakeTime();
   const { status, written } = oneMessage();
-  await status.tell({ statusMessage: "one" });
-  await status.tell({ statusMessage: "two" });
+  await status.report({ statusMessage: "one" });
+  await status.report({ statusMessage: "two" });
   assert.equal(await status.end(), "two");
   time.tick(5);
-  await status.tell({ statusMessage: "late" });
+  await status.report({ statusMessage: "late" });
   assert.deepEqual(written, ["one"]);
 });
 
 Deno.test("write() writes at once what waits, and nothing twice", async () => {
   const { status, written } = oneMessage();
-  await status.tell({ statusMessage: "one" });
-  await status.tell({ statusMessage: "two" });
+  await status.report({ statusMessage: "one" });
+  await status.report({ statusMessage: "two" });
   await status.write();
   await status.write();
   assert.deepEqual(written, ["one", "two"]);

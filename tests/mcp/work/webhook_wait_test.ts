@@ -139,7 +139,7 @@ test.inMemory("wait() of one network leaves room to another", async ({ kv }) => 
   await assert.rejects(full.run(), /questions that wait/);
   const paid = other.run("paid", {}, "network 2");
   await until(() => other.tokens.length === 1);
-  await other.waits.tell(other.tokens[0], true);
+  await other.waits.answerWebhook(other.tokens[0], true);
   assert.equal(await paid, true);
 });
 
@@ -179,8 +179,8 @@ test.inMemory("wait() refuses an answer that is too long, and waits on", async (
     body: JSON.stringify("a".repeat(WAIT_CHARACTERS)),
   });
   assert.equal(status, 413);
-  await assert.rejects(waits.tell(tokens[0], undefined), TypeError);
-  await waits.tell(tokens[0], null);
+  await assert.rejects(waits.answerWebhook(tokens[0], undefined), TypeError);
+  await waits.answerWebhook(tokens[0], null);
   assert.equal(await paid, null);
 });
 
@@ -195,7 +195,7 @@ test.inMemory("wait() finds the answer that came while no process ran, with the 
   run();
   await until(() => tokens.length === 2);
   assert.equal(tokens[1], tokens[0]);
-  assert.equal(await waits.tell(tokens[0], { n: 1 }), true);
+  assert.equal(await waits.answerWebhook(tokens[0], { n: 1 }), true);
   // It dies again, and the time is over before anyone goes on.
   await until(() => steps.deaths === 2);
   time.tick(7200 * 3);
@@ -210,7 +210,7 @@ test.inMemory("wait() gives its word at once to a later run, and lets its sleep 
   const { steps, tokens, waits, run } = workOn(kv);
   const first = run();
   await until(() => tokens.length === 1);
-  await waits.tell(tokens[0], { euros: 5 });
+  await waits.answerWebhook(tokens[0], { euros: 5 });
   assert.deepEqual(await first, { euros: 5 });
   assert.equal(steps.asleep, 0);
   assert.deepEqual(await within(10, run()), { euros: 5 });
@@ -225,7 +225,7 @@ test.inMemory("wait() gives undefined when its time is over, and what comes late
   time.tick(7200);
   steps.wake();
   assert.equal(await paid, undefined);
-  assert.equal(await waits.tell(tokens[0], { late: true }), false);
+  assert.equal(await waits.answerWebhook(tokens[0], { late: true }), false);
   assert.equal(await run(), undefined);
 });
 
@@ -255,7 +255,7 @@ test.inMemory("wait() does not open again what was answered before its process d
   steps.diesIn = "wait paid: open";
   run();
   await until(() => steps.deaths === 1);
-  await waits.tell(tokens[0], 1);
+  await waits.answerWebhook(tokens[0], 1);
   steps.diesIn = undefined;
   assert.equal(await run(), 1);
   assert.equal(tokens.length, 1);
@@ -266,14 +266,14 @@ test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({
   const both = Promise.all([run("one"), run("two")]);
   await until(() => tokens.length === 2);
   const [one, two] = tokens;
-  await waits.tell(two, 2);
-  await waits.tell(one, 1);
+  await waits.answerWebhook(two, 2);
+  await waits.answerWebhook(one, 1);
   assert.deepEqual((await both).toSorted(), [1, 2]);
   const tasks = ["t2", "t3"].map((taskId) => workOn(kv, taskId));
   const paid = Promise.all(tasks.map(({ run }) => run()));
   await until(() => tasks.every(({ tokens }) => tokens.length === 1));
   for (const [n, { tokens }] of tasks.entries()) {
-    await waits.tell(tokens[0], n);
+    await waits.answerWebhook(tokens[0], n);
   }
   assert.deepEqual(await paid, [0, 1]);
 });
@@ -296,7 +296,7 @@ test.inMemory("wait() has a hundred places for a person, and more for many peopl
   );
   const paid = run();
   await until(() => tokens.length === 1);
-  await waits.tell(tokens[0], "paid");
+  await waits.answerWebhook(tokens[0], "paid");
   assert.equal(await paid, "paid");
 });
 
@@ -307,7 +307,7 @@ test.inMemory("no page shows the wait for a webhook, and no token answers a page
   const { subject } = ANONYMOUS;
   assert.equal(await waits.find(tokens[0], subject), undefined);
   assert.deepEqual(await waits.listOf(subject), []);
-  await waits.tell(tokens[0], "paid");
+  await waits.answerWebhook(tokens[0], "paid");
   assert.equal(await paid, "paid");
 });
 
