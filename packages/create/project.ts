@@ -74,8 +74,10 @@ const CORES = "deno run --quiet --allow-run --allow-net " +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
-const BUNDLE_POSTGRES =
-  `deno bundle --quiet -o dist/postgres_package.js ${PACKAGE}/postgres`;
+// The bundler wants a file: it looks no name up.
+const BUNDLE_POSTGRES = "mkdir -p dist && " +
+  `echo 'export * from "${PACKAGE}/postgres";' > dist/postgres.ts && ` +
+  "deno bundle --quiet -o dist/postgres_package.js dist/postgres.ts";
 const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
   "--allow-run=xdg-open,open,rundll32 " +
   "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
@@ -90,7 +92,7 @@ const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 
-function configuration({ configuration, host }: Source) {
+function configuration({ configuration, host, read = [] }: Source) {
   return {
     ...configuration,
     unstable: ["kv", "no-legacy-abort"],
@@ -99,7 +101,7 @@ function configuration({ configuration, host }: Source) {
       default: {
         env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
         net: true,
-        read: ["data", "dist/postgres_package.js"],
+        read: ["data", "dist/postgres_package.js", ...read],
         write: ["data"],
       },
     },

@@ -18,6 +18,8 @@ export interface Source {
   module: string;
   /** A host that is no registry: only with a flag may Deno import from it. */
   host?: string;
+  /** Folders of it that are loaded only when they are needed, and read then. */
+  read?: readonly string[];
   /** The place of a copy that is not the published one, for its readers. */
   place?: string;
 }
@@ -53,6 +55,7 @@ export function cloneSource(path: string): Source {
   return {
     configuration: { imports: IMPORTS, links: [path] },
     module: `${path}/src/mod.ts`,
+    read: [`${path}/packages/postgres`],
     place: `the clone at \`${path}\`: \`links\` in \`deno.json\` says so. ` +
       "Other machines, images and workflows do not have it",
   };

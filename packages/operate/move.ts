@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../src/clock.ts";
 import { Log } from "../../src/log/log.ts";
 import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
@@ -16,12 +17,15 @@ import {
   printDatabase,
 } from "../../src/settings/server.ts";
 import type { Kv } from "../../src/store/kv.ts";
+import { kvErrorOf, KvLockedError } from "../../src/store/kv_error.ts";
 import { checkUnused, count, move, MoveError } from "../../src/store/moving.ts";
+import type { PostgresKv } from "../postgres/mod.ts";
 
 const USAGE = `Usage: deno task move FROM TO [--dry-run]
 
 Each is a database as KV_PATH has it: a file, the URL of a denokv server, or a
-postgres:// URL. Stop every server before. --dry-run counts, and writes nothing.
+postgres:// URL. Stop every server before: one that has a file or a database in
+Postgres open is found. TO has to be empty. --dry-run counts, and writes nothing.
 DENO_KV_ACCESS_TOKEN and PGPASSWORD are of both; TO_KV_ACCESS_TOKEN and
 TO_PGPASSWORD of the second alone.`;
 
@@ -47,6 +51,53 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
   return await openKv({ kvPath, kvPassword } as Config, log.logger("move"));
 }
 
+/**
+ * True if a process has the database open, busy or not. A file that is no
+ * database is not open: opening it says what is wrong.
+ */
+function isOpenElsewhere(path: string): boolean {
+  using database = new DatabaseSync(path);
+  try {
+    // The first access wants the file for itself.
+    database.exec(
+      "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; " +
+        "BEGIN EXCLUSIVE; ROLLBACK",
+    );
+    return false;
+  } catch (error) {
+    return kvErrorOf(error) instanceof KvLockedError;
+  }
+}
+
+/** Makes the refusal of a database that a process has open. */
+function inUse(path: string): MoveError {
+  return new MoveError(
+    `${
+      printDatabase(path)
+    } is open in another process: stop every server that ` +
+      "uses it. Nothing was changed",
+  );
+}
+
+/**
+ * Opens one of the databases for a move: no other process may use it.
+ *
+ * @throws {StartError}
+ * @throws {MoveError}
+ */
+async function openAlone(kvPath: string, isSecond: boolean): Promise<Kv> {
+  const isFile = !isRemote(kvPath) && !isPostgres(kvPath);
+  if (isFile && await isThere(kvPath) && isOpenElsewhere(kvPath)) {
+    throw inUse(kvPath);
+  }
+  const kv = await open(kvPath, isSecond);
+  if ("countOthers" in kv && await (kv as PostgresKv).countOthers() > 0) {
+    await close(kv);
+    throw inUse(kvPath);
+  }
+  return kv;
+}
+
 /** Closes a database, and waits for its connections. */
 async function close(kv: Kv): Promise<void> {
   if (Symbol.asyncDispose in kv) {
@@ -69,7 +120,7 @@ async function dryRun(from: Kv, toPath: string): Promise<void> {
 }
 
 async function moveAll(from: Kv, toPath: string): Promise<void> {
-  const to = await open(toPath, true);
+  const to = await openAlone(toPath, true);
   let reportedMilliseconds = performance.now();
   try {
     const records = await move(from, to, {
@@ -104,9 +155,10 @@ async function run(args: readonly string[]): Promise<number> {
     if (!await isThere(fromPath)) {
       throw new MoveError(`There is no database at ${printDatabase(fromPath)}`);
     }
-    const from = await open(fromPath, false);
+    const isDry = args.includes("--dry-run");
+    const from = await (isDry ? open : openAlone)(fromPath, false);
     try {
-      await (args.includes("--dry-run") ? dryRun : moveAll)(from, toPath);
+      await (isDry ? dryRun : moveAll)(from, toPath);
     } finally {
       await close(from);
     }

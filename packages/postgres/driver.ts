@@ -6,17 +6,11 @@
  */
 // deno-lint-ignore no-import-prefix -- no dependency of the server
 import driver from "npm:pg@^8.16.0";
-import { readFile } from "node:fs/promises";
-import { isIP } from "node:net";
-import type { Address, Tls } from "./address.ts";
+import type { ConnectionOptions } from "./connection_options.ts";
 import { PostgresError } from "./failure.ts";
 
-/** The time a statement may take; a commit that was given up ends with it. */
-const STATEMENT_MILLISECONDS = 4500;
 /** The time after which a connection that does not answer is dropped. */
 const ANSWER_MILLISECONDS = 6000;
-/** Less than an operation may take, so that the log has the reason. */
-const CONNECT_MILLISECONDS = 4500;
 const IDLE_MILLISECONDS = 60_000;
 
 /** A statement with its arguments. */
@@ -30,30 +24,10 @@ export interface Statement {
 /** A row of an answer, by the names of its columns. */
 export type Row = Record<string, unknown>;
 
-/** The options of connections, as the driver names them. */
-export interface Connecting {
-  host: string;
-  port: number;
-  database: string;
-  user: string;
-  password(): string;
-  ssl: false | {
-    ca?: string;
-    rejectUnauthorized: boolean;
-    servername?: string;
-    checkServerIdentity?(): undefined;
-  };
-  application_name: string;
-  keepAlive: boolean;
-  keepAliveInitialDelayMillis: number;
-  connectionTimeoutMillis: number;
-  statement_timeout?: number;
-}
-
 /** The part of the driver that is used. Its published types need Node's. */
 interface Driver {
   Pool: new (
-    options: Connecting & {
+    options: ConnectionOptions & {
       max: number;
       query_timeout: number;
       idleTimeoutMillis: number;
@@ -65,7 +39,7 @@ interface Driver {
     on(event: "error", listener: () => void): void;
     end(): Promise<void>;
   };
-  Client: new (options: Connecting) => Client;
+  Client: new (options: ConnectionOptions) => Client;
 }
 
 /** A connection of a pool, until it is released. */
@@ -95,58 +69,13 @@ interface Client {
 const pg: Driver = driver;
 const ignore = () => {};
 
-/** Gives the options of all connections to a database. */
-export async function connecting(
-  { host, port, database, user, password = "", tls }: Address,
-  { hasTimeout }: { hasTimeout: boolean },
-): Promise<Connecting> {
-  return {
-    host,
-    port,
-    database,
-    user,
-    // A function: an object that is logged does not show it.
-    password: () => password,
-    ssl: await tlsOptions(tls, host),
-    application_name: "tool-server",
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    connectionTimeoutMillis: CONNECT_MILLISECONDS,
-    ...hasTimeout && { statement_timeout: STATEMENT_MILLISECONDS },
-  };
-}
-
-async function tlsOptions(
-  { mode, rootCertificate }: Tls,
-  host: string,
-): Promise<Connecting["ssl"]> {
-  if (mode === "disable") return false;
-  const ca = rootCertificate === undefined
-    ? undefined
-    : await readFile(rootCertificate, "utf8").catch((error: Error) => {
-      throw new PostgresError(`its sslrootcert: ${error.message}`, {
-        fix: "Give the path of the CA's PEM file, in a folder that this " +
-          "process may read (data, unless its command names another)",
-      });
-    });
-  // As libpq has it: `require` checks the certificate only against a given CA.
-  const rejectUnauthorized = mode !== "require" || ca !== undefined;
-  return {
-    ca,
-    rejectUnauthorized,
-    // The name of an address is the address itself.
-    ...isIP(host) === 0 && { servername: host },
-    ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
-  };
-}
-
 /** The connections of a process that statements take turns on. */
 export class Connections {
   readonly #pool: InstanceType<Driver["Pool"]>;
 
   /** @param max the most connections at a time */
   constructor(
-    options: Connecting,
+    options: ConnectionOptions,
     { max }: { max: number },
     private readonly isPrepared: () => boolean,
   ) {
@@ -181,7 +110,7 @@ export class Connections {
       // No rows: as if there were no record.
       throw new PostgresError(
         `a pooler between gave the answer of another statement (${command})`,
-        { hasSingleToken: true },
+        { isTransient: true },
       );
     } catch (error) {
       failure = error;
@@ -209,7 +138,7 @@ export class Ear {
 
   /** @param onEnd is called when the connection is lost */
   constructor(
-    private readonly options: Connecting,
+    private readonly options: ConnectionOptions,
     private readonly channel: string,
     private readonly onHeard: (payload: string) => void,
     private readonly onEnd: () => void,
@@ -231,14 +160,18 @@ export class Ear {
       client.on("error", end);
       client.on("end", end);
       await client.query(`LISTEN "${this.channel}"`);
-      // Waiting for changes keeps no process from its end.
-      client.unref();
     } catch (error) {
       isOver = true;
       client.on("error", ignore);
       await client.end().catch(() => {});
       throw error;
     }
+  }
+
+  /** Carries out a statement, then keeps no process from its end. */
+  async settle(text: string): Promise<void> {
+    await this.#client?.query(text);
+    this.#client?.unref();
   }
 
   /** Ends the connection. */

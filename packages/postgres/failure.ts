@@ -11,26 +11,29 @@ import { KvLockedError } from "../../src/store/kv_error.ts";
 export class PostgresError extends Error {
   /** `PostgresError` */
   override name = "PostgresError";
+  /** The reason alone: the message says how to fix it too. */
+  readonly reason: string;
   /** The way to fix it, if it is known. */
   readonly fix?: string;
   /** The code of Postgres or of the system, such as `28P01`. */
   readonly code?: string;
   /** True if it may be gone in a moment: a server that is starting up. */
-  readonly hasSingleToken: boolean;
+  readonly isTransient: boolean;
 
-  /** Tells the reason. */
+  /** Tells the reason, and how to fix it. */
   constructor(
-    message: string,
-    { fix, code, hasSingleToken = false }: {
+    reason: string,
+    { fix, code, isTransient = false }: {
       fix?: string;
       code?: string;
-      hasSingleToken?: boolean;
+      isTransient?: boolean;
     } = {},
   ) {
-    super(message);
+    super(fix === undefined ? reason : `${reason}. Fix: ${fix}`);
+    this.reason = reason;
     this.fix = fix;
     this.code = code;
-    this.hasSingleToken = hasSingleToken;
+    this.isTransient = isTransient;
   }
 }
 
@@ -38,7 +41,7 @@ export class PostgresError extends Error {
 interface Reason {
   words: string;
   fix: string;
-  hasSingleToken?: boolean;
+  isTransient?: boolean;
 }
 
 const CERTIFICATE_FIX =
@@ -49,28 +52,28 @@ const REASONS: Record<string, Reason> = {
   ECONNREFUSED: {
     words: "nothing listens there",
     fix: "Start Postgres, or look at the host and the port",
-    hasSingleToken: true,
+    isTransient: true,
   },
   ENOTFOUND: { words: "its host is unknown", fix: "Look at the host" },
   EAI_AGAIN: {
     words: "its host cannot be looked up",
     fix: "Look at the host, and at the name server",
-    hasSingleToken: true,
+    isTransient: true,
   },
   "57P03": {
     words: "it is starting up or shutting down",
     fix: "Wait until it accepts connections",
-    hasSingleToken: true,
+    isTransient: true,
   },
   "57P01": {
     words: "it is shutting down",
     fix: "Start it again",
-    hasSingleToken: true,
+    isTransient: true,
   },
   "53300": {
     words: "it has too many connections (max_connections, or the role's limit)",
     fix: "Raise the limit, set KV_CONNECTIONS lower, or put pgbouncer between",
-    hasSingleToken: true,
+    isTransient: true,
   },
   "53100": {
     words: "its disk is full",
@@ -118,7 +121,9 @@ const LOCKED = ["55P03", "40P01", "40001"];
 
 /** Gives an error of the driver its class, and words without secrets. */
 export function failureOf(error: unknown, place: string): Error {
-  if (error instanceof PostgresError) return error;
+  if (error instanceof PostgresError) {
+    return new PostgresError(`${place}: ${error.reason}`, error);
+  }
   const { code, message } = error as { code?: string; message: string };
   if (code !== undefined && LOCKED.includes(code)) {
     return new KvLockedError(`${place}: ${code} ${message}`);
@@ -144,7 +149,7 @@ function reasonInWords(message: string): Reason | undefined {
     return {
       words: "it does not answer",
       fix: "Look at the host, the port, and the firewall between",
-      hasSingleToken: true,
+      isTransient: true,
     };
   }
   if (/NotValidForName/i.test(message)) {
@@ -158,7 +163,7 @@ function reasonInWords(message: string): Reason | undefined {
     return {
       words: "the connection was cut",
       fix: "Look at the log of Postgres",
-      hasSingleToken: true,
+      isTransient: true,
     };
   }
 }

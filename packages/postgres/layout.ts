@@ -67,6 +67,18 @@ export function channelOf(schema: string): string {
   return `${schema}.kv`;
 }
 
+/**
+ * The statement by which the connection that listens shows that a process uses
+ * the tables, for as long as it lasts.
+ */
+export function presenceSql(schema: string): string {
+  return `select pg_advisory_lock_shared(
+    '${schema}.kv'::regclass::oid::int, ${PRESENCE})`;
+}
+
+/** The second number of the lock of {@linkcode presenceSql}. */
+export const PRESENCE = 2;
+
 /** The tables and functions of the first layout. */
 function tables(schema: string): string {
   return `

@@ -5,7 +5,8 @@
  * @module
  */
 import { clearTimeout, setTimeout } from "node:timers";
-import { type Connecting, Ear } from "./driver.ts";
+import type { ConnectionOptions } from "./connection_options.ts";
+import { Ear } from "./driver.ts";
 
 /** The time an announcement to oneself may take. */
 const ECHO_MILLISECONDS = 1000;
@@ -29,7 +30,11 @@ export class Listener {
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
 
-  constructor(options: Connecting, channel: string) {
+  constructor(
+    options: ConnectionOptions,
+    channel: string,
+    private readonly presence: string,
+  ) {
     this.#ear = new Ear(
       options,
       channel,
@@ -39,7 +44,8 @@ export class Listener {
   }
 
   /**
-   * Connects, and finds out if announcements arrive.
+   * Connects, and finds out if announcements arrive. Then the connection is this
+   * process's own, and is marked as such.
    *
    * @param announce announces a text, on another connection
    */
@@ -52,7 +58,7 @@ export class Listener {
     await announce(this.#echoed);
     this.hears = await this.#echo.promise;
     clearTimeout(timer);
-    if (!this.hears) await this.close();
+    await (this.hears ? this.#ear.settle(this.presence) : this.close());
   }
 
   /** Ends it. */
@@ -72,6 +78,7 @@ export class Listener {
     this.#timer = setTimeout(async () => {
       try {
         await this.#ear.listen();
+        await this.#ear.settle(this.presence);
         this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
         if (this.#isOver) await this.#ear.close();
         else this.onBack();

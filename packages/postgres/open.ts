@@ -4,10 +4,18 @@
  *
  * @module
  */
+import { env } from "node:process";
 import { type Address, parseAddress, printPlace } from "./address.ts";
-import { connecting, Connections, type Row } from "./driver.ts";
+import { connectionOptions } from "./connection_options.ts";
+import { Connections, type Row } from "./driver.ts";
 import { failureOf, PostgresError } from "./failure.ts";
-import { channelOf, LAYOUT, layoutSql, statusSql } from "./layout.ts";
+import {
+  channelOf,
+  LAYOUT,
+  layoutSql,
+  presenceSql,
+  statusSql,
+} from "./layout.ts";
 import { Listener } from "./listener.ts";
 import { PostgresKv } from "./postgres_kv.ts";
 
@@ -21,7 +29,7 @@ const PAUSE_MILLISECONDS = 250;
 
 /** The options of {@linkcode openPostgres}. */
 export interface PostgresOptions {
-  /** The password, if the address has none. */
+  /** The password, if the address has none; by default `PGPASSWORD`. */
   password?: string;
   /** The most connections at a time, besides the one that listens; 10. */
   connections?: number;
@@ -50,7 +58,7 @@ export async function openPostgres(
   url: string,
   options: PostgresOptions = {},
 ): Promise<PostgresKv> {
-  const address = parseAddress(url, options.password);
+  const address = parseAddress(url, options.password ?? readPassword());
   const started = performance.now();
   for (let tries = 1;; tries++) {
     try {
@@ -58,10 +66,19 @@ export async function openPostgres(
     } catch (cause) {
       const error = failureOf(cause, printPlace(address)) as PostgresError;
       const isOver = performance.now() - started > PATIENCE_MILLISECONDS;
-      if (!error.hasSingleToken || isOver) throw error;
+      if (!error.isTransient || isOver) throw error;
       if (tries === 1) options.onWaiting?.(error);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));
+  }
+}
+
+/** Reads `PGPASSWORD`; undefined where it is unset or may not be read. */
+function readPassword(): string | undefined {
+  try {
+    return env.PGPASSWORD;
+  } catch {
+    return undefined;
   }
 }
 
@@ -101,8 +118,13 @@ async function open(
 /** Connects; without the time limit of statements where a pooler refuses it. */
 async function connect(address: Address, max: number) {
   for (const hasTimeout of [true, false]) {
-    const options = await connecting(address, { hasTimeout });
-    const listener = new Listener(options, channelOf(address.schema));
+    const options = await connectionOptions(address, { hasTimeout });
+    const { schema } = address;
+    const listener = new Listener(
+      options,
+      channelOf(schema),
+      presenceSql(schema),
+    );
     // A pooler that passes nothing on gives each statement any connection.
     const isPrepared = () => listener.hears;
     const connections = new Connections(options, { max }, isPrepared);

@@ -127,6 +127,15 @@ export class PostgresKv implements Kv, AsyncDisposable {
     return row.deleted as number;
   }
 
+  /**
+   * Counts the other processes that have the database open. Those behind a
+   * pooler that passes no announcements on are not seen.
+   */
+  async countOthers(): Promise<number> {
+    const [row] = await this.#query(this.#statements.users());
+    return row.count as number - (this.isRemote ? 1 : 0);
+  }
+
   /** Closes the handle; its connections end once they have their answers. */
   close(): void {
     this.#checkOpen();

@@ -6,6 +6,7 @@
 import type { Buffer } from "node:buffer";
 import type { CommitArguments } from "./atomic.ts";
 import type { Statement } from "./driver.ts";
+import { PRESENCE } from "./layout.ts";
 
 /** The statements on the tables of one schema. */
 export class Statements {
@@ -14,6 +15,7 @@ export class Statements {
   readonly #list: string;
   readonly #commit: string;
   readonly #sweep: string;
+  readonly #users: string;
 
   constructor(schema: string) {
     this.#get = `select value, version from ${schema}.kv where key = $1`;
@@ -28,6 +30,10 @@ where key >= $1 and key < $2 order by key limit $3`;
     this.#commit = `select ${schema}.kv_commit(
 $1, $2, $3, $4, $5, $6, $7, $8) as version`;
     this.#sweep = `select ${schema}.kv_sweep($1) as deleted`;
+    this.#users = `select count(*)::int as count from pg_locks
+where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
+  and classid = '${schema}.kv'::regclass::oid and database = (
+    select oid from pg_database where datname = current_database())`;
   }
 
   get(key: Buffer): Statement {
@@ -49,5 +55,9 @@ $1, $2, $3, $4, $5, $6, $7, $8) as version`;
 
   sweep(most: number): Statement {
     return { name: "kv_sweep", text: this.#sweep, values: [most] };
+  }
+
+  users(): Statement {
+    return { name: "kv_users", text: this.#users, values: [] };
   }
 }

@@ -75,7 +75,7 @@ async function isThere(path: string): Promise<boolean> {
 
 /**
  * Throws at once where `Deno.openKv()` would stop the whole process for five
- * seconds: no signal, no line of the log.
+ * seconds: no signal, no line of the log. It waits for readers, and for writers.
  *
  * @throws {Error} "database is locked"
  */
@@ -84,7 +84,7 @@ export async function checkLock(path: string): Promise<void> {
   if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
   const { DatabaseSync } = await import("node:sqlite");
   using database = new DatabaseSync(path);
-  database.exec("PRAGMA busy_timeout = 0; SELECT name FROM sqlite_schema");
+  database.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
 }
 
 async function mayUse(path: string): Promise<boolean> {

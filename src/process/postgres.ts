@@ -5,7 +5,10 @@
  *
  * @module
  */
-import type { openPostgres } from "../../packages/postgres/mod.ts";
+import type {
+  openPostgres,
+  PostgresError,
+} from "../../packages/postgres/mod.ts";
 import type { Logger } from "../log/log.ts";
 import { StartError } from "../settings/complaint.ts";
 import type { Config } from "../settings/config.ts";
@@ -21,14 +24,34 @@ const BUNDLED = "./postgres_package.js";
 
 /** Loads the package, from beside a bundle if this is one. */
 async function loadPackage(): Promise<{ openPostgres: typeof openPostgres }> {
-  if (!import.meta.url.endsWith(".ts")) {
-    try {
-      return await import(new URL(BUNDLED, import.meta.url).href);
-    } catch {
-      // On Node, or bundled by another tool.
-    }
+  if (import.meta.url.endsWith(".ts")) return await import(PACKAGE);
+  try {
+    return await import(new URL(BUNDLED, import.meta.url).href);
+  } catch (error) {
+    // Another tool's bundle may find it by its name.
+    return await import(PACKAGE).catch(() => {
+      throw error;
+    });
   }
-  return await import(PACKAGE);
+}
+
+/** Gives the way to fix that the package cannot be loaded. */
+function fixOfLoading(message: string): string {
+  const [, kind, place = ""] =
+    /Requires (read|import) access to "([^"]+)"/.exec(message) ?? [];
+  if (kind === "import") return `Add --allow-import=${place} to deno run`;
+  if (place.endsWith(".js") || message.includes(BUNDLED.slice(1))) {
+    return "Run deno task bundle:postgres, and let the process read " +
+      "dist/postgres_package.js";
+  }
+  if (kind === "read") {
+    const folder = place.replace(/[/\\][^/\\]*$/, "");
+    return `Add "${folder}" to read of permissions.default in deno.json, or ` +
+      "to --allow-read of deno run";
+  }
+  return `Add "${PACKAGE.replace(/\/postgres$/, "")}" to the imports of ` +
+    "deno.json, see that its package pg can be downloaded, or give " +
+    "kv: await openPostgres(…) to serve() (docs/postgres.md)";
 }
 
 /** @throws {StartError} */
@@ -44,11 +67,11 @@ export async function openPostgresKv(
   try {
     ({ openPostgres: open } = await loadPackage());
   } catch (error) {
+    const { message } = error as Error;
     throw new StartError({
       ...complaint,
-      wants: `the package of Postgres: ${(error as Error).message}`,
-      fix: 'Add "@tool-server/tool-server" to the imports of deno.json, or ' +
-        "give kv: await openPostgres(…) to serve() (docs/postgres.md)",
+      wants: `the package of Postgres: ${message}`,
+      fix: fixOfLoading(message),
     });
   }
   try {
@@ -61,10 +84,12 @@ export async function openPostgresKv(
         log.warning(`Waiting for the database: ${message}`),
     });
   } catch (error) {
-    const { message, fix } = error as Error & { fix?: string };
+    const { message, reason = message, fix } = error as
+      & Partial<PostgresError>
+      & Error;
     throw new StartError({
       ...complaint,
-      wants: `a database that can be opened: ${message}`,
+      wants: `a database that can be opened: ${reason}`,
       fix: fix ?? "Look at the log of Postgres",
     });
   }

@@ -92,7 +92,8 @@ export async function checkUnused(to: Kv): Promise<void> {
     throw new MoveError(
       `The database to move to has records (${
         String(key[0])
-      }): use an empty one`,
+      }): use an empty one, or empty it as docs/operate.md says (Move to ` +
+        "another database)",
     );
   }
 }

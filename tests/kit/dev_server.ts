@@ -66,13 +66,14 @@ export async function callSignedIn(
   url: URL,
   authProvider: RememberedSignIn,
   name: string,
+  input?: Record<string, unknown>,
 ): Promise<{ content: unknown; structuredContent?: unknown }> {
   const client = new Client({ name: "newcomer", version: "1" });
   await client.connect(
     new StreamableHTTPClientTransport(url, { authProvider }),
   );
   try {
-    return await client.callTool({ name });
+    return await client.callTool({ name, arguments: input });
   } finally {
     await client.close();
   }

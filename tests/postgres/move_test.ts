@@ -6,11 +6,12 @@
 import assert from "node:assert/strict";
 import { layoutKey } from "../../src/store/keys.ts";
 import { LAYOUT } from "../../src/store/layout.ts";
-import { Process, TemporaryDirectory } from "../kit/process.ts";
+import { callSignedIn, signInByName } from "../kit/dev_server.ts";
+import { freePort } from "../kit/port.ts";
 import { PASSWORD } from "../kit/postgres.ts";
+import { Process, startProcess, TemporaryDirectory } from "../kit/process.ts";
+import type { RememberedSignIn } from "../kit/remembered_sign_in.ts";
 import { postgresTest } from "./schema.ts";
-
-const SECONDS = Math.floor(Date.now() / 1000) + 9000;
 
 /** Runs `deno task move`, and gives its code and its output. */
 async function moved(
@@ -26,40 +27,97 @@ async function moved(
 }
 
 postgresTest(
-  "deno task move moves from a file to Postgres and back, and a dry run counts",
+  "deno task move moves from a file to Postgres and back, a dry run counts, and no one signs in again",
   async ({ url, open }) => {
     await using directory = new TemporaryDirectory();
     const [first, last] = ["first.db", "last.db"].map((name) =>
       `${directory.path}/${name}`
     );
-    const record = { expiresAt: SECONDS, name: "Jo" };
-    {
-      using kv = await Deno.openKv(first);
-      await kv.set(layoutKey(), LAYOUT);
-      await kv.set(["grant", "a"], record);
-      await kv.set(["secret", "state"], new Uint8Array([1]));
-    }
-    const plain = new URL(url);
-    plain.password = "";
+    const port = freePort();
+    const address = new URL(`http://127.0.0.1:${port}/mcp`);
+    /** Runs a server on a database. */
+    const served = async (kvPath: string, act: () => Promise<unknown>) => {
+      await using server = await startProcess({
+        // In place of the folders of deno.json, packages/postgres among them.
+        directory: kvPath === url ? undefined : directory.path,
+        env: {
+          PORT: String(port),
+          KV_PATH: kvPath,
+          AUTH_STRATEGY: "oauth",
+          OAUTH_PROVIDER: "dev",
+        },
+      });
+      await server.url();
+      await act();
+      await server.stop("SIGTERM");
+    };
+    const people: RememberedSignIn[] = [];
+    await served(first, async () => {
+      for (const name of ["Ada", "Jo"]) {
+        people.push(await signInByName(address, name));
+      }
+    });
+    /** Has everyone call with a refreshed token. */
+    const callAll = async () => {
+      for (const person of people) {
+        person.kept.tokens.access_token = "gone";
+        const { content } = await callSignedIn(address, person, "health");
+        assert.match(JSON.stringify(content), /"ok/);
+      }
+    };
+    const plain = Object.assign(new URL(url), { password: "" }).href;
     const env = { TO_PGPASSWORD: PASSWORD, PGPASSWORD: "another's" };
-    const dry = await moved([first, plain.href, "--dry-run"], env);
+    const dry = await moved([first, plain, "--dry-run"], env);
     assert.equal(dry.code, 0, dry.output);
-    assert.match(
-      dry.output,
-      /1 grant, 1 KiB\n1 layout, 1 KiB\n1 secret, 1 KiB\n3 records; not/,
-    );
-    const kv = await open();
-    assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
-    const there = await moved([first, plain.href], env);
+    assert.match(dry.output, /^2 grant, \d+ KiB$/m);
+    const [, records] = /^(\d+) records; nothing was/m.exec(dry.output)!;
+    {
+      await using kv = await open();
+      assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
+    }
+    const there = await moved([first, plain], env);
     assert.equal(there.code, 0, there.output);
-    assert.match(there.output, /3 records are moved and compared/);
+    assert.match(
+      there.output,
+      new RegExp(`^${records} records are moved`, "m"),
+    );
+    await served(url, callAll);
     const again = await moved([first, url]);
     assert.equal(again.code, 1);
-    assert.match(again.output, /has records \(grant\): use an empty one/);
+    assert.match(
+      again.output,
+      /has records \(.*\): use an empty one, or empty/,
+    );
     const back = await moved([url, last]);
     assert.equal(back.code, 0, back.output);
-    using file = await Deno.openKv(last);
-    assert.deepEqual((await file.get(["grant", "a"])).value, record);
+    await served(last, callAll);
+  },
+);
+
+postgresTest(
+  "deno task move refuses databases that a process has open, idle or not",
+  async ({ url, open }) => {
+    await using directory = new TemporaryDirectory();
+    const path = `${directory.path}/tools.db`;
+    const refuses = async (...args: [string, string]) => {
+      const { code, output } = await moved(args);
+      assert.equal(code, 1, output);
+      assert.match(output, /is open in another process: stop every server/);
+    };
+    const kv = await open();
+    await kv.atomic().set(layoutKey(), LAYOUT).commit();
+    await refuses(url, path);
+    await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
+    {
+      using file = await Deno.openKv(path);
+      await file.set(layoutKey(), LAYOUT);
+      await refuses(path, `${directory.path}/other.db`);
+      await refuses(url, path);
+    }
+    await refuses(path, url);
+    await kv[Symbol.asyncDispose]();
+    const { code, output } = await moved([url, `${directory.path}/other.db`]);
+    assert.equal(code, 0, output);
   },
 );
 

@@ -10,6 +10,7 @@ import { failureOf } from "../../packages/postgres/failure.ts";
 import { LAYOUT } from "../../packages/postgres/layout.ts";
 import { freePort } from "../kit/port.ts";
 import { findPostgres, PASSWORD, Postgres } from "../kit/postgres.ts";
+import { Process } from "../kit/process.ts";
 import { postgresTest } from "./schema.ts";
 
 /** Requires that an address is refused, with these words and without secrets. */
@@ -60,6 +61,33 @@ postgresTest(
       changed(url, { pathname: "/none" }),
       /3D000/,
       /postgres\.sql/,
+    );
+  },
+);
+
+postgresTest(
+  "openPostgres() takes PGPASSWORD, and says that there is no password",
+  async ({ url }) => {
+    const open = (env: Record<string, string>) => {
+      const { href } = new URL(
+        "../../packages/postgres/mod.ts",
+        import.meta.url,
+      );
+      const text = `import { openPostgres } from ${JSON.stringify(href)};
+      const kv = await openPostgres(${
+        JSON.stringify(changed(url, { password: "" }))
+      });
+      await kv[Symbol.asyncDispose]();`;
+      const code = `data:text/javascript,${encodeURIComponent(text)}`;
+      return new Process(["run", "--quiet", "-A", code], { env });
+    };
+    await using opened = open({ PGPASSWORD: PASSWORD });
+    assert.equal(await opened.end(), 0, opened.output);
+    await using refused = open({});
+    assert.equal(await refused.end(), 1);
+    assert.match(
+      refused.output,
+      /PostgresError: postgres:\/\/\S+: it wants a password, and there is none\. Fix: Set PGPASSWORD/,
     );
   },
 );

@@ -38,8 +38,10 @@ Deno.test("every task of a project with sources at an address may import from it
   }
 });
 
-Deno.test("a project of a clone names it for its readers", () => {
+Deno.test("a project of a clone names it for its readers, and may read what is loaded late", () => {
   const files = projectFiles({ name: "a", source: cloneSource("../clone") });
+  const { permissions } = JSON.parse(files["deno.json"]);
+  assert(permissions.default.read.includes("../clone/packages/postgres"));
   assert.match(files["README.md"], /uses the clone at `\.\.\/clone`/);
   assert.match(files["AGENTS.md"], /--filter tool \.\.\/clone\/src\/mod\.ts/);
   assert.doesNotMatch(projectFiles({ name: "a" })["README.md"], /clone/);
