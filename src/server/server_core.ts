@@ -81,6 +81,11 @@ export function openCore(
   const cancellations = cancellationStore(database);
   const tasks = taskStore(database, {
     onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
+    onDied: (reference, { tool }) =>
+      log.warning("A task failed, because its process has died", {
+        reference,
+        tool,
+      }),
   });
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};

@@ -40,13 +40,15 @@ export type TaskStore = ReturnType<typeof taskStore>;
  * Opens the tasks of a database.
  *
  * @param options `confirmSeconds`: the time for which an expired lease is
- * watched before its task fails
+ * watched before its task fails; `onDied`: called when a task has failed
+ * because its process died
  */
 export function taskStore(
   database: Database,
-  { confirmSeconds = CONFIRM_SECONDS, onCancelled }: {
+  { confirmSeconds = CONFIRM_SECONDS, onCancelled, onDied }: {
     confirmSeconds?: number;
     onCancelled?: OnCancelled;
+    onDied?(taskId: string, record: TaskRecord): void;
   } = {},
 ) {
   const leases = new ExpiredLeases(database, confirmSeconds * 1000);
@@ -74,12 +76,13 @@ export function taskStore(
         return await read(taskId, record);
       }
       leases.forget(taskId);
-      await fail(task, record, held);
+      await fail(taskId, task, record, held);
     }
   }
 
   /** Fails a task, unless its process renews the lease meanwhile. */
   async function fail(
+    taskId: string,
     task: Entry<TaskRecord>,
     record: TaskRecord,
     held: Entry<Expiring>,
@@ -91,9 +94,10 @@ export function taskStore(
       questions: {},
       outcome: { text: JSON.stringify(DIED) },
     };
-    await database.commit((transaction) =>
+    const hasFailed = await database.commit((transaction) =>
       transaction.check(task, held).set(task.key, failed).delete(held.key)
     );
+    if (hasFailed) onDied?.(taskId, failed);
   }
 
   /** Reads a task; its texts expire with it, or a moment before it. */

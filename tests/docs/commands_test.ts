@@ -260,3 +260,24 @@ Deno.test("every setting that the documents name is one", () => {
   );
   assert.deepEqual(faults, []);
 });
+
+Deno.test("every event that docs/operate.md lists is one of the log", async () => {
+  const { text } = pages.find(({ path }) => path === "docs/operate.md")!;
+  const [, table] = /^## Events to know\n([^]*?)^## /m.exec(text)!;
+  const events = [...table.matchAll(/^\| `(.+?)` +\|/gm)]
+    .map(([, event]) => event);
+  assert(events.length > 10);
+  const code = (await Array.fromAsync(sources("src/"))).join("");
+  assert.deepEqual(events.filter((it) => !code.includes(`"${it}`)), []);
+});
+
+/** Reads the TypeScript of a folder. */
+async function* sources(folder: string): AsyncGenerator<string> {
+  for await (const entry of Deno.readDir(new URL(folder, REPOSITORY))) {
+    const path = folder + entry.name;
+    if (entry.isDirectory) yield* sources(`${path}/`);
+    else if (/\.tsx?$/.test(path)) {
+      yield await Deno.readTextFile(new URL(path, REPOSITORY));
+    }
+  }
+}

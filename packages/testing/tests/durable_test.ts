@@ -1,7 +1,7 @@
 /** The test kit's durable work: processes that die, and time that is moved. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { tool } from "../../../src/mod.ts";
+import { type LogEvent, tool } from "../../../src/mod.ts";
 import { until } from "../../../tests/kit/wait.ts";
 import { testServer } from "../mod.ts";
 
@@ -64,7 +64,9 @@ Deno.test("advance() passes a sleep without waiting, and the task asks what come
 
 Deno.test("crash() lets another process take the work over, which does no kept step again", async () => {
   const { post, done } = postTool();
-  await using server = await testServer({ tools: [post] });
+  const events: LogEvent[] = [];
+  const log = { write: (event: LogEvent) => events.push(event) };
+  await using server = await testServer({ tools: [post], log });
   const task = await server.startTask(post, input, { answers });
   await task.crash();
   await task.crash({ after: "draft" });
@@ -72,6 +74,20 @@ Deno.test("crash() lets another process take the work over, which does no kept s
   await task.crash({ after: "sure" });
   assert.equal((await task.result()).text, "Posted tea");
   assert.deepEqual(done.filter((what) => what !== "run"), ["draft", "post"]);
+  // Not of the sleep, after which the work goes on too.
+  assert.deepEqual(
+    events.filter(({ message }) => message.includes("dead process"))
+      .map(({ level, message, properties }) => ({
+        level,
+        message,
+        properties,
+      })),
+    Array(3).fill({
+      level: "info",
+      message: "Durable work of a dead process goes on in this one",
+      properties: { reference: task.taskId, tool: "post", deaths: 1 },
+    }),
+  );
 });
 
 Deno.test("crash() after a question ends, wherever that question is", async () => {

@@ -174,8 +174,8 @@ export class RunPoller {
 
   /** Goes on with a claimed run, or puts it off if there is no place for it. */
   async #takeOver(claim: Claim): Promise<void> {
-    const { database, runs, takeOver } = this.#parts;
-    const { run: { limitKey, deaths, characters } } = claim;
+    const { database, runs, log, takeOver } = this.#parts;
+    const { taskId, run: { tool, limitKey, deaths, characters } } = claim;
     const putOff = async (seconds: number) =>
       void await runs.park(claim, database.now() + seconds, [], { deaths });
     const putOffInTurn = () =>
@@ -199,6 +199,13 @@ export class RunPoller {
       if (typeof takeover !== "object") this.#release(claim);
     }
     if (takeover === "no room") return await putOffInTurn();
+    if (takeover && deaths > 0) {
+      log.info("Durable work of a dead process goes on in this one", {
+        reference: taskId,
+        tool,
+        deaths,
+      });
+    }
     takeover?.done.finally(() => this.#release(claim));
   }
 

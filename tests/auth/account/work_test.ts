@@ -293,8 +293,10 @@ test.inMemory("a list of tasks that is cut says so", async ({ kv }) => {
 
 test.inMemory("a task whose process died fails while its person looks at the list", async ({ kv }) => {
   using time = new MovedTime();
-  await using server = await start({ kv });
-  await taskStore(new Database(kv)).create("dead", { binding: BINDING });
+  const { log, events } = recordLog();
+  await using server = await start({ kv, log });
+  const task = { tool: "report" };
+  await taskStore(new Database(kv)).create("dead", { binding: BINDING }, task);
   const visitor = await AccountVisitor.signIn(server, { at: "/work" });
   assert.match(visitor.words, /Running/);
   time.tick(30);
@@ -302,6 +304,15 @@ test.inMemory("a task whose process died fails while its person looks at the lis
     time.tick(5);
     return /Failed/.test(await visitor.look("/work"));
   });
+  assert.deepEqual(
+    events.filter(({ level }) => level === "warning").map((
+      { message, properties },
+    ) => [message, properties]),
+    [[
+      "A task failed, because its process has died",
+      { reference: "dead", tool: "report" },
+    ]],
+  );
 });
 
 Deno.test("the steps of durable work are a line: kept, sleeping until, and what is running", async () => {
