@@ -13,7 +13,7 @@ const MAX_TEXT = 16 * 1024;
  */
 const MAX_REASONS = 5;
 /** The levels that are printed of an object that is no error. */
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 const MAX_MEMBERS = 50;
 
 /** Reads a member; undefined if reading it throws. */
@@ -181,7 +181,7 @@ export function plainOf(
   if (value === null) return null;
   if (isError(value)) return wholeTextOf(value);
   if (around.includes(value)) return "(itself)";
-  if (around.length === DEEPEST) return "…";
+  if (around.length === MAX_DEPTH) return "…";
   const inner = [...around, value];
   try {
     const { toJSON } = value as { toJSON?: unknown };

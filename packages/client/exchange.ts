@@ -39,7 +39,7 @@ export class Exchange extends Session {
     signal?: AbortSignal,
   ): Promise<Json> {
     let more: Json = {};
-    for (let round = 0; round <= Exchange.#MOST_ROUNDS; round++) {
+    for (let round = 0; round <= Exchange.#MAX_ROUNDS; round++) {
       const response = await this.post(method, { ...params, ...more }, signal);
       const result = await this.read(response);
       if (result.resultType !== "input_required") return result;
@@ -49,7 +49,7 @@ export class Exchange extends Session {
       more = { requestState, inputResponses };
     }
     throw new Error(
-      `${method} is not answered after ${Exchange.#MOST_ROUNDS} rounds`,
+      `${method} is not answered after ${Exchange.#MAX_ROUNDS} rounds`,
     );
   }
 
@@ -105,5 +105,5 @@ export class Exchange extends Session {
   }
 
   /** The rounds of one request, which a server could ask for without end. */
-  static readonly #MOST_ROUNDS = 100;
+  static readonly #MAX_ROUNDS = 100;
 }

@@ -12,7 +12,7 @@ import { Fault, Skipped } from "./finding.ts";
 import type { Site } from "./site.ts";
 
 /** The most characters of the instructions that ChatGPT reads. */
-const INSTRUCTIONS_LENGTH = 512;
+const MAX_INSTRUCTIONS_LENGTH = 512;
 
 /** The checks of the directories, tools first. */
 export const STORE_CHECKS: readonly StoreCheck[] = [
@@ -22,12 +22,12 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     stores: ["chatgpt"],
     async run(site) {
       const { instructions = "" } = await site.description();
-      if (instructions.length <= INSTRUCTIONS_LENGTH) {
+      if (instructions.length <= MAX_INSTRUCTIONS_LENGTH) {
         return `${instructions.length} characters`;
       }
       throw new Fault(
         `${instructions.length} characters, of which ChatGPT reads ` +
-          INSTRUCTIONS_LENGTH,
+          MAX_INSTRUCTIONS_LENGTH,
         "Say what matters first.",
         "warning",
       );
@@ -90,7 +90,7 @@ async function checkViews(site: Site): Promise<string> {
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
 /** The most skills that ChatGPT takes. */
-const SKILLS = 5;
+const MAX_SKILLS = 5;
 const KIBIBYTE = 1024;
 /** The most bytes of a `SKILL.md`. */
 const MANUAL_BYTES = 256 * KIBIBYTE;
@@ -104,9 +104,9 @@ async function checkSkills(site: Site): Promise<string> {
     throw new Skipped("this server has none");
   }
   const skills = await list();
-  if (skills.length > SKILLS) {
+  if (skills.length > MAX_SKILLS) {
     throw new Fault(
-      `${skills.length} are listed, of which ChatGPT takes ${SKILLS}`,
+      `${skills.length} are listed, of which ChatGPT takes ${MAX_SKILLS}`,
       "Combine the skills that belong together.",
     );
   }

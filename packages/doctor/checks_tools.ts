@@ -29,7 +29,7 @@ function listedTool(tool: Json): ListedTool {
 }
 
 /** The most characters of a description; Claude Code cuts longer ones. */
-const DESCRIPTION_LENGTH = 2048;
+const MAX_DESCRIPTION_LENGTH = 2048;
 
 const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
 
@@ -93,8 +93,8 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   eachTool(
     "Length of descriptions",
     ["claude"],
-    ({ description }) => description.length > DESCRIPTION_LENGTH,
-    `with more than ${DESCRIPTION_LENGTH} characters of description`,
+    ({ description }) => description.length > MAX_DESCRIPTION_LENGTH,
+    `with more than ${MAX_DESCRIPTION_LENGTH} characters of description`,
     "Shorten it: Claude Code cuts the rest.",
     "warning",
   ),

@@ -28,7 +28,7 @@ import { Sweeper } from "./sweeper.ts";
 import { Watchers } from "./watchers.ts";
 
 /** The most records of one round trip of a list. */
-const BATCH = 500;
+const MAX_BATCH = 500;
 
 /** The parts of a database that is open. */
 interface PostgresParts {
@@ -84,11 +84,11 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /** Lists records in the order of keys. */
   async *list(
     selector: KvSelector,
-    { limit = Infinity, batchSize = BATCH }: KvListOptions = {},
+    { limit = Infinity, batchSize = MAX_BATCH }: KvListOptions = {},
   ): AsyncGenerator<KvEntry> {
     const range = packRange(selector);
     for (let left = limit; left > 0;) {
-      const most = Math.min(left, batchSize, BATCH);
+      const most = Math.min(left, batchSize, MAX_BATCH);
       const statement = this.#statements.list(range.start, range.end, most);
       const rows = await this.#query(statement);
       for (const row of rows) {

@@ -8,7 +8,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 /** The pause between two sweeps; half as long again, so that processes part. */
 const PAUSE_MILLISECONDS = 40_000;
 /** The most rows of one statement: commits wait for the disk beside it. */
-const ROWS = 500;
+const MAX_ROWS = 500;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;
 
@@ -35,8 +35,8 @@ export class Sweeper {
 
   async #run(): Promise<void> {
     try {
-      const deleted = await this.sweep(ROWS);
-      if (deleted === ROWS) {
+      const deleted = await this.sweep(MAX_ROWS);
+      if (deleted === MAX_ROWS) {
         return this.#after(BREATH_MILLISECONDS, () => this.#run());
       }
     } catch {

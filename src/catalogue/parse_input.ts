@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { isObject } from "../json.ts";
 import { parseBy, type Parsed } from "../protocol/json_schema.ts";
-import { ISSUES } from "../protocol/tool_result.ts";
+import { MAX_ISSUES } from "../protocol/tool_result.ts";
 
 /** The most messages that Zod may build: a few milliseconds' work. */
 const MAX_MESSAGES = 1000;
@@ -42,7 +42,7 @@ export function parseInput(
     // A union within a union may have reported a fault although another option
     // matches.
     if (issues.length === 0) return parseBy(schema, value);
-    const first = new z.ZodError(issues.slice(0, ISSUES));
+    const first = new z.ZodError(issues.slice(0, MAX_ISSUES));
     return { success: false, error: first, hasMore: true };
   }
 }
@@ -58,7 +58,7 @@ function collectFaults(
     const here = name === undefined ? path : [...path, name];
     if (part !== schema) collectFaults(part, item, here, found);
     else found.push(...faultsOf(schema, value, path));
-    if (found.length >= ISSUES) return;
+    if (found.length >= MAX_ISSUES) return;
   }
 }
 

@@ -10,7 +10,7 @@ import type { Skill } from "../authoring/skill.ts";
 import { sha256Hex } from "../crypto/crypto.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { listResource } from "./descriptions.ts";
-import { URI_CHARACTERS } from "./uri_template.ts";
+import { MAX_URI_CHARACTERS } from "./uri_template.ts";
 
 /** The extension, as servers declare it. */
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
@@ -20,7 +20,7 @@ const FILES = 512;
 const BYTES = 16 * 1024 * 1024;
 
 /** The largest page of the list, in bytes; some clients read it whole. */
-const PAGE_BYTES = 512 * 1024;
+const MAX_PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
 export interface CompiledSkill extends Described {
@@ -96,7 +96,7 @@ export function skillsPerPage(entries: readonly JsonObject[]): number {
     1,
     ...entries.map((entry) => JSON.stringify(entry).length),
   );
-  return Math.max(1, Math.floor(PAGE_BYTES / largest));
+  return Math.max(1, Math.floor(MAX_PAGE_BYTES / largest));
 }
 
 /** @see https://agentskills.io/specification#frontmatter */
@@ -137,7 +137,7 @@ function checkPath(path: string): void {
   const isPlain = path.split("/").every((name) =>
     /^[A-Za-z0-9._-]+$/.test(name) && name !== "." && name !== ".."
   );
-  if (isPlain && path.length <= URI_CHARACTERS / 2) return;
+  if (isPlain && path.length <= MAX_URI_CHARACTERS / 2) return;
   throw new Error(
     `${path} must be a path in the skill's folder, such as ` +
       "references/terms.md, of letters, digits, ., _ and -",

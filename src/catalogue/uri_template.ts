@@ -7,7 +7,7 @@
  */
 
 /** The longest URI that is matched, in characters. */
-export const URI_CHARACTERS = 8192;
+export const MAX_URI_CHARACTERS = 8192;
 
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
@@ -85,7 +85,9 @@ function matchSteps(
   steps: readonly Step[],
   uri: string,
 ): string[] | undefined {
-  if (uri.length > URI_CHARACTERS || !uri.startsWith(head)) return undefined;
+  if (uri.length > MAX_URI_CHARACTERS || !uri.startsWith(head)) {
+    return undefined;
+  }
   const tail = steps.at(-1)?.after ?? "";
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;

@@ -24,7 +24,7 @@ const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
 /** The time until a write that failed is tried again. */
 const PAUSE_MILLISECONDS = 1000;
 /** The longest that `flush` waits. */
-const FLUSH_MILLISECONDS = 500;
+const MAX_FLUSH_MILLISECONDS = 500;
 
 /** A queue in front of one file or pipe. */
 export class LineQueue {
@@ -62,7 +62,7 @@ export class LineQueue {
 
   /** Resolves when everything is out, or after half a second. */
   async flush(): Promise<void> {
-    await within(FLUSH_MILLISECONDS, this.#writeAll());
+    await within(MAX_FLUSH_MILLISECONDS, this.#writeAll());
   }
 
   get #isEmpty(): boolean {

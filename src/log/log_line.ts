@@ -136,7 +136,7 @@ export function visible(text: string): string {
 }
 
 /** The most characters of a sent text that a refusal or the log repeats. */
-const SEEN_CHARACTERS = 100;
+const MAX_SEEN_CHARACTERS = 100;
 
 /** Escapes everything unprintable in a text but its line ends. */
 export function visibleLines(text: string): string {
@@ -145,7 +145,7 @@ export function visibleLines(text: string): string {
 
 /** Cuts and escapes a text that someone sent, so that it can be repeated. */
 export function seenText(text: string): string {
-  return visible(text.slice(0, SEEN_CHARACTERS).toWellFormed());
+  return visible(text.slice(0, MAX_SEEN_CHARACTERS).toWellFormed());
 }
 
 let second = NaN;

@@ -15,7 +15,7 @@ const MAX_CHUNKS = 10_000;
  * length before any byte has arrived, and keeps it until the client
  * disconnects.
  */
-const WHOLE_BYTES = 64 * 1024;
+const MAX_WHOLE_BYTES = 64 * 1024;
 
 /**
  * Reads a body.
@@ -33,7 +33,7 @@ export async function readBytes(
   try {
     // Deno's server reads no more than the announced length. @hono/node-server
     // has no `bytes()`.
-    return length <= WHOLE_BYTES
+    return length <= MAX_WHOLE_BYTES
       ? new Uint8Array(await request.arrayBuffer())
       : await readChunks(request.body, most);
   } catch (cause) {

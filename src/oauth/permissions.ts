@@ -97,7 +97,7 @@ export interface WantedMemberships {
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
 /** The most characters of each list that are kept for an author's rule. */
-const KEPT_CHARACTERS = 8192;
+const MAX_KEPT_CHARACTERS = 8192;
 
 /**
  * Makes the permissions of a server; undefined if there are none, so that
@@ -201,6 +201,6 @@ function unionOf(
 function cut(names: readonly string[]): string[] {
   let characters = 0;
   return names.filter(({ length }) =>
-    (characters += length) <= KEPT_CHARACTERS
+    (characters += length) <= MAX_KEPT_CHARACTERS
   );
 }

@@ -60,7 +60,7 @@ export function completed(answer: ProviderIdentity, known: Identity): Identity {
 }
 
 /** The most characters of a text that are compared. */
-const TERM_CHARACTERS = 60;
+const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
 /** The name of a person: what the provider shows of them, else their subject. */
@@ -72,7 +72,7 @@ export function personName({ identity, subject }: Person): string {
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()
-    .slice(0, TERM_CHARACTERS).toWellFormed();
+    .slice(0, MAX_TERM_CHARACTERS).toWellFormed();
 }
 
 /** The place of a person in a list of names. */

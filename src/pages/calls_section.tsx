@@ -44,7 +44,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
 }
 
 /** The most rows of a page; no one reads more. */
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 
 const OUTCOME_WORDS: Readonly<
   Record<Outcome, readonly [words: string, tone: string]>
@@ -84,7 +84,7 @@ export function CallsSection(
         ...isForOperators ? ["Person"] : [],
         "Client",
       ]}
-      rows={calls.slice(0, MOST_ROWS).map((call) => [
+      rows={calls.slice(0, MAX_ROWS).map((call) => [
         <>
           <OutcomeBadge outcome={call.outcome} />
           {call.count > 1 && ` ${call.count} times`}
@@ -128,9 +128,9 @@ export function CallsSection(
           all: search for a person.
         </p>
       )}
-      {calls.length > MOST_ROWS && (
+      {calls.length > MAX_ROWS && (
         <p class="small soft">
-          The first {MOST_ROWS} of {calls.length}, failures first.
+          The first {MAX_ROWS} of {calls.length}, failures first.
         </p>
       )}
     </Table>

@@ -137,7 +137,7 @@ interface OperatorWorkProps {
 /** The time after its wake at which work counts as stuck. */
 const OVERDUE_SECONDS = 60;
 /** The most rows of each table. */
-const MOST_ROWS = 25;
+const MAX_ROWS = 25;
 
 /** Everyone’s durable work. */
 export function OperatorWork(props: OperatorWorkProps) {
@@ -159,7 +159,7 @@ export function OperatorWork(props: OperatorWorkProps) {
         empty="Nothing is stuck."
         isCompact
         columns={["Why", ...last]}
-        rows={stuck.slice(0, MOST_ROWS).map((one) => [
+        rows={stuck.slice(0, MAX_ROWS).map((one) => [
           <span class="badge bad">{troubleOf(one, now)}</span>,
           ...cellsOf(one, now),
         ])}
@@ -169,7 +169,7 @@ export function OperatorWork(props: OperatorWorkProps) {
         empty="No durable work has a time at which it goes on."
         isCompact
         columns={["State", ...last]}
-        rows={oldest.slice(0, MOST_ROWS).map((one) => [
+        rows={oldest.slice(0, MAX_ROWS).map((one) => [
           one.isParked
             ? (
               <>
@@ -186,7 +186,7 @@ export function OperatorWork(props: OperatorWorkProps) {
           printDuration(STEP_FAILURES_SECONDS)
         }.`}
         columns={["Tries that failed", "Tool", "Step", "First", "Last"]}
-        rows={failures.slice(0, MOST_ROWS).map((one) => [
+        rows={failures.slice(0, MAX_ROWS).map((one) => [
           String(one.count),
           <ToolTitle {...one} hasName />,
           <bdi>{visible(one.step)}</bdi>,

@@ -16,7 +16,7 @@ import type { ScopeInWords } from "./scopes.ts";
 export const BOXES = "boxes";
 
 /** The largest number of scopes that are shown without groups. */
-const UNGROUPED = 7;
+const MAX_UNGROUPED = 7;
 
 interface BoxesProps {
   scopes: readonly ScopeInWords[];
@@ -87,7 +87,7 @@ export function ScopeFields(
 
 /** A box for each scope; if there are many, folded by their first part. */
 function ScopeBoxes({ scopes, box }: BoxesProps) {
-  const groups = scopes.length > UNGROUPED
+  const groups = scopes.length > MAX_UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
     : [["", scopes] as const];
   const [folded, plain] = [
@@ -153,7 +153,7 @@ function TickButtons({ of }: { of: string }) {
 }
 
 /** The most titles that are shown for one scope. */
-const TITLES = 6;
+const MAX_TITLES = 6;
 
 function ScopeList({ scopes, box }: BoxesProps) {
   return (
@@ -168,7 +168,7 @@ function ScopeItem(
     & ScopeInWords
     & { box: ReturnType<BoxesProps["box"]> },
 ) {
-  const more = opens.length - TITLES;
+  const more = opens.length - MAX_TITLES;
   return (
     <li>
       {isFixed ? words : (
@@ -179,7 +179,7 @@ function ScopeItem(
       {isWithheld && <p class="small soft">You took this away before.</p>}
       {opens.length > 0 && (
         <p class="small soft">
-          Opens {opens.slice(0, TITLES).join(", ")}
+          Opens {opens.slice(0, MAX_TITLES).join(", ")}
           {more > 0 && ` and ${more} more`}
         </p>
       )}
@@ -188,17 +188,17 @@ function ScopeItem(
 }
 
 /** The most scopes whose words are shown without a click. */
-const WORDS_SHOWN = 6;
+const MAX_WORDS_SHOWN = 6;
 
 /** The meaning of scopes, a line each, if there are any. */
 export function MayUse({ scopes }: Pick<BoxesProps, "scopes">) {
   if (scopes.length === 0) return null;
-  const more = scopes.length - WORDS_SHOWN;
+  const more = scopes.length - MAX_WORDS_SHOWN;
   return (
     <div class="small soft">
       It may:
       <ul>
-        {scopes.slice(0, WORDS_SHOWN).map(({ scope, words }) => (
+        {scopes.slice(0, MAX_WORDS_SHOWN).map(({ scope, words }) => (
           <li>
             {words} <code>{scope}</code>
           </li>

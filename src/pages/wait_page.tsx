@@ -33,7 +33,7 @@ interface WaitProps extends PageProps, ToolInWords {
 }
 
 /** The most characters of a message that a page shows. */
-const MESSAGE_CHARACTERS = 2000;
+const MAX_MESSAGE_CHARACTERS = 2000;
 
 /** Controls, and characters that turn text around (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
@@ -41,7 +41,7 @@ const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 /** A message of an author, which may repeat what strangers wrote. */
 export function shownMessage(
   message: string,
-  most = MESSAGE_CHARACTERS,
+  most = MAX_MESSAGE_CHARACTERS,
 ): string {
   const plain = message.toWellFormed().replaceAll(UNSEEN, "");
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
@@ -199,7 +199,7 @@ export interface WaitInWords extends ToolInWords {
 }
 
 /** The most characters of a message in the list. */
-const LISTED_CHARACTERS = 200;
+const MAX_LISTED_CHARACTERS = 200;
 
 /** A person's open questions; nothing where there are none. */
 export function WaitingSection(
@@ -231,7 +231,7 @@ export function WaitingSection(
                 </a>
               </div>
               <p class="said">
-                <bdi>{shownMessage(message, LISTED_CHARACTERS)}</bdi>
+                <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
               </p>
               <p class="small soft">
                 Asked by <ToolTitle {...tool} />{" "}

@@ -40,7 +40,7 @@ export interface WorkPageProps extends FormPage, WorkInWords {
 }
 
 /** The most characters of a question. */
-const MESSAGE_CHARACTERS = 500;
+const MAX_MESSAGE_CHARACTERS = 500;
 
 export function WorkPage(props: WorkPageProps) {
   const { base = "", client, statusMessage, steps, result, now } = props;
@@ -120,7 +120,7 @@ function Questions(
           {questions.map(({ waitId, message }) => (
             <li>
               <p class="said">
-                <bdi>{shownMessage(message, MESSAGE_CHARACTERS)}</bdi>
+                <bdi>{shownMessage(message, MAX_MESSAGE_CHARACTERS)}</bdi>
               </p>
               {waitId === undefined
                 ? (

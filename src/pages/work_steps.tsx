@@ -49,14 +49,14 @@ export interface StepInWords {
 }
 
 /** The most steps of a page. */
-const MOST_STEPS = 200;
+const MAX_STEPS = 200;
 /** The most characters of the words for a failure. */
-const SAID_CHARACTERS = 300;
+const MAX_FAILURE_CHARACTERS = 300;
 
 export function WorkSteps(
   { steps, now }: { steps: readonly StepInWords[]; now: number },
 ) {
-  const shown = steps.slice(-MOST_STEPS);
+  const shown = steps.slice(-MAX_STEPS);
   return (
     <>
       {shown.length < steps.length && (
@@ -80,7 +80,7 @@ export function WorkSteps(
             </p>
             {step.said !== undefined && (
               <p class="small said">
-                <bdi>{shownMessage(step.said, SAID_CHARACTERS)}</bdi>
+                <bdi>{shownMessage(step.said, MAX_FAILURE_CHARACTERS)}</bdi>
               </p>
             )}
           </li>

@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./tool_result.ts";
 
 /** The most times that one form is shown to a person. */
-export const FORM_ATTEMPTS = 3;
+export const MAX_FORM_ATTEMPTS = 3;
 
 /**
  * Thrown for a form whose values do not match its schema. The message lists the

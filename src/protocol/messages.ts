@@ -46,15 +46,15 @@ type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 const NONE: JsonObject = Object.freeze({});
 
 /** The longest id or progress token, in characters: each is sent back. */
-const ID_CHARACTERS = 1024;
+const MAX_ID_CHARACTERS = 1024;
 
 const ID_RULE =
-  `must be a string of at most ${ID_CHARACTERS} characters or an integer`;
+  `must be a string of at most ${MAX_ID_CHARACTERS} characters or an integer`;
 
 const METHOD_CHARACTERS = 256;
 
 /** The longest text from a client that an error repeats, in characters. */
-const SHOWN_CHARACTERS = 100;
+const MAX_CONNECTIONS_CHARACTERS = 100;
 
 /**
  * True if the value may name a request: a string of at most 1,024 characters or
@@ -62,7 +62,7 @@ const SHOWN_CHARACTERS = 100;
  */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string"
-    ? value.length <= ID_CHARACTERS
+    ? value.length <= MAX_ID_CHARACTERS
     : Number.isSafeInteger(value);
 }
 
@@ -85,7 +85,7 @@ export function shown(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (isObject(value)) return "an object";
   return typeof value === "string"
-    ? visible(JSON.stringify(shortened(value, SHOWN_CHARACTERS)))
+    ? visible(JSON.stringify(shortened(value, MAX_CONNECTIONS_CHARACTERS)))
     : String(value);
 }
 

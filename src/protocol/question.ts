@@ -17,7 +17,7 @@ export interface InputRequest {
 }
 
 /** The most characters of a question in an error. */
-const TEXT_CHARACTERS = 200;
+const MAX_TEXT_CHARACTERS = 200;
 
 export class AskedQuestion implements InputRequest {
   /**
@@ -66,7 +66,7 @@ export class AskedQuestion implements InputRequest {
   /** The beginning of the message, as JSON; without a message, of `params`. */
   get text(): string {
     const { message = this.params } = this.params;
-    return shortened(JSON.stringify(message), TEXT_CHARACTERS);
+    return shortened(JSON.stringify(message), MAX_TEXT_CHARACTERS);
   }
 
   /** Returns the members that are sent. */

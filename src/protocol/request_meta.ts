@@ -53,7 +53,7 @@ export function levels(): string {
 }
 
 /** The longest version that an error repeats, in characters. */
-const VERSION_CHARACTERS = 100;
+const MAX_VERSION_CHARACTERS = 100;
 
 const EMPTY: JsonObject = Object.freeze({});
 
@@ -122,7 +122,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
         status: 400,
         data: {
           supported: REVISIONS,
-          requested: shortened(version, VERSION_CHARACTERS),
+          requested: shortened(version, MAX_VERSION_CHARACTERS),
         },
       },
     );

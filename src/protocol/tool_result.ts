@@ -89,17 +89,17 @@ export function inputErrorText(error: z.ZodError, hasMore = false): string {
 }
 
 /** The most issues that are reported for one value. */
-export const ISSUES = 10;
+export const MAX_ISSUES = 10;
 
 /** The longest line about an issue, in characters. */
-const ISSUE_CHARACTERS = 300;
+const MAX_ISSUE_CHARACTERS = 300;
 
 /** Lists a value's faults by path, a line each; `whole` names the value. */
 export function issueText({ issues }: z.ZodError, whole: string): string {
-  const lines = issues.slice(0, ISSUES).map(({ path, message }) =>
+  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
     shortened(
       `- ${path.length > 0 ? path.join(".") : whole}: ${message}`,
-      ISSUE_CHARACTERS,
+      MAX_ISSUE_CHARACTERS,
     )
   );
   const more = issues.length - lines.length;

@@ -69,7 +69,7 @@ function accepts(accept: string, type: string, subtype: string): boolean {
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request, BODY_BYTES);
   // Shorter bodies cannot be too deep: most are.
-  if (bytes.length >= 2 * BODY_DEPTH) {
+  if (bytes.length >= 2 * MAX_BODY_DEPTH) {
     for (const _pause of checkBodyLimits(bytes)) await othersTurn();
   }
   try {
@@ -107,10 +107,10 @@ function decode(bytes: Uint8Array): string {
 export const BODY_BYTES = 4 * 1024 * 1024;
 
 /** The most values of one body: members of objects and items of arrays. */
-export const BODY_VALUES = 10_000;
+export const MAX_BODY_VALUES = 10_000;
 
 /** The most levels to which objects and arrays may be nested. */
-export const BODY_DEPTH = 200;
+export const MAX_BODY_DEPTH = 200;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -146,9 +146,9 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
         values++;
       } else if (byte === 0x5b || byte === 0x7b) { // [ or {
         values++;
-        if (++depth > BODY_DEPTH) {
+        if (++depth > MAX_BODY_DEPTH) {
           throw invalidRequest(
-            `The body must be nested at most ${BODY_DEPTH} deep`,
+            `The body must be nested at most ${MAX_BODY_DEPTH} deep`,
           );
         }
       } else if (byte === 0x5d || byte === 0x7d) { // ] or }
@@ -156,9 +156,9 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
       } else {
         continue;
       }
-      if (values > BODY_VALUES) {
+      if (values > MAX_BODY_VALUES) {
         throw invalidRequest(
-          `The body must have at most ${BODY_VALUES} values`,
+          `The body must have at most ${MAX_BODY_VALUES} values`,
         );
       }
     }

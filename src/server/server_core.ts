@@ -33,7 +33,7 @@ import type { CreateServerOptions } from "./server_options.ts";
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** The most questions that one caller may be asked at a time in one process. */
-const QUESTIONS_PER_CALLER = 100;
+const MAX_QUESTIONS_PER_CALLER = 100;
 
 /** Everything that a planned server is given: its database, clock and so on. */
 export interface ServerDependencies
@@ -87,7 +87,7 @@ export function openCore(
         tool,
       }),
   });
-  const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
+  const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
   const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0

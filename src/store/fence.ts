@@ -16,7 +16,7 @@ import type { Operations } from "./operations.ts";
 /** The time for which a fence stays closed: longer than a commit may take. */
 const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
-const MARKS_PER_COMMIT = 500;
+const MAX_MARKS_PER_COMMIT = 500;
 
 /** The pause before another try to write marks down. */
 const PAUSE_MILLISECONDS = 1000;
@@ -136,7 +136,7 @@ export class Fence {
 
   async #settle(): Promise<void> {
     const open = [...this.#open];
-    const owed = this.#owed.slice(0, MARKS_PER_COMMIT);
+    const owed = this.#owed.slice(0, MAX_MARKS_PER_COMMIT);
     const closed = { expiresAt: now(this.clock) + CLOSED_SECONDS };
     // Without checks, so that it may be repeated.
     await this.operations.repeat(() => {

@@ -21,7 +21,7 @@ const PLACES_PER_READ = 200;
 const MAX_PLACES = 2000;
 
 /** The most grants of a person that a page reads. */
-export const GRANTS_READ = 100;
+export const MAX_GRANTS_READ = 100;
 
 /** A person and their live grants, newest first. */
 export interface PersonGrants {
@@ -59,7 +59,7 @@ export function peopleStore(
 ) {
   /** Lists the live grants of a person, newest first. */
   async function heldBy(subject: string): Promise<Grant[]> {
-    const held = await grants.listOfSubject(subject, GRANTS_READ);
+    const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
     return held.filter(({ kind }) => kind !== "client");
   }
 

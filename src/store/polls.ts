@@ -10,7 +10,7 @@ import { StorageError } from "../errors.ts";
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
 /** The longest pause between polls, in milliseconds. */
-const SLOWEST_POLL_MILLISECONDS = 2000;
+const MAX_POLL_MILLISECONDS = 2000;
 /** The pause before the next poll as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
 /**
@@ -50,7 +50,7 @@ interface PolledKey {
 export function nextPause(
   pause: number,
   waited: number,
-  slowest = SLOWEST_POLL_MILLISECONDS,
+  slowest = MAX_POLL_MILLISECONDS,
 ): number {
   return Math.max(
     Math.min(SLOW_POLL_MILLISECONDS, pause * 1.5),

@@ -63,7 +63,7 @@ export function isExpiring(value: unknown): value is Expiring & Marked {
 }
 
 /** The most keys of one `getMany`. */
-export const KEYS_PER_READ = 10;
+export const MAX_KEYS_PER_READ = 10;
 
 /** A list of more records takes another round trip. */
 const RECORDS_PER_READ = 500;
@@ -97,8 +97,8 @@ export class Reader {
     keys: readonly KvKey[],
   ): Promise<{ [K in keyof T]: Entry<T[K]> }> {
     const reads = [];
-    for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
-      const some = keys.slice(start, start + KEYS_PER_READ);
+    for (let start = 0; start < keys.length; start += MAX_KEYS_PER_READ) {
+      const some = keys.slice(start, start + MAX_KEYS_PER_READ);
       reads.push(
         this.operations.repeat(() => this.kv.getMany(some)),
       );

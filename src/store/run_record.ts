@@ -20,9 +20,9 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  */
 export const LEASE_WATCH_SECONDS = 20;
 /** The most characters of a beginning that the run's record itself holds. */
-const INLINE_CHARACTERS = 4000;
+const MAX_INLINE_CHARACTERS = 4000;
 /** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
-export const BEGINNING_CHARACTERS = 256 * 1024;
+export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */
 export interface RunBeginning {
@@ -100,10 +100,10 @@ export async function newRun(
   beginning: RunBeginning,
 ): Promise<RunRecord> {
   const text = JSON.stringify(beginning);
-  if (text.length > BEGINNING_CHARACTERS) {
+  if (text.length > MAX_BEGINNING_CHARACTERS) {
     throw new HttpError(
       413,
-      `The input of durable work must have at most ${BEGINNING_CHARACTERS} ` +
+      `The input of durable work must have at most ${MAX_BEGINNING_CHARACTERS} ` +
         "characters of JSON",
     );
   }
@@ -112,7 +112,7 @@ export async function newRun(
     ...run,
     beginning: await saveText(database, text, {
       expiresAt,
-      inlineCharacters: INLINE_CHARACTERS,
+      inlineCharacters: MAX_INLINE_CHARACTERS,
     }),
     createdMilliseconds: database.clock(),
     isParked: false,

@@ -74,7 +74,7 @@ const DELETIONS_PER_COMMIT = 200;
 const NEW_SECONDS = 60;
 /** The sessions of a person that are read at a time, and counted in all. */
 const LISTED_PER_READ = 500;
-const MOST_COUNTED = 2000;
+const MAX_SESSIONS_COUNTED = 2000;
 
 /** The open sessions of a person. */
 export interface SessionCounts {
@@ -197,7 +197,7 @@ export function sessionLists(database: Database) {
      */
     async countsOf(
       binding: string,
-      most = MOST_COUNTED,
+      most = MAX_SESSIONS_COUNTED,
     ): Promise<SessionCounts> {
       const of = new Map<string | undefined, number>();
       let count = 0;

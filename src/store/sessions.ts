@@ -32,8 +32,8 @@ const SLIDE_SECONDS = 24 * 60 * 60;
  * The most sessions of a person, and of a network whose callers are not told
  * apart: no one needs so many, but a client may run wild.
  */
-const MOST_SESSIONS = 1000;
-const MOST_OF_NETWORK = 10_000;
+const MAX_SESSIONS = 1000;
+const MAX_SESSIONS_OF_NETWORK = 10_000;
 /** The sessions that a process opens between two counts of a list. */
 const UNCOUNTED_SESSIONS = 200;
 
@@ -42,8 +42,8 @@ export type SessionStore = ReturnType<typeof sessionStore>;
 export function sessionStore(
   database: Database,
   {
-    most = MOST_SESSIONS,
-    mostOfNetwork = MOST_OF_NETWORK,
+    most = MAX_SESSIONS,
+    mostOfNetwork = MAX_SESSIONS_OF_NETWORK,
     uncounted = UNCOUNTED_SESSIONS,
   } = {},
 ) {

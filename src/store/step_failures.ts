@@ -11,8 +11,8 @@ import { sharedList } from "./shared_list.ts";
 /** The time for which a failure is remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /** The most steps that are counted: the rarest go first. */
-export const STEPS_COUNTED = 100;
-const NAME_CHARACTERS = 100;
+export const MAX_STEPS_COUNTED = 100;
+const MAX_NAME_CHARACTERS = 100;
 
 /** The failed tries of a step, in any task of its tool. */
 export interface StepFailure {
@@ -45,12 +45,16 @@ export function addStepFailures(
     count: of.reduce((sum, { count }) => sum + count, 0),
     since: Math.min(...of.map(({ since }) => since)),
     at: Math.max(...of.map(({ at }) => at)),
-  })).sort((a, b) => b.count - a.count || b.at - a.at).slice(0, STEPS_COUNTED);
+  })).sort((a, b) => b.count - a.count || b.at - a.at).slice(
+    0,
+    MAX_STEPS_COUNTED,
+  );
 }
 
 /** Cuts a name, and writes its numbers as `#`: the steps of a loop are one. */
 function shortened(name: string): string {
-  return name.replaceAll(/\d+/g, "#").slice(0, NAME_CHARACTERS).toWellFormed();
+  return name.replaceAll(/\d+/g, "#").slice(0, MAX_NAME_CHARACTERS)
+    .toWellFormed();
 }
 
 export function stepFailureStore(database: Database, log: Logger) {
@@ -66,7 +70,7 @@ export function stepFailureStore(database: Database, log: Logger) {
     note({ tool, step }: Pick<StepFailure, "tool" | "step">): void {
       const at = database.now();
       failures.note({
-        tool: tool.slice(0, NAME_CHARACTERS),
+        tool: tool.slice(0, MAX_NAME_CHARACTERS),
         step: shortened(step),
         count: 1,
         since: at,

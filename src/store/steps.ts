@@ -22,7 +22,7 @@ import {
   type TextRef,
 } from "./texts.ts";
 
-const RESULT_CHARACTERS = 28_000;
+const MAX_INLINE_CHARACTERS = 28_000;
 /** The most steps that one commit settles. */
 const STEPS_PER_COMMIT = MAX_CHECKS;
 
@@ -99,7 +99,7 @@ export function stepStore(database: Database) {
         ? undefined
         : await saveText(database, text, {
           expiresAt,
-          inlineCharacters: RESULT_CHARACTERS,
+          inlineCharacters: MAX_INLINE_CHARACTERS,
         });
       const isSaved = await database.commit((transaction) =>
         transaction.check(term).set<StepRecord>(

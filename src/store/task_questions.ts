@@ -23,7 +23,7 @@ import {
 } from "./texts.ts";
 
 /** The most characters of a question in a record, which may have several. */
-const QUESTION_CHARACTERS = 1000;
+const MAX_QUESTION_CHARACTERS = 1000;
 
 interface AnswerRecord extends Expiring {
   ref: TextRef;
@@ -74,7 +74,7 @@ export function taskQuestions(database: Database) {
         () =>
           saveText(database, JSON.stringify(question), {
             expiresAt: database.now() + seconds,
-            inlineCharacters: QUESTION_CHARACTERS,
+            inlineCharacters: MAX_QUESTION_CHARACTERS,
           }),
         { signal },
       );

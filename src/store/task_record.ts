@@ -15,7 +15,7 @@ import { readText, type TextRef } from "./texts.ts";
 export const TASK_SECONDS = 24 * 60 * 60;
 
 /** The most characters of a status message in a record. */
-const MESSAGE_CHARACTERS = 1000;
+const MAX_MESSAGE_CHARACTERS = 1000;
 
 /** MCP extension Tasks, Task Status. */
 export type TaskStatus =
@@ -108,7 +108,7 @@ export async function isAsking(
 
 /** Cuts a status message that a record has no room for; undefined if empty. */
 export function shortMessage(message: string): string | undefined {
-  return message.slice(0, MESSAGE_CHARACTERS).toWellFormed() || undefined;
+  return message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() || undefined;
 }
 
 /**

@@ -13,9 +13,9 @@ import { tidy } from "./persist.ts";
 export type TextRef = { text: string } | { id: string; parts: number };
 
 /** The most characters of a part, of two bytes each at most. */
-const PART_CHARACTERS = 28_000;
+const MAX_PART_CHARACTERS = 28_000;
 /** The most parts in a commit, which holds 800 KiB. */
-const PARTS_PER_COMMIT = 12;
+const MAX_PARTS_PER_COMMIT = 12;
 
 interface TextRecord extends Expiring {
   text: string;
@@ -28,19 +28,19 @@ interface TextRecord extends Expiring {
 export async function saveText(
   database: Database,
   text: string,
-  { expiresAt, inlineCharacters = PART_CHARACTERS }: Expiring & {
+  { expiresAt, inlineCharacters = MAX_PART_CHARACTERS }: Expiring & {
     inlineCharacters?: number;
   },
 ): Promise<TextRef> {
   if (text.length <= inlineCharacters) return { text };
   const id = randomId(16);
   const parts: TextRecord[] = [];
-  for (let at = 0; at < text.length; at += PART_CHARACTERS) {
-    parts.push({ text: text.slice(at, at + PART_CHARACTERS), expiresAt });
+  for (let at = 0; at < text.length; at += MAX_PART_CHARACTERS) {
+    parts.push({ text: text.slice(at, at + MAX_PART_CHARACTERS), expiresAt });
   }
-  for (let i = 0; i < parts.length; i += PARTS_PER_COMMIT) {
+  for (let i = 0; i < parts.length; i += MAX_PARTS_PER_COMMIT) {
     await database.commit((transaction) =>
-      parts.slice(i, i + PARTS_PER_COMMIT).forEach((part, j) =>
+      parts.slice(i, i + MAX_PARTS_PER_COMMIT).forEach((part, j) =>
         transaction.set(textKey(id, i + j), part)
       )
     );
@@ -72,7 +72,7 @@ export async function readText(
 
 /** Gives the length of a text, of a long one rounded up to its parts. */
 export function lengthOf(ref: TextRef): number {
-  return "text" in ref ? ref.text.length : ref.parts * PART_CHARACTERS;
+  return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }
 
 /** Reads a text; undefined when not all of it is there. */

@@ -19,7 +19,7 @@ import {
   PAUSE_MILLISECONDS,
   TRIES,
 } from "./operations.ts";
-import { type Expiring, KEYS_PER_READ, type Marked } from "./reader.ts";
+import { type Expiring, type Marked, MAX_KEYS_PER_READ } from "./reader.ts";
 
 /** The most checks of a commit: a denokv server takes the fence and nine. */
 export const MAX_CHECKS = 9;
@@ -87,7 +87,7 @@ export class Transaction {
 
   /** Writes a record, and lets the database collect it after its end. */
   set<T extends Expiring>(key: KvKey, record: T): this {
-    if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
+    if (this.markedKeys.length < MAX_KEYS_PER_READ) this.markedKeys.push(key);
     // Collection is lazy (a record may stay readable for a minute after it):
     // whether a record is alive is decided when it is read.
     this.#writes.push((operation, mark, clock) => {

@@ -13,11 +13,11 @@ import type { Transaction, Write } from "./transaction.ts";
 import {
   dropWait,
   isLive,
+  MAX_WAIT_CHARACTERS,
   type Pointer,
   putWait,
   type ReadWait,
   type Wait,
-  WAIT_CHARACTERS,
   type WaitRecord,
   type WaitSeals,
 } from "./wait_record.ts";
@@ -111,10 +111,10 @@ export function waitAnswers(
       if (typeof id !== "string") return false;
       const text = JSON.stringify(data);
       if (text === undefined) throw new TypeError("An answer must be JSON");
-      if (text.length > WAIT_CHARACTERS) {
+      if (text.length > MAX_WAIT_CHARACTERS) {
         throw new HttpError(
           413,
-          `An answer must have at most ${WAIT_CHARACTERS} characters of JSON, ` +
+          `An answer must have at most ${MAX_WAIT_CHARACTERS} characters of JSON, ` +
             `and has ${text.length}`,
         );
       }

@@ -16,7 +16,7 @@ import { userOfRun } from "./run_record.ts";
 import { secretStore } from "./secrets.ts";
 
 /** The most characters of what is asked, and of an answer. */
-export const WAIT_CHARACTERS = 16_000;
+export const MAX_WAIT_CHARACTERS = 16_000;
 
 /** A `page` is answered by its person, a `webhook` by anyone who has the id. */
 type WaitKind = "page" | "webhook";

@@ -10,10 +10,10 @@ import { waitsOfKey } from "./keys.ts";
 import { isSameClient, type ListedWait, type Waiting } from "./wait_record.ts";
 
 /** The most waits of each kind that one person has at a time. */
-export const WAITS_PER_PERSON = 100;
+export const MAX_WAITS_PER_PERSON = 100;
 
 /** The most of them that one client opens: others have room beside it. */
-export const WAITS_PER_CLIENT = 25;
+export const MAX_WAITS_PER_CLIENT = 25;
 
 /** The `Retry-After` of one wait too many: pages end within an hour. */
 const RETRY_SECONDS = 600;
@@ -81,7 +81,7 @@ export function waitRoom(database: Database) {
       const ofClient = opener.kind === "page"
         ? same.filter(({ value }) => isSameClient(value, opener)).length
         : 0;
-      if (same.length < opener.most && ofClient < WAITS_PER_CLIENT) return;
+      if (same.length < opener.most && ofClient < MAX_WAITS_PER_CLIENT) return;
       const now = performance.now();
       for (const [name, until] of fullUntil) {
         if (until > now) break;

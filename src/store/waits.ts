@@ -21,15 +21,15 @@ import {
   isLive,
   type ListedWait,
   listOfWait,
+  MAX_WAIT_CHARACTERS,
   type Pointer,
   putWait,
   type Wait,
-  WAIT_CHARACTERS,
   type Waiting,
   type WaitRecord,
   waitSeals,
 } from "./wait_record.ts";
-import { waitRoom, WAITS_PER_PERSON } from "./wait_room.ts";
+import { MAX_WAITS_PER_PERSON, waitRoom } from "./wait_room.ts";
 
 export type { TakenWait, Wait, Waiting };
 
@@ -37,7 +37,7 @@ export type { TakenWait, Wait, Waiting };
 export const WAIT_SECONDS = 60 * 60;
 
 /** The longest pause between polls: a person who answered is back soon. */
-const SLOWEST_MILLISECONDS = 2000;
+const MAX_POLL_MILLISECONDS = 2000;
 
 export type WaitStore = ReturnType<typeof waitStore>;
 
@@ -83,14 +83,14 @@ export function waitStore(database: Database) {
     async open(
       waiting: Waiting,
       payload: JsonObject,
-      { seconds = WAIT_SECONDS, most = WAITS_PER_PERSON }: {
+      { seconds = WAIT_SECONDS, most = MAX_WAITS_PER_PERSON }: {
         seconds?: number;
         most?: number;
       } = {},
     ): Promise<Wait> {
-      if (JSON.stringify(payload).length > WAIT_CHARACTERS) {
+      if (JSON.stringify(payload).length > MAX_WAIT_CHARACTERS) {
         throw new TypeError(
-          `A question must have at most ${WAIT_CHARACTERS} characters of JSON`,
+          `A question must have at most ${MAX_WAIT_CHARACTERS} characters of JSON`,
         );
       }
       const { asker, ...own } = waiting;
@@ -197,7 +197,7 @@ export function waitStore(database: Database) {
         key,
         (record) => record?.state !== "open" || performance.now() >= last,
         signal,
-        { slowestMilliseconds: SLOWEST_MILLISECONDS },
+        { slowestMilliseconds: MAX_POLL_MILLISECONDS },
       );
       return record?.state !== "open";
     },

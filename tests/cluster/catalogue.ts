@@ -18,11 +18,11 @@ const fired = new Map<string, number>();
 /** The outcomes of tools in this process, by name. */
 const outcomes = new Map<string, string>();
 /** The most names that a process remembers. */
-const NAMES = 1000;
+const MAX_NAMES = 1000;
 
 function remember<T>(map: Map<string, T>, name: string, value: T): void {
   map.set(name, value);
-  if (map.size > NAMES) map.delete(map.keys().next().value!);
+  if (map.size > MAX_NAMES) map.delete(map.keys().next().value!);
 }
 
 /** The server of this process. */

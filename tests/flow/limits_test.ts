@@ -6,10 +6,13 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool, type ToolLimit } from "../../src/authoring/tool.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import {
-  CALLS_PER_CALLER,
-  SUBSCRIPTIONS_PER_CALLER,
+  MAX_CALLS_PER_CALLER,
+  MAX_SUBSCRIPTIONS_PER_CALLER,
 } from "../../src/mcp/exchange/running.ts";
-import { TASKS_KEPT, TASKS_PER_CALLER } from "../../src/mcp/work/task_room.ts";
+import {
+  MAX_TASKS_KEPT,
+  MAX_TASKS_PER_CALLER,
+} from "../../src/mcp/work/task_room.ts";
 import { MANY } from "../../src/mcp/exchange/caller_bound.ts";
 import { Database } from "../../src/store/database.ts";
 import { tasksOfKey } from "../../src/store/keys.ts";
@@ -324,7 +327,7 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
   assert(lists.some(([, list]) => list === key[1]));
   // As if the most possible tasks had been created.
   for (const list of lists) {
-    for (let count = 0; count < TASKS_KEPT; count += 500) {
+    for (let count = 0; count < MAX_TASKS_KEPT; count += 500) {
       const operation = kv.atomic();
       for (let id = count; id < count + 500; id++) {
         operation.set([...list, `${id}`], value);
@@ -475,10 +478,10 @@ Deno.test("a caller has so many calls under way, and others have theirs", async 
   const call = (name: string, headers: HeadersOf) =>
     server.call("tools/call", run(name), { headers });
   const calls = Array.from(
-    { length: CALLS_PER_CALLER },
+    { length: MAX_CALLS_PER_CALLER },
     () => call("wait", ada),
   );
-  await until(() => waiting === CALLS_PER_CALLER);
+  await until(() => waiting === MAX_CALLS_PER_CALLER);
   assert.deepEqual(await wordsOf(call("echo", ada)), [
     "Too many calls at a time: try again in 5 seconds",
     false,
@@ -497,7 +500,7 @@ Deno.test("a caller has so many subscriptions open, and is refused one more by 4
       notifications: { toolsListChanged: true },
     }, { headers: caller });
   const open = [];
-  for (let count = 0; count < SUBSCRIPTIONS_PER_CALLER; count++) {
+  for (let count = 0; count < MAX_SUBSCRIPTIONS_PER_CALLER; count++) {
     const events = new Events(await listen());
     await events.read();
     open.push(events);
@@ -556,7 +559,7 @@ Deno.test("a caller has so many tasks under way, and a task that ends makes room
   const call = () =>
     resultOf(server.call("tools/call", run("long"), { headers, capabilities }));
   const tasks = await Promise.all(
-    Array.from({ length: TASKS_PER_CALLER }, call),
+    Array.from({ length: MAX_TASKS_PER_CALLER }, call),
   );
   assert(tasks.every(({ resultType }) => resultType === "task"));
   const { content, isError } = await call();
@@ -588,13 +591,13 @@ Deno.test("so many tasks of a person are kept for a day, and no more begin", asy
   );
   const binding = JSON.stringify([BASE_URL, `${BASE_URL}/mcp`, "github:42"]);
   const tasks = taskStore(new Database(server.kv));
-  for (let count = 1; count < TASKS_KEPT; count++) {
+  for (let count = 1; count < MAX_TASKS_KEPT; count++) {
     await tasks.create(`task-${count}`, { binding });
   }
   const kept = await Array.fromAsync(
     server.kv.list({ prefix: key.slice(0, 2) }),
   );
-  assert.equal(kept.length, TASKS_KEPT);
+  assert.equal(kept.length, MAX_TASKS_KEPT);
   const { content, isError } = await call();
   assert(isError);
   assert.match(content[0].text, /^Too many stored tasks: try again in/);

@@ -8,13 +8,13 @@ import type { Numbered } from "./switches.ts";
 import type { Verdict } from "./workplace.ts";
 
 /** The most seconds of a file that runs again for each constant mutant. */
-const CHEAP_SECONDS = 10;
+const MAX_CHEAP_SECONDS = 10;
 
 /**
  * The most tests of a file that is neither a source's own nor in its folder:
  * mutants that all of them reach are mostly noticed by the first.
  */
-const FAR_TESTS = 3;
+const MAX_FAR_TESTS = 3;
 
 interface HuntOptions {
   /** A tree whose sources have switches. */
@@ -83,7 +83,7 @@ export class Hunt {
       const isWanted = this.alive.has(mutant.id) && suite.reaches(mutant.id) &&
         rankOf(mutant.path, path) === rank;
       if (!isWanted) continue;
-      const most = rank < 2 ? Infinity : FAR_TESTS;
+      const most = rank < 2 ? Infinity : MAX_FAR_TESTS;
       const { verdict, isSure } = await suite.try(mutant.id, most);
       if (!isSure || suite.loading.has(mutant.id)) {
         this.#constant.add(mutant.id);
@@ -116,7 +116,7 @@ export class Hunt {
 
   #isCheap(path: string): boolean {
     const suite = this.#suites.get(path);
-    return suite !== undefined && suite.seconds < CHEAP_SECONDS;
+    return suite !== undefined && suite.seconds < MAX_CHEAP_SECONDS;
   }
 
   async #settle(mutant: Numbered, verdict: Verdict): Promise<void> {

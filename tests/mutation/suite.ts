@@ -6,7 +6,7 @@
 import { NO_MUTANT, type Run, TestProcess } from "./test_process.ts";
 import type { Verdict } from "./workplace.ts";
 
-const MOST_SECONDS = 120;
+const MAX_SECONDS = 120;
 
 /** A test that passes while nothing is broken. */
 interface Test {
@@ -40,7 +40,7 @@ export class Suite {
     }
     suite.loading = new Set(loaded.reached);
     for (const [at, name] of loaded.tests.entries()) {
-      const run = await suite.#run(at, NO_MUTANT, MOST_SECONDS);
+      const run = await suite.#run(at, NO_MUTANT, MAX_SECONDS);
       const { verdict, reached, seconds } = run;
       if (verdict !== "passed") suite.leftOut.push(`${paths[0]}: ${name}`);
       else suite.tests.push({ at, name, seconds, reached: new Set(reached) });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { HttpError } from "../../src/errors.ts";
 import {
   BODY_BYTES,
-  BODY_DEPTH,
-  BODY_VALUES,
   checkAccept,
   checkBodyLimits,
   checkContentType,
+  MAX_BODY_DEPTH,
+  MAX_BODY_VALUES,
   readBody,
   SLICE_BYTES,
 } from "../../src/protocol/transport.ts";
@@ -207,28 +207,31 @@ function listOf(count: number, item: string): string {
 }
 
 Deno.test("checkBodyLimits() takes what is as deep as may be, and nothing deeper", () => {
-  check(nested(BODY_DEPTH));
-  refuses(() => check(nested(BODY_DEPTH + 1)), -32600, 400);
-  refuses(() => check('{"a":'.repeat(BODY_DEPTH + 1)), -32600, 400);
+  check(nested(MAX_BODY_DEPTH));
+  refuses(() => check(nested(MAX_BODY_DEPTH + 1)), -32600, 400);
+  refuses(() => check('{"a":'.repeat(MAX_BODY_DEPTH + 1)), -32600, 400);
   refuses(() => check("[".repeat(4_000_000)), -32600, 400);
 });
 
 Deno.test("checkBodyLimits() counts items, members and containers", () => {
-  check(listOf(BODY_VALUES, "1"));
-  refuses(() => check(listOf(BODY_VALUES + 1, "1")), -32600, 400);
-  check(listOf(BODY_VALUES / 2, "[]"));
-  refuses(() => check(listOf(BODY_VALUES / 2 + 1, "{}")), -32600, 400);
-  const members = Array.from({ length: BODY_VALUES + 1 }, (_, n) => `"${n}":1`);
+  check(listOf(MAX_BODY_VALUES, "1"));
+  refuses(() => check(listOf(MAX_BODY_VALUES + 1, "1")), -32600, 400);
+  check(listOf(MAX_BODY_VALUES / 2, "[]"));
+  refuses(() => check(listOf(MAX_BODY_VALUES / 2 + 1, "{}")), -32600, 400);
+  const members = Array.from(
+    { length: MAX_BODY_VALUES + 1 },
+    (_, n) => `"${n}":1`,
+  );
   refuses(() => check(`{${members.join()}}`), -32600, 400);
 });
 
 Deno.test("checkBodyLimits() counts nothing inside of strings", () => {
-  const marks = "[{,".repeat(BODY_VALUES);
+  const marks = "[{,".repeat(MAX_BODY_VALUES);
   for (const text of [marks, `${marks}\\"${marks}`, `${marks}\\\\`]) {
     check(`{"a":"${text}"}`);
   }
   // A quote after two backslashes ends its string.
-  refuses(() => check(`["\\\\",${nested(BODY_DEPTH + 1)}]`), -32600, 400);
+  refuses(() => check(`["\\\\",${nested(MAX_BODY_DEPTH + 1)}]`), -32600, 400);
 });
 
 Deno.test("checkBodyLimits() stops at a string without an end", () => {
@@ -238,15 +241,15 @@ Deno.test("checkBodyLimits() stops at a string without an end", () => {
 Deno.test("checkBodyLimits() pauses after every slice, and what goes across one is one thing", () => {
   assert.equal(check(" ".repeat(SLICE_BYTES)), 0);
   assert.equal(check(" ".repeat(4 * SLICE_BYTES)), 3);
-  const marks = "[".repeat(BODY_DEPTH + 1);
+  const marks = "[".repeat(MAX_BODY_DEPTH + 1);
   // A string, an escape and a nesting that begin before the end of a slice.
   check(`"${marks}`.padStart(SLICE_BYTES + 10));
-  check(`"\\"${marks}"`.padStart(SLICE_BYTES + BODY_DEPTH + 3));
+  check(`"\\"${marks}"`.padStart(SLICE_BYTES + MAX_BODY_DEPTH + 3));
   refuses(() => check(marks.padStart(SLICE_BYTES + 10)), -32600, 400);
 });
 
 Deno.test("checkBodyLimits() counts the shortest body that can be too deep, and every kind of end", () => {
-  refuses(() => check("[".repeat(2 * BODY_DEPTH)), -32600, 400);
-  check(listOf(BODY_DEPTH + 1, "{}"));
-  check(listOf(BODY_DEPTH + 1, "[]"));
+  refuses(() => check("[".repeat(2 * MAX_BODY_DEPTH)), -32600, 400);
+  check(listOf(MAX_BODY_DEPTH + 1, "{}"));
+  check(listOf(MAX_BODY_DEPTH + 1, "[]"));
 });

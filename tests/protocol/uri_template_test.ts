@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
   isTemplate,
+  MAX_URI_CHARACTERS,
   parseUriTemplate,
-  URI_CHARACTERS,
 } from "../../src/catalogue/uri_template.ts";
 
 Deno.test("parseUriTemplate() matches {name} with one path segment", () => {
@@ -67,7 +67,7 @@ Deno.test("parseUriTemplate() matches as the regular expression would, for any U
 
 Deno.test("parseUriTemplate() looks at no URI beyond the limit", () => {
   const { match } = parseUriTemplate("a://{+b}");
-  const longest = "a://".padEnd(URI_CHARACTERS, "b");
+  const longest = "a://".padEnd(MAX_URI_CHARACTERS, "b");
   assert.ok(match(longest));
   assert.equal(match(longest + "b"), undefined);
 });

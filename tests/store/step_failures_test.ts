@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import {
   addStepFailures,
+  MAX_STEPS_COUNTED,
   STEP_FAILURES_SECONDS,
   type StepFailure,
   stepFailureStore,
-  STEPS_COUNTED,
 } from "../../src/store/step_failures.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -19,14 +19,14 @@ function failureOf(step: string, count = 1, at = NOW): StepFailure {
 
 Deno.test("addStepFailures() counts the same steps together, and keeps the most frequent", () => {
   const many = Array.from(
-    { length: STEPS_COUNTED },
+    { length: MAX_STEPS_COUNTED },
     (_, n) => failureOf(`s${n}`, 2),
   );
   const added = addStepFailures(many, [
     failureOf("rare"),
     failureOf("s7", 5, NOW + 3),
   ], NOW + 3);
-  assert.equal(added.length, STEPS_COUNTED);
+  assert.equal(added.length, MAX_STEPS_COUNTED);
   assert.deepEqual(added[0], { ...failureOf("s7", 7), at: NOW + 3 });
   assert(!added.some(({ step }) => step === "rare"));
 });
@@ -55,10 +55,10 @@ test.onDatabases("note() counts what several processes saw, and the steps of a l
 
 test.onDatabases("note() keeps within a value, however long and strange the names are", async ({ kv }) => {
   const store = stepFailureStore(new Database(kv), silentLogger);
-  for (let n = 0; n < 2 * STEPS_COUNTED; n++) {
+  for (let n = 0; n < 2 * MAX_STEPS_COUNTED; n++) {
     const name = String.fromCodePoint(0x4e00 + n).repeat(500);
     store.note({ tool: name, step: name });
   }
   await store.close();
-  assert.equal((await store.list()).length, STEPS_COUNTED);
+  assert.equal((await store.list()).length, MAX_STEPS_COUNTED);
 });

@@ -4,9 +4,9 @@ import { markErased } from "../../src/store/erased.ts";
 import { type Step, stepStore } from "../../src/store/steps.ts";
 import { HttpError } from "../../src/errors.ts";
 import {
-  BEGINNING_CHARACTERS,
   type Claim,
   LEASE_WATCH_SECONDS,
+  MAX_BEGINNING_CHARACTERS,
   type RunBeginning,
 } from "../../src/store/run_record.ts";
 import { taskKey, tasksOfKey } from "../../src/store/keys.ts";
@@ -540,9 +540,9 @@ test.onDatabases("createDurable() keeps no more of what a client sent than durab
     return tasks.createDurable("t", RUN, beginning, BINDING);
   };
   await assert.rejects(
-    begin(BEGINNING_CHARACTERS),
+    begin(MAX_BEGINNING_CHARACTERS),
     (error) => error instanceof HttpError && error.status === 413,
   );
   assert.deepEqual(await keysOf(kv), []);
-  await begin(BEGINNING_CHARACTERS - 1000);
+  await begin(MAX_BEGINNING_CHARACTERS - 1000);
 });

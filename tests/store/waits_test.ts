@@ -6,7 +6,7 @@ import { setGrant } from "../../src/store/grants.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { type Waiting, waitStore } from "../../src/store/waits.ts";
-import { WAITS_PER_CLIENT } from "../../src/store/wait_room.ts";
+import { MAX_WAITS_PER_CLIENT } from "../../src/store/wait_room.ts";
 import { listOfWaits } from "../../src/store/run_record.ts";
 import { wakeStore } from "../../src/store/wakes.ts";
 import { countedOn, fiftyAtOnce, test } from "../kit/databases.ts";
@@ -186,7 +186,7 @@ test.inMemory("open() refuses a client that uses up the room of a person, and le
   const greedy = { ...ASKED, clientId: "greedy" };
   const token = { ...ASKED, clientId: undefined, grantId: grant.id };
   for (const waiting of [greedy, token]) {
-    for (let index = 0; index < WAITS_PER_CLIENT; index++) {
+    for (let index = 0; index < MAX_WAITS_PER_CLIENT; index++) {
       const asker = JSON.stringify([waiting.clientId, index]);
       await waits.open({ ...waiting, asker }, PAYLOAD);
     }
@@ -197,7 +197,7 @@ test.inMemory("open() refuses a client that uses up the room of a person, and le
 
 test.inMemory("open() counts no question whose answer was taken", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
-  for (let n = 0; n <= WAITS_PER_CLIENT; n++) {
+  for (let n = 0; n <= MAX_WAITS_PER_CLIENT; n++) {
     const wait = await waits.open({ ...ASKED, asker: `call ${n}` }, PAYLOAD);
     await waits.answer(wait.id!, ADA, YES, nothing);
     assert(await waits.take(wait));

@@ -9,7 +9,7 @@ import { KvClosedError, KvUsageError } from "../../../src/store/kv_error.ts";
 import { commit, type KvPromise, refused, write } from "./promise.ts";
 
 /** The longest time that a change may take to be told, in milliseconds. */
-const TOLD_MILLISECONDS = 30_000;
+const MAX_NOTICE_MILLISECONDS = 30_000;
 
 /** Watches keys, and reads what is told until it is as wanted. */
 function watching(kv: Kv, keys: readonly KvKey[]) {
@@ -19,7 +19,7 @@ function watching(kv: Kv, keys: readonly KvKey[]) {
     // It keeps the process alive too: a connection that waits may not.
     const timer = setTimeout(
       () => reject(new Error(`${JSON.stringify(wanted)} was not told`)),
-      TOLD_MILLISECONDS,
+      MAX_NOTICE_MILLISECONDS,
     );
     try {
       for (;;) {

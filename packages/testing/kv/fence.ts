@@ -11,15 +11,15 @@ const ROUNDS = 24;
 /** The commits of a round: each waits for the ones before it. */
 const COMMITS_AT_ONCE = 20;
 /** The most keys of one `getMany`. */
-const KEYS_PER_READ = 10;
+const MAX_KEYS_PER_READ = 10;
 
 async function readAll(
   kv: Kv,
   keys: readonly KvKey[],
 ): Promise<KvEntryMaybe[]> {
   const reads = [];
-  for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
-    reads.push(kv.getMany(keys.slice(start, start + KEYS_PER_READ)));
+  for (let start = 0; start < keys.length; start += MAX_KEYS_PER_READ) {
+    reads.push(kv.getMany(keys.slice(start, start + MAX_KEYS_PER_READ)));
   }
   return (await Promise.all(reads)).flat();
 }

@@ -29,7 +29,7 @@ export interface KvPromise {
 }
 
 /** The longest pause before a commit is sent again, in milliseconds. */
-const LOCKED_MILLISECONDS = 20;
+const MAX_PAUSE_MILLISECONDS = 20;
 
 /** Sends a commit, again while the database is locked. */
 export async function commit(build: () => KvAtomic): Promise<KvCommit> {
@@ -38,7 +38,7 @@ export async function commit(build: () => KvAtomic): Promise<KvCommit> {
       return await build().commit();
     } catch (error) {
       if (!(kvErrorOf(error) instanceof KvLockedError)) throw error;
-      await pause(Math.random() * LOCKED_MILLISECONDS);
+      await pause(Math.random() * MAX_PAUSE_MILLISECONDS);
     }
   }
 }

@@ -27,7 +27,7 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 
 /** The longest place: it travels through the provider. */
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 /** The page of a wait: `wait/` and an id that the store of waits made. */
 const WAIT = /^wait\/[\w-]{43}$/;
@@ -53,12 +53,12 @@ export function accountPlaces(
     print(part: string, query: Record<string, string>): string {
       const params = asked(part, new URLSearchParams(query));
       const place = params.size > 0 ? `${part}?${params}` : part;
-      return place.length <= MOST_CHARACTERS ? place : part;
+      return place.length <= MAX_CHARACTERS ? place : part;
     },
 
     /** Gives a place of a form, or the first part for one that is too long. */
     cut(place = ""): string {
-      return place.length <= MOST_CHARACTERS ? place : "";
+      return place.length <= MAX_CHARACTERS ? place : "";
     },
 
     /**

@@ -22,8 +22,8 @@ import type { AuthServices } from "../services.ts";
 import { clientNameOf, ownGrants } from "./connections_part.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
-const PEOPLE = 100;
-const CONNECTIONS = 20;
+const MAX_PEOPLE = 100;
+const MAX_CONNECTIONS = 20;
 
 /** The parts of a server that keeps calls. */
 type CallServices = AuthServices & { ledger: LedgerStore };
@@ -65,9 +65,9 @@ async function grantsOfPeople(
   { people }: CallServices,
   { person: search }: CallFilter,
 ): Promise<{ grants: Grant[]; isCut: boolean }> {
-  const page = await people.list({ search, most: PEOPLE });
+  const page = await people.list({ search, most: MAX_PEOPLE });
   return {
-    grants: page.people.flatMap((one) => one.grants.slice(0, CONNECTIONS)),
+    grants: page.people.flatMap((one) => one.grants.slice(0, MAX_CONNECTIONS)),
     isCut: page.next !== undefined,
   };
 }

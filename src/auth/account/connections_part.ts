@@ -69,18 +69,18 @@ function byClient(grants: readonly Grant[]): Grant[][] {
 }
 
 /** The most connections and access tokens on one page; a person has a few. */
-const MOST_SHOWN = 500;
+const MAX_CONNECTIONS = 500;
 
 /** Lists a person's live grants, newest first; `most` is set if it is cut. */
 export async function ownGrants(
   subject: string,
   { grants, lifetimes, clock }: AuthServices,
 ): Promise<{ own: Grant[]; most?: number }> {
-  const listed = await grants.listOfSubject(subject, MOST_SHOWN);
+  const listed = await grants.listOfSubject(subject, MAX_CONNECTIONS);
   return {
     own: listed.map((grant) => withinLifetimes(grant, lifetimes))
       .filter(({ expiresAt }) => expiresAt > now(clock)),
-    most: listed.length < MOST_SHOWN ? undefined : MOST_SHOWN,
+    most: listed.length < MAX_CONNECTIONS ? undefined : MAX_CONNECTIONS,
   };
 }
 

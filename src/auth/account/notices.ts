@@ -11,7 +11,7 @@ import { displayName } from "../../pages/names.tsx";
 import type { Notice } from "../../pages/notice.tsx";
 
 /** The most names in a notice, which travels in an address. */
-const NAMES = 5;
+const MAX_NAMES = 5;
 
 /** Prints a notice as parameters of the address of a page. */
 export async function printNotice(
@@ -20,7 +20,7 @@ export async function printNotice(
 ): Promise<Record<string, string>> {
   const text = JSON.stringify({
     ...notice,
-    names: names?.slice(0, NAMES).map(displayName),
+    names: names?.slice(0, MAX_NAMES).map(displayName),
   });
   return { notice: await seal(keyOf(sessionId), text) };
 }

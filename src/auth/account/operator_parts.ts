@@ -10,7 +10,7 @@ import {
   OperatorWork,
 } from "../../pages/operator_sections.tsx";
 import {
-  GRANTS_READ,
+  MAX_GRANTS_READ,
   parsePlace,
   type PersonGrants,
   printPlace,
@@ -36,11 +36,11 @@ export function clientsPart(
 ): AccountPart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
-    const held = await grants.listOfSubject(subject, GRANTS_READ);
+    const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
     return {
       client,
       tokens: held.length,
-      isMore: held.length >= GRANTS_READ,
+      isMore: held.length >= MAX_GRANTS_READ,
       usedAt: held.at(0)?.createdAt,
     };
   }
@@ -76,7 +76,7 @@ export function attemptsPart({ attempts }: AuthServices): AccountPart {
   };
 }
 
-const MOST_WAKES = 200;
+const MAX_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
@@ -90,7 +90,7 @@ export function durablePart(
 
     async show({ now }) {
       const [{ work, isCut }, failures] = await Promise.all([
-        workAhead(database, MOST_WAKES),
+        workAhead(database, MAX_WAKES),
         stepFailures.list(),
       ]);
       const titled = <T extends { tool: string }>(one: T) => ({
@@ -100,7 +100,7 @@ export function durablePart(
       return OperatorWork({
         work: work.map(titled),
         isCut,
-        wakes: MOST_WAKES,
+        wakes: MAX_WAKES,
         failures: failures.map(titled),
         now,
       });
@@ -109,13 +109,13 @@ export function durablePart(
 }
 
 /** The most people of a page. */
-const PEOPLE = 100;
+const MAX_PEOPLE = 100;
 
 /** The most connections shown of each; all of them end with their person. */
-const CONNECTIONS = 20;
+const MAX_CONNECTIONS = 20;
 
 /** The most sessions counted of each. */
-const SESSIONS = 200;
+const MAX_SESSIONS = 200;
 
 export function peoplePart(services: AuthServices): AccountPart {
   return {
@@ -129,10 +129,10 @@ export function peoplePart(services: AuthServices): AccountPart {
       const { people, next } = await services.people.list({
         search,
         after: parsePlace(after),
-        most: PEOPLE,
+        most: MAX_PEOPLE,
       });
       const shown = people.flatMap(({ grants }) =>
-        grants.slice(0, CONNECTIONS)
+        grants.slice(0, MAX_CONNECTIONS)
       );
       const [registered, inWords] = await Promise.all([
         registeredClients(services, shown),
@@ -166,14 +166,14 @@ async function personInWords(
     grants,
     ({ id, kind, clientId }) => kind === undefined ? clientId : id,
   );
-  const shown = [...signIns.values()].slice(0, CONNECTIONS);
-  const sessions = await sessionCounts(services, SESSIONS).of(shown.flat());
+  const shown = [...signIns.values()].slice(0, MAX_CONNECTIONS);
+  const sessions = await sessionCounts(services, MAX_SESSIONS).of(shown.flat());
   return {
     subject,
     name: personName(grants[0]),
     email: grants[0].identity.email,
     count: signIns.size,
-    isMore: grants.length >= GRANTS_READ,
+    isMore: grants.length >= MAX_GRANTS_READ,
     grants: shown.map((held) => ({
       ...connectionInWords(held[0], services, sessions),
       usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),

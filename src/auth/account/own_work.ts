@@ -32,7 +32,7 @@ import type { AuthServices } from "../services.ts";
 import { clientNameOf } from "./connections_part.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
-const MOST_TASKS = 100;
+const MAX_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
 function ownWork(
@@ -80,7 +80,7 @@ function ownWork(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const bindings = bindingsOf(session);
-      const listed = await tasks.newest(bindings, MOST_TASKS);
+      const listed = await tasks.newest(bindings, MAX_TASKS);
       // One whose process is gone fails once someone looks at it for a while.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)

@@ -33,7 +33,7 @@ function tokenDays(
 }
 
 /** The most tokens of one person; with more, old ones are never ended. */
-const MOST_TOKENS = 50;
+const MAX_TOKENS = 50;
 
 /** True if some token of a person opens something, by all that they may have. */
 function opensAnything(
@@ -156,7 +156,7 @@ export function personalTokenEndpoint(
     const token = await services.accessTokens.issuePersonal(
       { ...grant, scopes: effective.scopes },
       {
-        most: MOST_TOKENS,
+        most: MAX_TOKENS,
         async keep(token) {
           const stays = await accountSessions.stays(id);
           // Everything of theirs has ended while it was made.
@@ -172,7 +172,7 @@ export function personalTokenEndpoint(
     if (token === undefined) {
       throw new HttpError(
         409,
-        `There are ${MOST_TOKENS} access tokens already: end one first`,
+        `There are ${MAX_TOKENS} access tokens already: end one first`,
       );
     }
     services.log.audit("Access token made on the account page", {

@@ -10,7 +10,7 @@ import type { StepInWords } from "../../pages/work_steps.tsx";
 import type { WorkStateInWords } from "../../pages/work_section.tsx";
 
 /** The most characters of a result on its page. */
-const RESULT_CHARACTERS = 20_000;
+const MAX_RESULT_CHARACTERS = 20_000;
 
 /**
  * Tells the state of a task.
@@ -120,8 +120,8 @@ export function resultInWords(
   if (outcome === undefined) return undefined;
   const text = status === "failed" ? textOf(outcome.message) : printed(outcome);
   return {
-    text: text.slice(0, RESULT_CHARACTERS).toWellFormed(),
-    isCut: text.length > RESULT_CHARACTERS,
+    text: text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed(),
+    isCut: text.length > MAX_RESULT_CHARACTERS,
   };
 }
 

@@ -12,7 +12,7 @@ import { readBody } from "../../protocol/transport.ts";
 import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
 
 /** The largest body that is read before the caller is known. */
-const PREFETCHED_BYTES = 16_384;
+const MAX_PREFETCHED_BYTES = 16_384;
 
 /**
  * Admits a caller; anyone who may not call learns nothing else. Returns a
@@ -81,7 +81,9 @@ function prefetch(engine: Engine, request: Request): Prefetched | undefined {
   // A failure is handled by the code that reads the session again.
   if (session instanceof Promise) session.catch(() => {});
   const length = headers.get("content-length");
-  if (length === null || Number(length) > PREFETCHED_BYTES) return undefined;
+  if (length === null || Number(length) > MAX_PREFETCHED_BYTES) {
+    return undefined;
+  }
   const body = engine.bodies.wait(readBody(request));
   const reply = body.then((body) =>
     isObject(body) && isRequestId(body.id) && !("method" in body)

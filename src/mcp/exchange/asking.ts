@@ -16,10 +16,10 @@ import { RpcCode, RpcError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import {
   elicitationParams,
-  FORM_ATTEMPTS,
   FormError,
   isEmptyForm,
   lackedFor,
+  MAX_FORM_ATTEMPTS,
   parseAnswer,
   QuestionError,
 } from "../../protocol/elicitation.ts";
@@ -74,7 +74,7 @@ export class Asking {
         return parseAnswer(question, result) as AnswerTo<Q>;
       } catch (error) {
         if (!(error instanceof FormError)) return await this.#interrupt(error);
-        if (attempt === FORM_ATTEMPTS) throw error;
+        if (attempt === MAX_FORM_ATTEMPTS) throw error;
         mistake = error;
       }
     }

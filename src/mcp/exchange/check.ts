@@ -12,7 +12,7 @@ import { findResource } from "../../catalogue/find_resource.ts";
 import type { Call } from "./call.ts";
 
 /** The most resources that one subscription may name. */
-export const URIS = 1000;
+export const MAX_URIS = 1000;
 
 /**
  * Checks that a call may run. Returns a promise only if the database has to be
@@ -81,7 +81,7 @@ function scopesOfFilter(
 ): readonly string[] | undefined {
   if (!isObject(filter)) return undefined;
   const { resourceSubscriptions: uris } = filter;
-  if (!Array.isArray(uris) || uris.length > URIS) return undefined;
+  if (!Array.isArray(uris) || uris.length > MAX_URIS) return undefined;
   const needed = uris.flatMap((uri) =>
     findResource(catalogue, uri)?.resource.scopes ?? []
   );

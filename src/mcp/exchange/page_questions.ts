@@ -40,7 +40,7 @@ interface AnsweredPage {
 }
 
 /** The longest address: browsers and servers take no longer ones. */
-const URL_CHARACTERS = 8000;
+const MAX_URL_CHARACTERS = 8000;
 
 const OVER =
   "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
@@ -203,9 +203,9 @@ export class PageQuestions {
 export function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
-  if (isWeb && url.length <= URL_CHARACTERS) return;
+  if (isWeb && url.length <= MAX_URL_CHARACTERS) return;
   throw new TypeError(
-    `ask: url must be an https or http address of at most ${URL_CHARACTERS} characters, not ${
+    `ask: url must be an https or http address of at most ${MAX_URL_CHARACTERS} characters, not ${
       shown(url)
     }`,
   );

@@ -23,7 +23,7 @@ export const LIVE_MILLISECONDS = 1000;
 export const STOPPING = "The server stops";
 
 /** The most calls that one caller may have running in one process. */
-export const CALLS_PER_CALLER = 1000;
+export const MAX_CALLS_PER_CALLER = 1000;
 
 /** A request that is being worked on. */
 export interface Running {
@@ -56,7 +56,7 @@ export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
   #checkedMilliseconds = -Infinity;
-  #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
+  #bound = new CallerBound(MAX_CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
 
   readonly #expelEnded = this.#alone(async () => {
@@ -92,7 +92,7 @@ export class RunningCalls {
    * @throws {HttpError} 429 when its caller has too many
    */
   check(call: Pick<Running, "limitKey">): void {
-    if (this.#running.size < CALLS_PER_CALLER) return;
+    if (this.#running.size < MAX_CALLS_PER_CALLER) return;
     this.#bound.check(call.limitKey);
   }
 
@@ -168,23 +168,26 @@ export class RunningCalls {
 }
 
 /** The most streams that one process keeps open; a stream costs a few KiB. */
-const SUBSCRIPTIONS = 10_000;
+const MAX_SUBSCRIPTIONS = 10_000;
 
 /** The most streams of one caller in one process. */
-export const SUBSCRIPTIONS_PER_CALLER = 100;
+export const MAX_SUBSCRIPTIONS_PER_CALLER = 100;
 
 /** The open subscriptions, bounded, until the server stops. */
 export class Subscriptions {
   #open = new Set<Subscription>();
   #hasEnded = false;
-  #bound = new CallerBound(SUBSCRIPTIONS_PER_CALLER, "subscriptions at a time");
+  #bound = new CallerBound(
+    MAX_SUBSCRIPTIONS_PER_CALLER,
+    "subscriptions at a time",
+  );
 
   /**
    * @throws {HttpError} 503 when there are too many, or the server stops; 429
    * when the caller has too many
    */
   add(call: Subscription): void {
-    if (this.#hasEnded || this.#open.size >= SUBSCRIPTIONS) {
+    if (this.#hasEnded || this.#open.size >= MAX_SUBSCRIPTIONS) {
       const message = this.#hasEnded
         ? "The server is stopping"
         : "Too many subscriptions";

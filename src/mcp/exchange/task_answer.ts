@@ -24,7 +24,7 @@ import { RpcCode, RpcError } from "../../errors.ts";
 import { TASKS_EXTENSION } from "../../catalogue/printed_lists.ts";
 
 /** The most characters of a question that are repeated. */
-const QUESTION_CHARACTERS = 500;
+const MAX_QUESTION_CHARACTERS = 500;
 
 export function handOverResult(
   task: Task,
@@ -128,7 +128,7 @@ function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
 /** Gives the words of a question, and the page to open if it has one. */
 function questionOf({ message, url }: JsonObject): string {
   if (typeof message !== "string") return "";
-  const words = ` to “${shortened(message, QUESTION_CHARACTERS)}”`;
+  const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;
   return typeof url === "string" ? `${words}, at ${url}` : words;
 }
 

@@ -30,7 +30,7 @@ import {
 } from "./session.ts";
 
 /** The most messages of one batch: all of them are served at the same time. */
-const BATCH_MESSAGES = 100;
+const MAX_BATCH_MESSAGES = 100;
 
 /**
  * Serves the messages of a batch concurrently. Answers 202 if none of them
@@ -104,9 +104,9 @@ async function findSessionOf(
     throw invalidRequest(`${revision} has no batches: send one message`);
   }
   if (values.length === 0) throw invalidRequest("A batch must not be empty");
-  if (values.length > BATCH_MESSAGES) {
+  if (values.length > MAX_BATCH_MESSAGES) {
     throw invalidRequest(
-      `A batch must have at most ${BATCH_MESSAGES} messages, not ${values.length}`,
+      `A batch must have at most ${MAX_BATCH_MESSAGES} messages, not ${values.length}`,
     );
   }
   return found;

@@ -35,7 +35,7 @@ import { isImplementation } from "../../protocol/request_meta.ts";
  * The most characters of a client's name, title or version: callers who have
  * not signed in have sessions too.
  */
-const NAME_CHARACTERS = 200;
+const MAX_NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
 /**
@@ -111,7 +111,7 @@ function namesOf({ name, title, version }: Implementation): Implementation {
 }
 
 function cut(text: unknown): string {
-  return String(text).slice(0, NAME_CHARACTERS).toWellFormed();
+  return String(text).slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }
 
 export interface SessionRequest extends AdmittedRequest {

@@ -14,7 +14,7 @@ import { invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 /** The most values one answer may hold. */
-const MOST = 100;
+const MAX_VALUES = 100;
 
 export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, printedLists: { printer }, context } = call;
@@ -55,9 +55,9 @@ export async function completionValues(
     ? await propose(value, knownArguments(given), context)
     : [];
   return {
-    values: proposed.slice(0, MOST),
+    values: proposed.slice(0, MAX_VALUES),
     total: proposed.length,
-    hasMore: proposed.length > MOST,
+    hasMore: proposed.length > MAX_VALUES,
   };
 }
 

@@ -16,7 +16,7 @@ import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
-import { URI_CHARACTERS } from "../../catalogue/uri_template.ts";
+import { MAX_URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 
 /** Reads the named resource. @throws {RpcError} if there is none */
 export async function readResource(call: Call): Promise<Answer> {
@@ -24,8 +24,10 @@ export async function readResource(call: Call): Promise<Answer> {
   if (typeof uri !== "string") {
     throw invalidParams(`uri must be a string, not ${shown(uri)}`);
   }
-  if (uri.length > URI_CHARACTERS) {
-    throw invalidParams(`uri must have at most ${URI_CHARACTERS} characters`);
+  if (uri.length > MAX_URI_CHARACTERS) {
+    throw invalidParams(
+      `uri must have at most ${MAX_URI_CHARACTERS} characters`,
+    );
   }
   const found = findResource(catalogue, uri);
   const missing = () =>

@@ -7,7 +7,7 @@
  */
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
-import { URIS } from "../exchange/check.ts";
+import { MAX_URIS } from "../exchange/check.ts";
 import { isHidden } from "../../catalogue/find_resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import {
@@ -29,7 +29,7 @@ import { findTask } from "../work/task_methods.ts";
 const BEHIND = 1000;
 
 /** The most tasks that one subscription may name: each is polled. */
-const TASKS = 100;
+const MAX_TASKS = 100;
 
 /** The supported part of the changes that a client asked for. */
 export interface SubscriptionFilter {
@@ -67,9 +67,14 @@ export function parseFilter(
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
-  const taskIds = textsOf(notifications, "taskIds", "strings", TASKS);
+  const taskIds = textsOf(notifications, "taskIds", "strings", MAX_TASKS);
   if (taskIds) filter.taskIds = [...new Set(taskIds)];
-  const uris = textsOf(notifications, "resourceSubscriptions", "URIs", URIS);
+  const uris = textsOf(
+    notifications,
+    "resourceSubscriptions",
+    "URIs",
+    MAX_URIS,
+  );
   if (uris && capabilities.resources) {
     filter.resourceSubscriptions = new Set(uris);
   }

@@ -46,7 +46,7 @@ export function parseKept<T>(text: string | undefined): T {
 }
 
 /** The most characters of a message that is kept. */
-const MESSAGE_CHARACTERS = 1000;
+const MAX_MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {
   if (!isError(thrown)) {
@@ -54,7 +54,7 @@ export function printThrown(thrown: unknown): Step["error"] {
   }
   return {
     name: (errorNameOf(thrown) ?? "Error").slice(0, 100),
-    message: messageOf(thrown).slice(0, MESSAGE_CHARACTERS).toWellFormed(),
+    message: messageOf(thrown).slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(),
   };
 }
 

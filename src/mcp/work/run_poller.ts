@@ -13,7 +13,7 @@ import { CallerBound } from "../exchange/caller_bound.ts";
 import type { TaskParts } from "./task_parts.ts";
 
 /** The most runs that are claimed at once. */
-const RUNS_PER_ROUND = 32;
+const MAX_RUNS_PER_ROUND = 32;
 /** The most taken-over runs that are at work in this process. */
 const MAX_TAKEN = 200;
 /**
@@ -28,7 +28,7 @@ const FREE_SHARE = 1 / 2;
  */
 const BUSY_SECONDS = 60;
 /** The most runs without room that are tried again in the same second. */
-const NO_ROOM_PER_SECOND = 8;
+const MAX_NO_ROOM_PER_SECOND = 8;
 /**
  * The most characters of stored results in all runs that are taken over at a
  * time.
@@ -140,11 +140,11 @@ export class RunPoller {
 
   /** Claims one round of due runs. Returns true if there may be more. */
   async #takeSome(): Promise<boolean> {
-    const most = RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
+    const most = MAX_RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
     const due = await this.#wakes.due(most, this.#parts.addresses());
     this.#watched.clear();
-    for (let start = 0; start < due.length; start += RUNS_PER_ROUND) {
-      const some = due.slice(start, start + RUNS_PER_ROUND);
+    for (let start = 0; start < due.length; start += MAX_RUNS_PER_ROUND) {
+      const some = due.slice(start, start + MAX_RUNS_PER_ROUND);
       await Promise.all(some.map((wake) => this.#take(wake)));
     }
     return due.length === most && this.#watched.size < due.length;
@@ -179,7 +179,7 @@ export class RunPoller {
     const putOff = async (seconds: number) =>
       void await runs.park(claim, database.now() + seconds, [], { deaths });
     const putOffInTurn = () =>
-      putOff(1 + Math.floor(this.#withoutRoom++ / NO_ROOM_PER_SECOND));
+      putOff(1 + Math.floor(this.#withoutRoom++ / MAX_NO_ROOM_PER_SECOND));
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
     // The work of one caller must not hold up that of others.

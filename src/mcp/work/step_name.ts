@@ -6,7 +6,7 @@
 import { nameOfStep } from "../../store/steps.ts";
 
 /** The most characters of an ID. */
-const ID_CHARACTERS = 200;
+const MAX_ID_CHARACTERS = 200;
 
 /**
  * Names a step for its author. A question is named with the beginning of its
@@ -31,11 +31,13 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** @throws {TypeError} unless the ID is a text of 1 to 200 characters */
 export function checkName(name: unknown): void {
-  if (typeof name === "string" && name !== "" && name.length <= ID_CHARACTERS) {
+  if (
+    typeof name === "string" && name !== "" && name.length <= MAX_ID_CHARACTERS
+  ) {
     return;
   }
   throw new TypeError(
-    `The ID of a step must be a text of 1 to ${ID_CHARACTERS} characters`,
+    `The ID of a step must be a text of 1 to ${MAX_ID_CHARACTERS} characters`,
   );
 }
 

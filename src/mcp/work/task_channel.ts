@@ -28,7 +28,7 @@ import type { OriginCall, TaskOrigin } from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
 /** The most characters of a message that leads to a page. */
-const LINK_CHARACTERS = 500;
+const MAX_LINK_CHARACTERS = 500;
 
 const NO_ONE =
   "No one can be asked any more: the result may be read by someone else";
@@ -122,7 +122,7 @@ export class TaskChannel implements Work {
    */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // The status is cut where it is long, and the address must stay whole.
-    const link = `${shortened(message, LINK_CHARACTERS)}\n${address}`;
+    const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;
     await this.status.report({ waitsFor: link });
     this.#links.add(link);
     return async () => {

@@ -9,10 +9,10 @@ import { CallerBound, MANY } from "../exchange/caller_bound.ts";
 import type { TaskOrigin } from "./task_work.ts";
 
 /** The most tasks that one caller may have running in one process. */
-export const TASKS_PER_CALLER = 100;
+export const MAX_TASKS_PER_CALLER = 100;
 
 /** The most stored tasks of a person or a list, in any state, for a day. */
-export const TASKS_KEPT = 1000;
+export const MAX_TASKS_KEPT = 1000;
 
 /** The seconds after which to try again: stored tasks expire one by one. */
 const KEPT_RETRY_SECONDS = 600;
@@ -23,7 +23,7 @@ export class TaskRoom extends CallerBound {
   isClosed = false;
 
   constructor(private readonly tasks: Pick<TaskStore, "hasMany">) {
-    super(TASKS_PER_CALLER, "tasks at a time");
+    super(MAX_TASKS_PER_CALLER, "tasks at a time");
   }
 
   /**
@@ -52,7 +52,7 @@ export class TaskRoom extends CallerBound {
     const list = limitKey?.isMany
       ? `${limitKey.name} ${Math.floor(Math.random() * MANY)}`
       : caller.binding;
-    if (limitKey && await this.tasks.hasMany(list, TASKS_KEPT)) {
+    if (limitKey && await this.tasks.hasMany(list, MAX_TASKS_KEPT)) {
       throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
     }
     return list;

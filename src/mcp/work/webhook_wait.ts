@@ -8,7 +8,7 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../caller.ts";
 import { canonicalJson } from "../../json.ts";
 import type { Waiting, WaitStore } from "../../store/waits.ts";
-import { WAITS_PER_PERSON } from "../../store/wait_room.ts";
+import { MAX_WAITS_PER_PERSON } from "../../store/wait_room.ts";
 import { persist, tidy } from "../../store/persist.ts";
 import { listOfWaits } from "../../store/run_record.ts";
 import { type LimitKey, MANY } from "../exchange/caller_bound.ts";
@@ -58,7 +58,7 @@ export async function waitForWebhook(
   };
   // If the step is repeated, it finds the same wait, with the same token.
   const until = await run.repeatableStep(`wait ${id}: open`, async () => {
-    const most = WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
+    const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
     const wait = await persist(
       () => waits.open(waiting, { message }, { seconds, most }),
       { signal },

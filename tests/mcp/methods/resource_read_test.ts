@@ -10,7 +10,7 @@ import {
 } from "../../../src/catalogue/find_resource.ts";
 import { readResource } from "../../../src/mcp/methods/resource_read.ts";
 import { compileCatalogue } from "../../../src/catalogue/catalogue.ts";
-import { URI_CHARACTERS } from "../../../src/catalogue/uri_template.ts";
+import { MAX_URI_CHARACTERS } from "../../../src/catalogue/uri_template.ts";
 import { rejects } from "../../kit/refuses.ts";
 
 const scopes = ["mail"];
@@ -85,7 +85,7 @@ async function read(uri: string): Promise<unknown> {
 }
 
 Deno.test("readResource() looks at no URI that is longer than any may be", async () => {
-  const id = "x".repeat(URI_CHARACTERS - "a://".length);
+  const id = "x".repeat(MAX_URI_CHARACTERS - "a://".length);
   const uri = `a://${id}`;
   assert.deepEqual(await read(uri), [{
     uri,

@@ -19,7 +19,7 @@ import { settled, until } from "../../kit/wait.ts";
 const QUIET_MILLISECONDS = 200;
 
 /** The longest timer there is. */
-const LONGEST_TIMER_MILLISECONDS = 2 ** 31 - 1;
+const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 /** Gives timers that begin from now on another length. */
 function timersOf(length: (milliseconds: number) => number): Disposable {
@@ -582,7 +582,7 @@ Deno.test("sleep() of weeks asks for no timer that is too long while a step is a
     await run.step("a", settled);
   });
   // A longer one fires at once.
-  const isFine = (length: number) => length <= LONGEST_TIMER_MILLISECONDS;
+  const isFine = (length: number) => length <= MAX_TIMER_MILLISECONDS;
   assert(lengths.length > 0 && lengths.every(isFine), `${lengths}`);
 });
 
@@ -819,7 +819,7 @@ Deno.test("release() pauses before it leaves again while the database is away", 
 Deno.test("parking.until is the end of a short wait, while nothing else happens", async () => {
   // Only a clock that is moved on ends the sleep.
   using _timers = timersOf((milliseconds) =>
-    milliseconds === 3000 ? LONGEST_TIMER_MILLISECONDS : milliseconds
+    milliseconds === 3000 ? MAX_TIMER_MILLISECONDS : milliseconds
   );
   const task = new Task();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

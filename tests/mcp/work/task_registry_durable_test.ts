@@ -9,8 +9,8 @@ import type {
   Resume,
 } from "../../../src/mcp/work/task_work.ts";
 import {
-  TASKS_KEPT,
-  TASKS_PER_CALLER,
+  MAX_TASKS_KEPT,
+  MAX_TASKS_PER_CALLER,
 } from "../../../src/mcp/work/task_room.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskRunStore } from "../../../src/store/task_runs.ts";
@@ -192,7 +192,7 @@ const limit = (words: RegExp) => (error: unknown) => {
 
 test.inMemory("a person has a hundred pieces of durable work at work and no more, and others have theirs", async ({ kv }) => {
   await using own = setUp(kv);
-  for (let n = 0; n < TASKS_PER_CALLER; n++) await own.start("ada");
+  for (let n = 0; n < MAX_TASKS_PER_CALLER; n++) await own.start("ada");
   await assert.rejects(own.start("ada"), limit(/tasks at a time/));
   await own.start("bob");
 });
@@ -200,7 +200,9 @@ test.inMemory("a person has a hundred pieces of durable work at work and no more
 test.inMemory("a person has a thousand pieces of durable work in all, asleep or over", async ({ kv }) => {
   await using own = setUp(kv);
   const owner = { binding: "ada" };
-  for (let n = 0; n < TASKS_KEPT; n++) await own.tasks.create(`t${n}`, owner);
+  for (let n = 0; n < MAX_TASKS_KEPT; n++) {
+    await own.tasks.create(`t${n}`, owner);
+  }
   await assert.rejects(own.start("ada"), limit(/stored tasks/));
   await own.start("bob");
 });

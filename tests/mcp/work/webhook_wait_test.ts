@@ -10,9 +10,9 @@ import { waitForWebhook } from "../../../src/mcp/work/webhook_wait.ts";
 import { Database } from "../../../src/store/database.ts";
 import { checkLayout } from "../../../src/store/layout.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
-import { WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
+import { MAX_WAIT_CHARACTERS } from "../../../src/store/wait_record.ts";
 import { listOfWaits } from "../../../src/store/run_record.ts";
-import { WAITS_PER_PERSON } from "../../../src/store/wait_room.ts";
+import { MAX_WAITS_PER_PERSON } from "../../../src/store/wait_room.ts";
 import { waitStore } from "../../../src/store/waits.ts";
 import { MANY } from "../../../src/mcp/exchange/caller_bound.ts";
 import { test } from "../../kit/databases.ts";
@@ -131,7 +131,7 @@ test.inMemory("wait() of one network leaves room to another", async ({ kv }) => 
   const limitKey = { name: "network 1", isMany: true };
   const list = listOfWaits({ caller: ANONYMOUS, limitKey });
   const asked = { subject: "anonymous", list, kind: "webhook" } as const;
-  for (let n = 0; n < WAITS_PER_PERSON * MANY; n++) {
+  for (let n = 0; n < MAX_WAITS_PER_PERSON * MANY; n++) {
     const asker = `${n}`;
     const waiting = { ...asked, asker, question: "paid", tool: "pay" };
     await full.waits.open(waiting, {}, { most: Infinity });
@@ -176,7 +176,7 @@ test.inMemory("wait() refuses an answer that is too long, and waits on", async (
   await until(() => tokens.length === 1);
   const { status } = await server.fetch(`/paid/${tokens[0]}`, {
     method: "POST",
-    body: JSON.stringify("a".repeat(WAIT_CHARACTERS)),
+    body: JSON.stringify("a".repeat(MAX_WAIT_CHARACTERS)),
   });
   assert.equal(status, 413);
   await assert.rejects(waits.answerWebhook(tokens[0], undefined), TypeError);
