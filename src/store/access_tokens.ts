@@ -49,14 +49,17 @@ const BLOCKED_CODES = {
 
 interface LiveAccessToken {
   grant: Grant;
-  /** The grant as it was read. */
+  /** The grant's entry as it was read, for a check of a later commit. */
   read: Entry<Grant>;
   scopes: readonly string[];
   /** The time of the token response, if it is known. */
   issuedAt?: number;
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
-  /** Opens the grant's provider tokens, if any; costs some cryptography. */
+  /**
+   * Finds the key that opens the grant's provider tokens, by some cryptography.
+   * Absent if there are none.
+   */
   dataKey?(): Promise<Uint8Array>;
 }
 
@@ -76,7 +79,10 @@ export function accessTokenStore(database: Database) {
       .create(accessTokenKey(accessToken), { expiresAt: grant.expiresAt });
   }
 
-  /** Notes that a client has the response of an exchange. */
+  /**
+   * Notes that a client has received the response of a refresh, which is not
+   * sent again from now on.
+   */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(
       read.key,
@@ -152,10 +158,11 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues the one token of a grant that a person made for it; undefined when
-     * they have as many as they may, however many they ask for at once.
+     * Issues the only token of a grant that a person makes for it. Undefined if
+     * the
+     * person has `most` tokens already, also when several are made at once.
      *
-     * @param options `keep`: makes the write that keeps the token for the page
+     * @param options `keep`: makes the write that stores the token for the page
      * that shows it; called again when another commit came first
      * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
@@ -182,7 +189,9 @@ export function accessTokenStore(database: Database) {
       });
     },
 
-    /** Deletes the record that a person made personal tokens. */
+    /**
+     * Deletes the record that changes with every personal token of a person.
+     */
     async forget(subject: string): Promise<void> {
       await database.commit((transaction) =>
         transaction.delete(tokensOfKey(subject))
@@ -195,7 +204,8 @@ export function accessTokenStore(database: Database) {
         read.key,
         (transaction, { value: grant }: Entry<Grant>) => {
           transaction.expire(accessTokenKey(accessToken));
-          // Its refresh token, used before, must not be answered with it again.
+          // When the refresh token of that exchange is sent again, the response
+          // must not have the revoked token.
           if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
             setGrant(transaction, noteRevoked(grant));
           }

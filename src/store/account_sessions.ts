@@ -62,10 +62,10 @@ export function accountSessionStore(database: Database) {
 
   return {
     /**
-     * Keeps a new session and gives its id: 43 characters, unguessable.
+     * Stores a new session and returns its id: 43 characters, unguessable.
      *
-     * @param tokens of the sign-in, where they are needed again
-     * @throws {import("../errors.ts").OAuthError} if they are blocked
+     * @param tokens the provider's tokens, if later requests need them
+     * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
     async save(
       person: SignedInPerson,
@@ -86,7 +86,8 @@ export function accountSessionStore(database: Database) {
         unlessBlocked(transaction, session)
           .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt });
-      // Again after a block that was lifted between the commit and this look.
+      // Tried again if a block was lifted between the commit and its check
+      // here.
       while (!await database.commit(write)) {
         await checkBlocks(database, session);
       }
@@ -112,7 +113,10 @@ export function accountSessionStore(database: Database) {
       return found && ((transaction) => transaction.check(found));
     },
 
-    /** The provider's tokens of a session, where they were kept. */
+    /**
+     * Returns the provider's tokens of a session; undefined if none were
+     * stored.
+     */
     async tokensOf(
       id: string,
       { sealed, subject }: AccountSession,
@@ -121,16 +125,20 @@ export function accountSessionStore(database: Database) {
       return JSON.parse(await unseal(tokensKeyOf(id), sealed, subject));
     },
 
-    /** Keeps a token of a grant for the pages that its browser loads next. */
+    /**
+     * Stores a token of a grant for five minutes, for the page that shows it.
+     */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
-      // With the cookie that its page is loaded with.
+      // Sealed with the cookie with which that page is loaded.
       const sealed = await seal(keyOf(id), token, grantId);
       const expiresAt = database.now() + MADE_TOKEN_SECONDS;
       return (transaction) =>
         transaction.create(madeTokenKey(id, grantId), { sealed, expiresAt });
     },
 
-    /** Finds a kept token; undefined after five minutes. */
+    /**
+     * Finds a token that was stored for its page; undefined after five minutes.
+     */
     async findMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<{ sealed: string }>(
         madeTokenKey(id, grantId),

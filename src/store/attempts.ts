@@ -15,7 +15,7 @@ export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 export interface Attempt {
   /** The time at which it was last seen, in epoch seconds. */
   at: number;
-  /** `GET /authorize`. */
+  /** The request of the step: `GET /authorize`. */
   step: string;
   /** The client's name or id, if known. */
   client?: string;
@@ -40,8 +40,9 @@ const MAX_STRANGERS = 15;
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
- * Adds an attempt, or counts it with an equal one. Strangers are told apart by
- * their failure alone, because they can make up any number of names.
+ * Adds an attempt, or counts it with an equal one. Attempts of strangers are
+ * equal if step and failure are, because strangers can make up any number of
+ * names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],

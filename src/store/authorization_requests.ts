@@ -54,7 +54,7 @@ interface RequestRecord extends Expiring {
   leaseUntil?: number;
 }
 
-/** A request as it was read; the first change to it wins. */
+/** A request as it was read. A change fails if there was another since. */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
@@ -79,10 +79,12 @@ export function authorizationRequestStore(database: Database) {
 
   return {
     /**
-     * Stores a new request and gives its handle. It waits for consent, unless
+     * Stores a new request and returns its handle. It waits for consent, unless
      * no consent is needed.
      *
-     * @param provider the `providerId` of where the person is sent at once
+     * @param provider the `providerId` of the provider, if the person is sent
+     * to
+     * it at once
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
      */
@@ -124,7 +126,7 @@ export function authorizationRequestStore(database: Database) {
       );
       if (!isOwn) return undefined;
       const { refusedIn, ...value } = found.value;
-      // A refusal that was answered with 503 has not ended it.
+      // If the refusal was answered with 503, the request has not ended.
       if (refusedIn !== undefined && await database.mayRepeat(found)) {
         value.phase = refusedIn;
       }
@@ -132,8 +134,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Records the person's consent; the provider comes next. False: another
-     * request was faster.
+     * Records the person's consent; the sign-in at the provider comes next.
+     * Returns false if another request was faster.
      *
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
@@ -142,7 +144,7 @@ export function authorizationRequestStore(database: Database) {
       found: FoundRequest,
       { consented, provider }: {
         consented: readonly string[];
-        /** The `providerId` of where the person is sent. */
+        /** The `providerId` of the provider to which the person is sent. */
         provider: string;
       },
     ): Promise<boolean> {
@@ -156,7 +158,10 @@ export function authorizationRequestStore(database: Database) {
       return approved !== undefined;
     },
 
-    /** Ends a request with a refusal. False: another request was faster. */
+    /**
+     * Ends a request with a refusal. Returns false if another request was
+     * faster.
+     */
     async finish(found: FoundRequest): Promise<boolean> {
       const { phase } = found.value;
       if (phase === "done") return false;
@@ -189,8 +194,8 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(responseKey(handle), sealedCode);
-      // The commit that writes it now is not given up: the next attempt is
-      // refused.
+      // Written again with the mark of this commit, which was not given up: the
+      // next attempt is refused.
       return await change(found, {}) && code;
     },
 

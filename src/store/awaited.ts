@@ -1,6 +1,7 @@
 /**
- * The kinds of records that processes wait for. Their changes are announced to
- * all processes where announcing costs something.
+ * The kinds of records that processes wait for. A database where an
+ * announcement
+ * costs something announces the changes of these alone.
  *
  * @module
  */

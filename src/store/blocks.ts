@@ -91,7 +91,8 @@ export function knownBlocks(database: Database) {
     named: PersonOrClient,
   ): Promise<boolean> => {
     if (!value?.count || versionstamp === null) return false;
-    // Versions have no order: names are read for each that is seen first here.
+    // Versions have no order, so the names are read for each version that is
+    // new here.
     if (!heads.has(versionstamp)) {
       if (heads.size === MAX_HEADS) heads.clear();
       heads.add(versionstamp);
@@ -106,8 +107,8 @@ export function knownBlocks(database: Database) {
 }
 
 /**
- * Opens the look at the blocks of people of whom no record is read, because they
- * come with another issuer's tokens.
+ * Makes a function that is true of blocked people, for those with another
+ * issuer's tokens: no record of them is read.
  */
 export function blockedPeople(
   database: Database,
@@ -120,7 +121,7 @@ export function blockedPeople(
 export type BlockStore = ReturnType<typeof blockStore>;
 
 export function blockStore(database: Database) {
-  /** Changes the head and a block, which are read at once. */
+  /** Changes the head and a block, which are read in one round trip. */
   async function change<R>(
     name: string,
     update: (
@@ -156,9 +157,11 @@ export function blockStore(database: Database) {
     },
 
     /**
-     * Makes a block, or finds the one that is there, and gives it. It always
-     * changes the head, as {@linkcode lift} does: so no earlier commit that was
-     * given up is applied after it.
+     * Makes a block, or finds the existing one, and returns it. It always
+     * changes
+     * the head, as {@linkcode lift} does: so no earlier commit that was given
+     * up
+     * is applied after it.
      *
      * @throws {RangeError} if there are too many
      */
@@ -184,7 +187,8 @@ export function blockStore(database: Database) {
 
     /** Lifts a block, and gives it; undefined if there is none. */
     lift(name: string): Promise<Block | undefined> {
-      // Where the answer of its commit was lost, the next try finds none.
+      // If the answer of a commit was lost, the next try finds no block any
+      // more.
       let lifted: Block | undefined;
       return change(name, (transaction, head, entry) => {
         const { count = 0 } = head.value ?? {};

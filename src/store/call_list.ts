@@ -28,7 +28,10 @@ const OLDER_FAILURES = 10;
 /** The most entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/** The time within which calls are counted merge, in seconds. */
+/**
+ * The time within which calls of one tool with the same outcome are counted
+ * together, in seconds.
+ */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
@@ -40,7 +43,7 @@ export function addCall(
   { at, tool, outcome }: EndedCall,
 ): void {
   const call: NotedCall = { at, firstAt: at, tool, outcome, count: 1 };
-  if (mergeIntoAlike(waiting, call)) return;
+  if (mergeIntoEntry(waiting, call)) return;
   waiting.push(call);
   if (waiting.length < 2 * CALLS) return;
   waiting.splice(0, Infinity, ...listCalls(waiting, 0).reverse());
@@ -59,7 +62,7 @@ export function listCalls(
   const list: NotedCall[] = [];
   for (const call of calls.toSorted((one, other) => other.at - one.at)) {
     if (call.at < oldest) break;
-    if (!mergeIntoAlike(list, call)) list.push(call);
+    if (!mergeIntoEntry(list, call)) list.push(call);
   }
   const failures = list.slice(LATEST).filter(({ outcome }) =>
     isFailure(outcome)
@@ -81,8 +84,8 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
  * Counts a call in the entry of the same tool, outcome and hour. Returns false if
  * there is no such entry.
  */
-function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {
-  const index = list.findLastIndex((other) => isAlike(other, call));
+function mergeIntoEntry(list: NotedCall[], call: NotedCall): boolean {
+  const index = list.findLastIndex((other) => isSameEntry(other, call));
   if (index === -1) return false;
   const { at, firstAt, count } = list[index];
   list[index] = {
@@ -94,7 +97,7 @@ function mergeIntoAlike(list: NotedCall[], call: NotedCall): boolean {
   return true;
 }
 
-function isAlike(one: NotedCall, other: NotedCall): boolean {
+function isSameEntry(one: NotedCall, other: NotedCall): boolean {
   return one.tool === other.tool && one.outcome === other.outcome &&
     Math.max(one.at, other.at) - Math.min(one.firstAt, other.firstAt) <
       TOGETHER_SECONDS;

@@ -22,7 +22,7 @@ export const MARKED_BEFORE_MILLISECONDS = 15_000;
 /** The most tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/** The most calls that are equal, and go on, of which a repeat finds one. */
+/** The most equal calls that go on among which a repeat searches. */
 const MAX_EQUAL = 100;
 
 /** The lifetime of a tool's mark: longer than that of any of its calls. */
@@ -36,7 +36,10 @@ export function callRepeats(database: Database) {
   let readMilliseconds = -Infinity;
   let reading: Promise<Tools> | undefined;
 
-  /** Reads the marks; while the database is away, those known last hold. */
+  /**
+   * Reads the marked tools. While the database is away, returns those that were
+   * read last.
+   */
   async function read(): Promise<Tools> {
     // Freshness counts from before the read.
     readMilliseconds = performance.now();
@@ -69,7 +72,10 @@ export function callRepeats(database: Database) {
       tools = new Set([...tools, tool]);
     },
 
-    /** Lists the tasks of the calls that a call repeats. */
+    /**
+     * Lists the tasks of earlier calls, by the name that they share with a
+     * repeat.
+     */
     async repeatedBy(repeat: string): Promise<string[]> {
       const found = await database
         .list<Expiring>(repeatKey(repeat), { limit: MAX_EQUAL });

@@ -77,12 +77,12 @@ export function cancellationStore(database: Database) {
           cancellationKey(sessionId, requestId)
         ),
       );
-      // By the clock of today, which may have been set since a request began.
+      // By the present clock, which may have been set since a request began.
       const startMilliseconds = database.clock() - performance.now();
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
         (cancellations[i].value?.atMilliseconds ?? 0) >=
           startMilliseconds + startedMilliseconds - TOLERANCE_MILLISECONDS;
-      // Not a newer one under the same key.
+      // The check keeps a newer cancellation under the same key.
       const used = cancellations.filter((_, i) => isHit(running[i], i));
       await Promise.all(
         used.map((entry) =>

@@ -1,6 +1,6 @@
 /**
- * The times at which clients of the operator were last used: a machine's grants
- * are gone after an hour, and its operator wants to know for longer.
+ * The times at which clients that the operator set up were last used. They are
+ * known for longer than the grants of machines, which are gone after an hour.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "./database.ts";
 import { clientUseKey } from "./keys.ts";
 
-/** The precision of the times, in seconds. */
 /** The time for which the last use of a client is known. */
 export const CLIENT_USE_SECONDS = GRANT_TTL_SECONDS;
 
+/** The precision of the times, in seconds. */
 const COARSE_SECONDS = 60;
 
 interface ClientUse extends Expiring {
@@ -37,7 +37,7 @@ export function clientUseStore(database: Database) {
       });
     },
 
-    /** Finds the last use of a client; undefined: it is no longer kept. */
+    /** Finds the time of a client's last use; undefined if none is stored. */
     async find(clientId: string): Promise<number | undefined> {
       return (await database.find<ClientUse>(clientUseKey(clientId)))?.value
         .usedAt;

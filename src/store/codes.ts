@@ -52,8 +52,8 @@ export interface ReadCode {
 }
 
 /**
- * Makes the code of a grant that waits for it, with the provider's tokens. The
- * code exists once `write` is committed.
+ * Makes a code, and the write that stores it with its grant and the provider's
+ * tokens. The code exists once `write` is committed.
  */
 export async function issueCode(
   grant: Grant,
@@ -85,7 +85,7 @@ export async function issueCode(
 
 export function codeStore(database: Database, lifetimes: Lifetimes) {
   return {
-    /** Reads all records of a code; undefined if it is not one. */
+    /** Reads all records of a code; undefined if the text is not a code. */
     async read(code: string): Promise<ReadCode | undefined> {
       const credential = parseCredential(code);
       if (credential?.kind !== "code") return undefined;
@@ -97,9 +97,10 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Gives the response to a used code again, if its client was told 503.
+     * Returns the response to a used code again, if its client got 503 instead.
      *
-     * @throws {StorageError} while another process may still be about to say so
+     * @throws {StorageError} while another process may still have to record the
+     * 503
      */
     async replayResponse(
       code: string,
@@ -112,7 +113,8 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         await unseal(responseKey(code), used.value.sealed, grantId),
       );
       if (tokens.expiresAt <= database.now()) return undefined;
-      // The commit that writes it now is not given up: it counts as used.
+      // Written again with the mark of this commit, which was not given up: the
+      // code counts as used.
       return await database.replace(used, used.value) && tokens;
     },
 

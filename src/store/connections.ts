@@ -1,8 +1,9 @@
 /**
- * Connections: the sign-ins of one client by one person, and what holds for all
- * of them. Every sign-in and every change of a connection writes its record, so
- * that two at once see each other: a change writes it before it changes grants,
- * a sign-in rests on it.
+ * Connections: the sign-ins of one client by one person, and the state that
+ * holds
+ * for all of them. Every sign-in and every change of a connection writes its
+ * record, so that two at once notice each other: a change writes it before it
+ * changes grants, and the commit of a sign-in fails if it has changed.
  *
  * @module
  */
@@ -13,7 +14,10 @@ import type { Database, Entry, Expiring, Found, Write } from "./database.ts";
 import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "./keys.ts";
 
-/** Longer than any grant lives. */
+/**
+ * The lifetime of a connection's record, in seconds: longer than any grant
+ * lives.
+ */
 export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
 /** The records that one commit deletes; it takes a thousand mutations. */
@@ -21,11 +25,13 @@ const DELETIONS_PER_COMMIT = 500;
 
 /** The state that holds for all sign-ins of a connection. */
 export interface ConnectionState {
-  /** The time at which it was paused; it counts while there is a sign-in. */
+  /**
+   * The time at which it was paused. Ignored once there is no sign-in any more.
+   */
   pausedAt?: number;
-  /** The scopes that the person has taken away and not given again. */
+  /** The scopes that the person has revoked and not granted again. */
   revokedScopes?: readonly string[];
-  /** The time at which they last took any away. */
+  /** The time at which the person last revoked any. */
   revokedScopesAt?: number;
 }
 
@@ -59,7 +65,7 @@ export function connectionStore(
     return (transaction) => transaction.check(entry).set(entry.key, record);
   }
 
-  /** Changes what holds for a connection, and gives its new version. */
+  /** Changes the state of a connection, and returns its new entry. */
   async function change(
     of: ConnectionOf,
     update: (state: ConnectionState) => ConnectionState,
@@ -81,7 +87,7 @@ export function connectionStore(
   return {
     signInsOf,
 
-    /** Lists what is kept of the connections of a person. */
+    /** Lists the stored states of a person's connections. */
     async listOf(subject: string): Promise<ConnectionState[]> {
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
@@ -97,7 +103,7 @@ export function connectionStore(
       ).filter((state) => Object.keys(state).length > 0);
     },
 
-    /** Deletes what is kept of the connections of a person without any. */
+    /** Deletes the records of a person's connections. */
     async forget(subject: string): Promise<void> {
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
@@ -110,7 +116,10 @@ export function connectionStore(
       }
     },
 
-    /** Reads a connection: first its record, on which a sign-in rests. */
+    /**
+     * Reads a connection: its record before its grants, so that a change
+     * between the two makes the commit of a sign-in fail.
+     */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
       return { state: entry.value ?? {}, open: await signInsOf(of), entry };
@@ -124,9 +133,9 @@ export function connectionStore(
       writeOf(entry, state),
 
     /**
-     * Pauses all sign-ins, those to come too; undefined: resumes them. Of two
-     * changes at once the later one holds for every sign-in, whichever of them
-     * is slower. Gives the sign-ins that are open.
+     * Pauses a connection with all its sign-ins, also later ones. Resumes it if
+     * `pausedAt` is undefined. Of two changes at once the later holds for every
+     * sign-in. Returns the open sign-ins.
      */
     async pause(
       of: ConnectionOf,
@@ -155,7 +164,7 @@ export function connectionStore(
       return open;
     },
 
-    /** Takes scopes away from the sign-ins to come, too. */
+    /** Revokes scopes of a connection, for later sign-ins. */
     async revokeScopes(
       of: ConnectionOf,
       scopes: readonly string[],

@@ -80,11 +80,13 @@ export class Database extends Reader {
   }
 
   /**
-   * Commits a transaction and gives its version; undefined if one of its checks
+   * Commits a transaction and returns its version; undefined if one of its
+   * checks
    * failed. A try that was given up can no longer be applied once the next
    * commit begins.
    *
-   * @throws {StorageError} when it was not applied, or that cannot be told: then
+   * @throws {StorageError} when it was not applied, or when that is not known:
+   * then
    * {@linkcode Database.isGivenUp} is true of its records
    */
   commit(build: Write): Promise<string | undefined> {
@@ -94,15 +96,17 @@ export class Database extends Reader {
   }
 
   /**
-   * Changes what is under a key, again from its new state when another commit
-   * was faster. The commit rests on the entry that `update` was given, also on its
-   * absence.
+   * Changes the record under a key. Reads it again, and tries again, when
+   * another
+   * commit was faster. The commit checks the entry that `update` was given,
+   * also
+   * if there was no record.
    *
    * @param update adds the change to a transaction; if it adds none, nothing is
-   * committed. `before` is what the last try was given: another check of it may
-   * have failed, and for good
+   * committed. `before` is the entry of the last try, if there was one: perhaps
+   * another check of that has failed, and would fail again
    * @param read the entry, if it was just read
-   * @returns what `update` gave for the commit
+   * @returns the result of the last `update`
    */
   async change<T, R>(
     key: KvKey,
@@ -148,9 +152,10 @@ export class Database extends Reader {
   }
 
   /**
-   * {@linkcode isGivenUp} for what may be used once, and is used.
+   * True if a thing that can be used once, and was, may be used again: as
+   * {@linkcode isGivenUp} says.
    *
-   * @throws {StorageError} while another process may still be about to say so
+   * @throws {StorageError} while another process may still have to record that
    */
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
@@ -190,12 +195,18 @@ export class Database extends Reader {
     return waitFor<T>(this, key, isWanted, signal, options);
   }
 
-  /** Reads a key from time to time, together with other awaited keys. */
+  /**
+   * Reads a key from time to time, together with other awaited keys. Returns a
+   * function that stops this.
+   */
   poll<T>(key: KvKey, poll: Poll<T>): () => Promise<void> {
     return this.#polls.start(key, poll);
   }
 
-  /** Reports the values under a key that this handle hears of. */
+  /**
+   * Calls `onValue` with the values under a key that a watch of this handle
+   * sees. Returns a function that stops this.
+   */
   watch<T>(
     key: KvKey,
     onValue: (value: T | undefined) => void,
@@ -221,7 +232,7 @@ export class Database extends Reader {
    */
   async idle(): Promise<void> {
     this.#close.abort();
-    // Background work may begin more of it.
+    // Background work may begin other background work.
     while (this.#background.size > 0) await Promise.all(this.#background);
     await this.operations.idle();
   }

@@ -161,7 +161,7 @@ export function documentStore(
     ): Promise<unknown> {
       const isFresh = ({ freshUntil }: DocumentRecord) => {
         const left = freshUntil - database.now();
-        // More than there ever is: the clock was set back.
+        // More time than a document ever gets: the clock was set back.
         return left > 0 && left <= 2 * DOCUMENT_FRESH_SECONDS.max;
       };
       return share("find", url, isFresh, stale);

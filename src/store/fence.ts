@@ -47,7 +47,7 @@ export class Fence {
   #reportClockMilliseconds = -Infinity;
   /** Called when there are marks to write down, and nothing writes them yet. */
   onOwed = () => {};
-  /** Ends the pause in which no one writes them down. */
+  /** Ends the pause of {@linkcode settleForGood}. */
   #settled?: AbortController;
 
   /** @param onClockAhead called, at most every ten minutes, with seconds */
@@ -104,8 +104,9 @@ export class Fence {
   }
 
   /**
-   * Closes the fences behind which something was given up, and writes down the
-   * marks of what was answered with 503. All who wait for it share one try.
+   * Closes the fences of commits that were given up, and writes down the marks
+   * of
+   * those that were answered with 503. Concurrent calls share one try.
    *
    * @throws {import("../errors.ts").StorageError} while the database does not
    * answer
@@ -120,8 +121,8 @@ export class Fence {
   }
 
   /**
-   * Settles, again and again until that is done or the process ends: others
-   * wait for what it writes down.
+   * Repeats {@linkcode settle} until it succeeds, or until the database is
+   * about to be closed: other processes wait for the marks.
    */
   async settleForGood(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();

@@ -169,7 +169,7 @@ export function grantStore(database: Database) {
       return (await Array.fromAsync(entriesOf(subject))).flat().filter(isOpen);
     },
 
-    /** Gives everything that is kept of a person's grants, some at a time. */
+    /** Yields all stored grants of a person, some at a time. */
     async *kept(subject: string): AsyncGenerator<Grant[]> {
       for await (const entries of entriesOf(subject)) {
         yield entries.map(({ value }) => value);
@@ -194,7 +194,7 @@ export function grantStore(database: Database) {
 
     open: openGrants,
 
-    /** Gives the open grants of a client by its short ID, some at a time. */
+    /** Yields the open grants of a client by its short ID, some at a time. */
     async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
       for await (const open of openGrants()) {
         const own = open.filter(({ value: { clientId } }) =>

@@ -17,13 +17,15 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey } from "./keys.ts";
 
 export interface AccessRecord extends Expiring {
-  /** The grant's data key, sealed with the token; absent: no provider. */
+  /** The grant's data key, sealed with the token; absent without a provider. */
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
   /** The time of its token response; absent where a grant has one token. */
   issuedAt?: number;
-  /** The fingerprint of the refresh token that it was given for, if it was. */
+  /**
+   * The fingerprint of the refresh token that was exchanged for it, if one was.
+   */
   exchanged?: string;
 }
 

@@ -10,7 +10,10 @@ import type { RequestId } from "../protocol/messages.ts";
 
 const OWN_ID_CHARACTERS = 64;
 
-/** Bounds an id: one longer than ours also gets a key, which never exists. */
+/**
+ * Bounds the length of an id. One that is too long to be ours gets a key under
+ * which nothing is stored.
+ */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
 }
@@ -22,7 +25,7 @@ function ofRequest(requestId: RequestId): string {
 
 // These take no more parts than they name, so that map() may call them.
 
-/** Makes the key of the only record with a word. */
+/** Makes the key of a record that is the only one of its kind. */
 const alone = (word: string) => (): Deno.KvKey => [word];
 /** Makes keys of texts from outside. */
 const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
@@ -33,7 +36,7 @@ const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
 ];
 /** Makes keys of ids of ours, which anyone may present. */
 const ours = (word: string) => (id: string) => [word, bounded(id)];
-/** Makes keys of what is ours alone. */
+/** Makes keys of names and numbers that never come from outside. */
 const plain = (word: string) => (name: string | number) => [word, name];
 /** Makes the key of an owner's list, and of what is in it. */
 function ownedBy(word: string) {
@@ -105,7 +108,7 @@ export function dueWakesRange(address: string, nowSeconds: number) {
 }
 /** The wakes of all addresses. */
 export const allWakes = { start: ["wake", ""], end: ["wake", Infinity] };
-/** The parts that {@linkcode wakeKey} made a key of, without the address. */
+/** Reads the time and the task ID from a key of {@linkcode wakeKey}. */
 export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
   return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };
 }
@@ -202,7 +205,7 @@ export function peopleRange(
   };
 }
 
-/** The texts by which a person is listed, by their mark, or all · as these. */
+/** The texts of a person's listing, by its mark, or of all · as the entries. */
 export function listedPersonKey(subject: string, ...mark: string[]) {
   return ["person-listed", personOf(subject), ...mark];
 }

@@ -43,7 +43,7 @@ export interface KvAbsence {
   key: KvKey;
   /** Null: there is none. */
   value: null;
-  /** Null: a check requires absence by it. */
+  /** Null. In a check, it requires that there is no record. */
   versionstamp: null;
 }
 
@@ -125,9 +125,9 @@ export interface Kv {
    */
   checkPlace?(): Promise<void>;
   /**
-   * Reads a key, with every commit that any process was told of. An expired
-   * record may still be given until it is collected; its version then counts in
-   * checks too, so that reads and checks agree.
+   * Reads a key. Every commit that was acknowledged, to any process, is seen.
+   * An expired record may still be returned until it is collected; its version
+   * then counts in checks too, so that reads and checks agree.
    */
   get(key: KvKey): Promise<KvEntryMaybe>;
   /**

@@ -1,6 +1,6 @@
 /**
- * The errors of a database, by what the stores do about them. Those of Deno KV
- * are known by their words, which are read here alone.
+ * The errors of a database, by what the stores do about them. Errors of Deno KV
+ * are recognized by their messages, only here.
  *
  * @module
  */
@@ -32,7 +32,9 @@ const REFUSED = /^KV Connect failed .*\(status=400 /;
 /** The names of the errors of a closed handle. */
 const CLOSED = ["BadResource", "Interrupted"];
 
-/** The classes by their names: another copy of this file has its own. */
+/**
+ * The classes, to be found by name: another copy of this module has its own.
+ */
 const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
 
 /** Gives an error of Deno KV its class. Any other error stays as it is. */

@@ -1,5 +1,5 @@
 /**
- * The limits of the contract, for the databases of our own.
+ * The limits of the database's contract, for the databases of this project.
  *
  * @module
  */
@@ -25,7 +25,10 @@ export function checkParts(
   checkCount(mutations, MAX_MUTATIONS, "mutations");
 }
 
-/** @throws {KvUsageError} for a value that is too large, or ends before now */
+/**
+ * @throws {KvUsageError} for a value that is too large, or a negative
+ * `expireIn`
+ */
 export function checkWrite(bytes: Uint8Array, expireIn = Infinity): void {
   if (bytes.byteLength > MAX_VALUE_BYTES) {
     throw new KvUsageError(`Value too large (max ${MAX_VALUE_BYTES} bytes)`);
@@ -35,7 +38,9 @@ export function checkWrite(bytes: Uint8Array, expireIn = Infinity): void {
   }
 }
 
-/** @throws {KvUsageError} for a function, or what else cannot be cloned */
+/**
+ * @throws {KvUsageError} for a value that cannot be cloned, such as a function
+ */
 export function cloneBytes(value: unknown): Uint8Array {
   try {
     return serialize(value);

@@ -22,9 +22,10 @@ export async function findLastStart(
 }
 
 /**
- * Stores the address of this start. If the last one had another address, or
- * none is stored, gives one of the others of live grants, and their number
- * among the first {@linkcode MAX_GRANTS}.
+ * Stores the address of this start. If the last start had another, or none is
+ * stored, looks for live grants of other addresses among the first {@linkcode
+ * MAX_GRANTS}: returns one of these addresses and the number of the grants.
+ * Else undefined.
  */
 export async function noteStart(
   database: Database,
@@ -40,7 +41,7 @@ export async function noteStart(
   const isNoted = await database.commit((transaction) =>
     transaction.check(entry).setForever(key, { baseUrl })
   );
-  // Otherwise another process has started meanwhile, and reports them.
+  // Otherwise another process has started meanwhile, and reports the grants.
   if (!isNoted || others.length === 0) return undefined;
   return { baseUrl: others[0].issuer, connections: others.length };
 }

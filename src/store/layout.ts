@@ -1,7 +1,8 @@
 /**
- * The layout of the database: the form of its keys and records, with a number
- * that is in it. Releases of one number read what the others wrote; a database
- * with another is neither read nor written.
+ * The layout of the database: the form of its keys and records, as a number
+ * that
+ * the database carries. Releases of one number read each other's records. A
+ * database with another number is neither read nor written.
  *
  * @module
  */
@@ -19,15 +20,17 @@ import type { Kv } from "./kv.ts";
 import { absent } from "./transaction.ts";
 
 /**
- * The number of the layout here. A change that the last release could not read,
- * or that cannot read what it wrote, takes the next, also in `scripts/restore.ts`.
+ * The layout of this code. Raise it, also in `scripts/restore.ts`, with a
+ * change after which the last release cannot read new records, or this one
+ * cannot read old records.
  */
 export const LAYOUT = 1;
 
 /**
- * Checks the layout, and numbers a database without records of ours.
+ * Checks the layout. A database that no server has used yet gets its number.
  *
- * @throws {StartError} if its layout is another, or records are being moved to it
+ * @throws {StartError} if its layout is another, or records are being moved to
+ * it
  */
 export async function checkLayout(kv: Kv): Promise<void> {
   for (let hasRecords = false;;) {
@@ -37,7 +40,8 @@ export async function checkLayout(kv: Kv): Promise<void> {
     ]);
     if (isMoving) throw refused("half of a move", "a whole database");
     if (number !== null || hasRecords) return checkNumber(number);
-    // Once more: another process may have started, number first.
+    // Read again: another process may have started meanwhile. It writes the
+    // number first.
     hasRecords = await isUsed(kv);
     if (hasRecords) continue;
     const { ok } = await kv.atomic().check(absent(layoutKey()))
@@ -85,9 +89,9 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 }
 
 /**
- * Makes a handle that gives and writes nothing before the layout was checked. The
- * first reads are made beside the check. Each operation before has a check of its
- * own: one that hangs holds up no other.
+ * Makes a handle that returns and writes nothing before the layout is checked.
+ * The first reads run beside the check. Until it succeeds, each operation has a
+ * check of its own: one that hangs holds up no other.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;
@@ -127,8 +131,8 @@ export function checkedKv(kv: Kv): Kv {
 }
 
 /**
- * Checks the layout at a start, by a read through {@linkcode checkedKv}; later if
- * the database does not answer.
+ * Checks the layout at a start, by a read through {@linkcode checkedKv}. If the
+ * database does not answer, the check is left to later operations.
  *
  * @throws {StartError} if the database is of another layout
  */

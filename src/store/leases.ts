@@ -21,8 +21,8 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 const MAX_WATCHED = 10_000;
 
 /**
- * True while a process has the lease of some seconds. One that would last far
- * longer is of a clock that was set back since, and has lapsed.
+ * True while a process has a lease of so many seconds. A lease that ends more
+ * than twice as late was written before the clock was set back: it has lapsed.
  */
 export function isLeased(
   { leaseUntil = 0 }: { leaseUntil?: number },
@@ -75,7 +75,7 @@ export class ExpiredLeases {
     return this.#suspicions.has(id);
   }
 
-  /** Forgets a lease: it is held, or its task has ended. */
+  /** Stops watching a lease: it was renewed, or its task has ended. */
   forget(id: string): void {
     this.#suspicions.delete(id);
   }

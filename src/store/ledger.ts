@@ -89,7 +89,7 @@ export function ledgerStore(
         const added = held.flatMap(({ id }) => some.get(id)!);
         const record: LedgerRecord = {
           calls: listCalls([...added, ...value?.calls ?? []], oldest),
-          // Its grant's end, unless the next grant continues it.
+          // The ledger ends with its grant, unless the next grant continues it.
           expiresAt: hasSingleToken(held[0])
             ? time + keepSeconds
             : Math.min(time + keepSeconds, held[0].expiresAt),

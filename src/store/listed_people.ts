@@ -28,9 +28,9 @@ export interface ListedPerson extends Expiring {
 
 /** The texts of one listing: a person who changes their name has several. */
 interface Listing extends Expiring {
-  /** Their place by name. */
+  /** The text of the entry by name. */
   name: string;
-  /** Their places by word. */
+  /** The texts of the entries by word. */
   terms: readonly string[];
   days: number;
 }
@@ -85,7 +85,7 @@ export async function unlistPerson(
   const listings = await database.list<Listing>(listedPersonKey(subject));
   const seen = new Set<string>();
   const read = await Promise.all(listings.map(async (listing) => {
-    // Listings share rows: a subject stays the same.
+    // Listings share rows, such as that of the subject, which stays the same.
     const keys = rowsOf(subject, listing.value).filter((key) => {
       const printed = JSON.stringify(key);
       return !seen.has(printed) && seen.add(printed);
@@ -94,11 +94,11 @@ export async function unlistPerson(
   }));
   if (read.length === 0 || await hasLive(subject)) return;
   for (const [listing, ...rows] of read) {
-    // The listing goes last: by it the rows are found if this is cut short.
+    // The listing goes last: if this stops half-way, the rows are found by it.
     const entries = [...rows, listing];
     for (let start = 0; start < entries.length; start += MAX_CHECKS) {
       const some = entries.slice(start, start + MAX_CHECKS);
-      // A grant that comes meanwhile writes these again, and they stay.
+      // The check keeps rows that a new grant has written meanwhile.
       await database.commit((transaction) =>
         transaction.check(...some).delete(...some.map(({ key }) => key))
       );

@@ -30,9 +30,9 @@ export function packKey(key: KvKey): string {
 interface Selection {
   /** No selected key is before it. */
   start: string;
-  /** False for keys after which none is selected. */
+  /** True for keys before the end of the selection. */
   isBefore(name: string): boolean;
-  /** True for selected keys among those between. */
+  /** True if a key between start and end is selected. */
   isIn(name: string): boolean;
 }
 

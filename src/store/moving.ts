@@ -18,9 +18,11 @@ import { expireIn } from "./transaction.ts";
 const MAX_RECORDS = 500;
 /** The most bytes of one commit: Deno KV takes 800 KiB, keys included. */
 const MAX_BYTES = 500_000;
-/** The room of a key in such a commit, in bytes. */
+/** The bytes that are counted for the key of each record. */
 const KEY_BYTES = 500;
-/** Records that end so soon may be collected before they are compared. */
+/**
+ * Records that end so soon are not compared: they may be collected meanwhile.
+ */
 const SOON_SECONDS = 60 * 60;
 
 /** A move that was refused, or went wrong. */

@@ -35,9 +35,9 @@ const MAX_PROBE_MILLISECONDS = 30_000;
 /** The duration from which on an answer shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
-/** The number of tries of an operation that failed at once. */
+/** The most tries of an operation. */
 export const TRIES = 3;
-/** The pause between two tries, for each that has failed. */
+/** The pause after a failed try, multiplied by the number of tries so far. */
 export const PAUSE_MILLISECONDS = 20;
 
 /** The database did not answer in time. */
@@ -168,7 +168,7 @@ export class Operations {
     this.#idle = undefined;
   }
 
-  /** Resolves when no operation is waited for, nor its next try. */
+  /** Resolves when no caller waits for an operation or its next try. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle ??= Promise.withResolvers<void>()).promise;

@@ -47,7 +47,7 @@ export function parsePlace(printed = ""): PersonPlace | undefined {
 }
 
 interface PeopleQuery {
-  /** Words that a person's words begin with; everyone by default. */
+  /** Beginnings of the words of a person; everyone by default. */
   search?: string;
   after?: PersonPlace;
   most: number;
@@ -63,7 +63,10 @@ export function peopleStore(
     return held.filter(({ kind }) => kind !== "client");
   }
 
-  /** Finds the person at a place; undefined where they are not shown there. */
+  /**
+   * Finds the person at a place; undefined if the person is shown at another
+   * place, or not at all.
+   */
   async function personAt(
     { key, value: { subject }, versionstamp }: Found<ListedPerson>,
     words: readonly string[],
@@ -72,7 +75,7 @@ export function peopleStore(
     const { text } = personPlaceOf(key);
     const held = await heldBy(subject);
     if (held.length === 0) {
-      // A grant that comes meanwhile has written this place again.
+      // The check keeps a place that a new grant has written meanwhile.
       database.background(async () => {
         await database.commit((transaction) =>
           transaction.check({ key, versionstamp }).delete(key)
@@ -130,7 +133,7 @@ export function peopleStore(
   return {
     /** Lists people by name, or those whom a search finds. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
-      // A whole subject finds its person alone.
+      // A search for a whole subject finds that person only.
       const subject = query.after ? "" : query.search?.trim() ?? "";
       const held = subject === "" ? [] : await heldBy(subject);
       return held.length > 0
@@ -140,12 +143,13 @@ export function peopleStore(
   };
 }
 
-/** True if a place is among those with texts that begin so. */
+/** True if a place is in the list of the texts that begin with `begins`. */
 function isPlaceAmong(
   place: PersonPlace | undefined,
   begins: string,
 ): place is PersonPlace {
   if (!place?.text.startsWith(begins)) return false;
-  // Not after the end of the list: no text goes on with the last character.
+  // No text continues with the last character of Unicode: that is after the end
+  // of the list.
   return !place.text.slice(begins.length).startsWith("\u{10ffff}");
 }

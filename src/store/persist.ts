@@ -48,8 +48,8 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Runs an operation again, with jitter, while the database is locked: several
- * processes that share a SQLite file are answered so under load.
+ * Runs an operation again, with jitter, while the database is locked. That
+ * happens under load, where several processes share a SQLite file.
  */
 export async function whileLocked<T>(
   operation: () => Promise<T>,

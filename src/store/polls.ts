@@ -64,13 +64,16 @@ export class Polls {
   #timer?: ReturnType<typeof setTimeout>;
   #reading?: Promise<void>;
 
-  /** @param pauseMilliseconds a constant pause, where watches do the rest */
+  /** @param pauseMilliseconds a constant pause, where watches see all writes */
   constructor(
     private readonly read: Read,
     private readonly pauseMilliseconds?: number,
   ) {}
 
-  /** Reads a key until it is stopped, which waits for a read in progress. */
+  /**
+   * Reads a key from time to time. Returns a function that stops this, and
+   * resolves when no read is in progress.
+   */
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
     const polled: PolledKey = {
@@ -106,8 +109,8 @@ export class Polls {
   }
 
   /**
-   * Reads the keys that are due by a time, which the timer gives: it may fire
-   * early.
+   * Reads the keys that are due. The timer may fire early: `time` is when it
+   * should have fired.
    */
   #readDue(time: number): void {
     const now = Math.max(time, performance.now());
@@ -162,10 +165,13 @@ interface Waitable {
 }
 
 /**
- * Waits for a value under a key that `isWanted` accepts: by a watch, which sees
- * this process's writes at once, and another's on a remote database, but never
- * another's on a shared SQLite file, and so by polls too. A database that does
- * not answer for a while does not end the wait.
+ * Waits for a value under a key that `isWanted` accepts, by a watch and by
+ * polls.
+ * The watch sees writes of this process, and on a remote database those of
+ * others.
+ * On a shared SQLite file only polls see those of others. The wait goes on
+ * while
+ * the database does not answer.
  *
  * @see https://github.com/denoland/deno/issues/21640
  * @throws the signal's reason when it fires first

@@ -31,8 +31,7 @@ export class Filling {
    * and the milliseconds to wait for a token if none was given.
    */
   take(fullAt: number, time: number, { requested = 1, spent = 0 } = {}) {
-    // No debt, and nothing takes longer to fill than an empty one: clocks
-    // differ, and may be set back.
+    // A bucket is never more than empty, even if clocks differ or are set back.
     const empty = time + this.spanMilliseconds;
     const cost = this.costMilliseconds;
     const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);

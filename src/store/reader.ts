@@ -1,6 +1,6 @@
 /**
- * Records as they are stored, with the members that every one has besides its
- * own, and reads of them: of the live ones alone, each with its version.
+ * Stored records, with the members that all of them have, and reads. A read
+ * returns only live records, each with its version.
  *
  * @module
  */
@@ -21,7 +21,9 @@ export interface Marked {
   mark?: string;
 }
 
-/** A read under a key, whose version counts even without a live value. */
+/**
+ * The result of a read. Its version can be checked even without a live value.
+ */
 export interface Entry<T> {
   key: KvKey;
   value: T | undefined;
@@ -123,8 +125,9 @@ export class Reader {
   }
 
   /**
-   * Lists the live ones among the next records of a range, and gives the key of
-   * the last one read; undefined when there are no more.
+   * Reads the next records of a range. Returns the live ones, and the key of
+   * the
+   * last one read as `last`: undefined when there are no more.
    *
    * @throws {StorageError}
    */
@@ -139,7 +142,7 @@ export class Reader {
     };
   }
 
-  /** Lists the live records of a list that names them, some at a time. */
+  /** Yields the live records of a list, some at a time. */
   async *listInParts<T>(
     list: KvKey,
     perRead = RECORDS_PER_READ,
@@ -164,7 +167,7 @@ export class Reader {
     return entries.map((entry) => this.entry<T>(entry));
   }
 
-  /** Gives a record as it was read. */
+  /** Makes the entry of a record that was read. */
   protected entry<T>(entry: KvEntryMaybe): Entry<T> {
     const { key, versionstamp } = entry;
     if (entry.value === null) return { key, value: undefined, versionstamp };

@@ -25,7 +25,10 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
   const isBlocked = knownBlocks(database);
 
   return {
-    /** Reads what a refresh token rests on; undefined if it is not one. */
+    /**
+     * Reads the records that a refresh token rests on; undefined if the text is
+     * not a refresh token.
+     */
     async read(refreshToken: string): Promise<ReadRefreshToken | undefined> {
       const credential = parseCredential(refreshToken);
       if (credential?.kind !== "refresh_token") return undefined;

@@ -130,7 +130,7 @@ export function replyStore(database: Database) {
         );
         const ref = answer = reply?.answer;
         if (!ref) return undefined;
-        // It was accepted, so it must arrive.
+        // The answer was accepted, so it must arrive.
         const text = await persist(() => findText(database, ref), { signal });
         return text === undefined ? undefined : JSON.parse(text);
       } finally {

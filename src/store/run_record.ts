@@ -50,11 +50,14 @@ export interface NewRun {
   limitKey?: { name: string; isMany: boolean };
 }
 
-/** The size of a run after a death; `characters` also as it is parked. */
+/**
+ * The stored results of a run, measured after a death. `characters` is also
+ * stored when the run is parked.
+ */
 export interface RunSize {
-  /** The steps that had ended. */
+  /** The number of steps that had ended. */
   kept: number;
-  /** The characters of their results. */
+  /** The characters of the results of these steps. */
   characters: number;
 }
 
@@ -79,7 +82,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
 export interface Claim {
   readonly taskId: string;
   readonly run: Readonly<RunRecord>;
-  /** The version of the run on which its commits rest. */
+  /** The version of the run that every commit under this claim checks. */
   readonly term: Deno.AtomicCheck;
   /** The time at which the task's records expire. */
   readonly expiresAt: number;
@@ -139,7 +142,7 @@ export function claimOf(
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
-  // No subject is written so: an issuer may call someone by any name.
+  // A form that no subject has: an issuer may give a person any name.
   return limitKey?.isMany ? JSON.stringify(["many", limitKey.name]) : subject;
 }
 

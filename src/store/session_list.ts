@@ -1,6 +1,7 @@
 /**
- * The record of a session, and the list of a person, or of a network whose
- * callers are not told apart: its sessions are counted, and many end at once.
+ * The record of a session, and the list of the sessions of a person, or of a
+ * network whose callers are not told apart. By the list, sessions are counted,
+ * and many ended at once.
  *
  * @module
  */
@@ -34,7 +35,10 @@ export interface Session extends Expiring {
   binding: string;
   /** The grant that used it last; the session ends with it. */
   grantId?: string;
-  /** The list that counts it, if that is a network's and not its binding's. */
+  /**
+   * Set for callers that are counted by network: the list that limits their
+   * sessions.
+   */
   list?: string;
   revision: SessionRevision;
   /** Epoch milliseconds. */
@@ -70,7 +74,9 @@ export function setSession(
 /** The sessions that one commit ends: each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;
 
-/** The time for which a new session is not ended by the count of sessions. */
+/**
+ * The age up to which an unused session is not ended for being one too many.
+ */
 const NEW_SECONDS = 60;
 /** The sessions of a person that are read at a time, and counted in all. */
 const LISTED_PER_READ = 500;
@@ -79,15 +85,18 @@ const MAX_SESSIONS_COUNTED = 2000;
 /** The open sessions of a person. */
 export interface SessionCounts {
   /**
-   * The number of those that a grant used last, by its id; under undefined, of
-   * those of a caller without grants.
+   * The number of sessions, by the ID of the grant that used them last. Under
+   * undefined: those of a caller without grants.
    */
   of: ReadonlyMap<string | undefined, number>;
   /** True if there are more sessions than were counted. */
   isCut: boolean;
 }
 
-/** Reports to telemetry that a client, or its lost permission, ended one. */
+/**
+ * Reports to telemetry that a session was ended by its client, or because its
+ * permission has ended.
+ */
 export function reportEnd(
   { revision, startedMilliseconds }: Session,
   outcome: "ok" | "stopped",
@@ -168,9 +177,9 @@ export function sessionLists(database: Database) {
     closeOldest,
 
     /**
-     * Ends every session that one of these grants used last, by writes for
-     * another commit that this returns; sessions that do not fit into that
-     * commit are ended before.
+     * Prepares the end of every session that one of these grants used last:
+     * returns the writes for a commit of the caller's. Sessions that do not fit
+     * into it are ended at once.
      */
     async closeAllOf(
       binding: string,

@@ -25,7 +25,10 @@ import {
 export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
 export type { Session, SessionCounts } from "./session_list.ts";
 
-/** A use moves the end of a session only when this much of it has passed. */
+/**
+ * A use extends a session only if this time has passed since the last
+ * extension.
+ */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**
@@ -68,8 +71,8 @@ export function sessionStore(
     ...lists,
 
     /**
-     * Keeps a new session and gives its id: 43 visible characters, unguessable.
-     * It lives for an hour until its first use.
+     * Stores a new session and returns its id: 43 visible characters,
+     * unguessable. It lives for an hour until its first use.
      */
     async save(
       session: Omit<Session, "startedMilliseconds" | "expiresAt">,

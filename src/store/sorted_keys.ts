@@ -53,7 +53,7 @@ export class SortedKeys {
   }
 }
 
-/** Finds the first of so many places that is not before what is looked for. */
+/** Finds the first of `count` places for which `isBefore` is false. */
 function findPlace(count: number, isBefore: (place: number) => boolean) {
   let [low, high] = [0, count];
   while (low < high) {

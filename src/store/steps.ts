@@ -1,6 +1,6 @@
 /**
- * The steps of durable work. Each is kept by one commit that rests on the run
- * of its process: one that has lost its claim keeps nothing any more.
+ * The steps of durable work. Each is stored in one commit that checks the claim
+ * on the run: a process that has lost its claim stores nothing any more.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import {
 } from "./texts.ts";
 
 const MAX_INLINE_CHARACTERS = 28_000;
-/** The most steps that one commit settles. */
+/** The most steps that one commit rewrites or deletes. */
 const STEPS_PER_COMMIT = MAX_CHECKS;
 
 /** The state of a step: at work, between two tries, or over. */
@@ -73,7 +73,7 @@ export function nameOfStep(id: string): string {
   return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;
 }
 
-/** True if a write is the end of a step, by its author's name for it. */
+/** True if a write stores the end of the step with this name. */
 export function endsStep(
   { key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">,
   taskId: string,
@@ -112,7 +112,7 @@ export function stepStore(database: Database) {
       return isSaved !== undefined;
     },
 
-    /** Lists the steps of a task, the first first. */
+    /** Lists the steps of a task in their order. */
     async list(taskId: string): Promise<Step[]> {
       const records = await inOrder(taskId);
       return await Promise.all(
@@ -134,7 +134,7 @@ export function stepStore(database: Database) {
       return { kept: ended.length, characters };
     },
 
-    /** Lists the steps of a task without their results, the first first. */
+    /** Lists the steps of a task in their order, without their results. */
     async outline(taskId: string): Promise<Omit<Step, "text">[]> {
       const records = await inOrder(taskId);
       return records.map(({ result: _, expiresAt: __, ...step }) => step);
@@ -146,7 +146,7 @@ export function stepStore(database: Database) {
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
       await rewrite(taskId, (transaction, some) => {
-        // A step that is being deleted does not come back.
+        // The check keeps a step that is deleted meanwhile from coming back.
         transaction.check(...some);
         for (const { key, value: { result: _, asks: __, ...step } } of some) {
           transaction.set<StepRecord>(key, { ...step, expiresAt });

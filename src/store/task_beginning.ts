@@ -137,7 +137,7 @@ export function taskBeginnings(database: Database) {
       return { task, claim: claimOf(taskId, record, versionstamp, dueSeconds) };
     },
 
-    /** Deletes a new task of which no one was told. */
+    /** Deletes a new task whose ID no client has received. */
     async discard(
       taskId: string,
       { list, repeat }: { list: string; repeat?: string },

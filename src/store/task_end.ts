@@ -48,7 +48,10 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/** The records besides a task's own that its durable work has, and their end. */
+/**
+ * The run and the list entry of durable work, and the time at which its task
+ * expires.
+ */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
 /**
@@ -60,8 +63,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once; false when it had ended already.
    *
-   * @param claim that of the durable run that gives the end: false if it is lost,
-   * and true again if this claim has ended the task before, in a commit whose
+   * @param claim for a durable run that ends its own task. Returns false if the
+   * claim is lost, and true if it has ended the task before, in a commit whose
    * answer was lost
    */
   async function end(
@@ -163,7 +166,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         await forgetAnswers(database, taskId);
         const outcome = found?.value.outcome;
         await database.commit((transaction) => {
-          // Its process may still look at it: it finds a task that is over.
+          // Its process may still read the task, and then finds that it is
+          // over.
           if (found) transaction.expire(found.key);
           transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
           const repeat = found?.value.repeat;
@@ -199,7 +203,10 @@ function endWork(
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });
 }
 
-/** Drops what durable work that has ended does not need any more. */
+/**
+ * Deletes, in the background, the results, answers and waits of durable work
+ * that has ended.
+ */
 function forgetWork(
   database: Database,
   taskId: string,

@@ -30,7 +30,7 @@ export interface ListedTask extends
     | "sleepsUntil"
     | "createdMilliseconds"
   > {
-  /** True if no process says that it works on it. */
+  /** True for a plain task without a lease: its process may have died. */
   isUnattended: boolean;
 }
 
@@ -42,7 +42,7 @@ export function listedOf(
   return database.list(tasksOfKey(binding));
 }
 
-/** Gives the task of a list's entry. */
+/** Returns the task ID of a list entry. */
 export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
   return key[2] as string;
 }
@@ -64,7 +64,7 @@ export function taskLists(database: Database) {
     const task = { tool, status, createdMilliseconds };
     if (!durable) return task;
     const run = await database.find<RunRecord>(taskRunKey(taskId));
-    // It may end, and go, while it is read.
+    // The work may end, and its beginning be deleted, meanwhile.
     const beginning = run &&
       await readText(database, run.value.beginning).then(JSON.parse)
         .catch(() => undefined);
@@ -105,8 +105,8 @@ export function taskLists(database: Database) {
     },
 
     /**
-     * Lists the tasks of a person for their copy of what is kept: durable work
-     * with its steps, and as long as it goes on with what it was called with.
+     * Lists the tasks of a person, for the copy of their data. Durable work has
+     * its steps, and until it ends its input.
      */
     async listOf(binding: string) {
       const ids = (await listedOf(database, binding)).map(idOf);
@@ -174,7 +174,10 @@ export function taskLists(database: Database) {
   };
 }
 
-/** Gives the place of an entry: the time at which it began, or the top. */
+/**
+ * Ranks an entry by the time at which its task began. Durable work that goes on
+ * comes first.
+ */
 function rank({ isOpen, createdMilliseconds = 0 }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }

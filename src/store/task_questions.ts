@@ -32,9 +32,9 @@ interface AnswerRecord extends Expiring {
 interface Asking {
   signal: AbortSignal;
   /**
-   * Keeps the answer to a question of durable work, as JSON, before it is
-   * forgotten; such a question may be open, or have its answer, since an
-   * earlier run.
+   * Stores the answer to a question of durable work, as JSON, before it is
+   * deleted here. Such a question may be open, or answered, since an earlier
+   * run.
    */
   keep?(answer: string): Promise<void>;
 }
@@ -96,9 +96,9 @@ export function taskQuestions(database: Database) {
           }),
         { signal },
       );
-      // An earlier run has asked it.
+      // An earlier run has asked the question.
       if (!isAsked) await deleteText(database, ref);
-      // In durable work another run may still want it.
+      // The answer of durable work stays here until it is stored.
       let isDone = keep === undefined;
       try {
         const answer = await database.waitFor<AnswerRecord>(
@@ -106,7 +106,7 @@ export function taskQuestions(database: Database) {
           (answer) => answer !== undefined,
           signal,
         );
-        // It was accepted, so it must arrive.
+        // The answer was accepted, so it must arrive.
         const text = await persist(
           () => readText(database, answer!.ref),
           { signal },
@@ -146,7 +146,7 @@ export function taskQuestions(database: Database) {
           (transaction) => {
             transaction.set(taskAnswerKey(taskId, key), record)
               .delete(...keysOf(asked!));
-            // No process may be waiting for it.
+            // Perhaps no process waits for the answer.
             if (durable) {
               const { address } = durable;
               const dueSeconds = database.now();

@@ -28,7 +28,7 @@ export type TaskStatus =
 /** A stored task; its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
-  /** The tool that works; absent in a task from before it was kept. */
+  /** The tool that works; absent in older records. */
   tool?: string;
   /** The grant that it was begun under: it names the client that asked. */
   grantId?: string;
@@ -37,7 +37,10 @@ export interface TaskRecord extends Expiring {
   status: TaskStatus;
   /** The progress of its tool. */
   statusMessage?: string;
-  /** The text of the wait, while the task only waits, or waits for a page. */
+  /**
+   * The reason of the wait, for the client, while the task is parked or waits
+   * for a page.
+   */
   waitsFor?: string;
   /** The end of its sleep, in epoch seconds, while no process works on it. */
   sleepsUntil?: number;
@@ -86,7 +89,7 @@ export interface Task extends
 export interface TaskOfPerson extends Expiring {
   /** The grant that used it last; the task ends with it. */
   grantId?: string;
-  /** Absent in an entry from before it was kept. */
+  /** Absent in older entries. */
   createdMilliseconds?: number;
   /** True for durable work that has not ended. */
   isOpen?: true;
@@ -106,7 +109,7 @@ export async function isAsking(
   return Object.keys(value?.questions ?? {}).length > 0;
 }
 
-/** Cuts a status message that a record has no room for; undefined if empty. */
+/** Cuts a status message to its room in a record; undefined if empty. */
 export function shortMessage(message: string): string | undefined {
   return message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() || undefined;
 }

@@ -60,7 +60,10 @@ export function taskRunStore(
 ) {
   const leases = new ExpiredLeases(database, confirmSeconds * 1000);
 
-  /** Tells why a run is not taken now; undefined if its time has come. */
+  /**
+   * Returns the reason for which a run is not taken now; undefined if it may be
+   * taken.
+   */
   function reasonToLeave(
     wake: Wake,
     task: Entry<TaskRecord>,
@@ -71,14 +74,17 @@ export function taskRunStore(
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
     const hasLapsed = leases.hasLapsed(taskId, held);
-    // A lease that was renewed since the wake was set has one of its own.
+    // A lease that was renewed since this wake was set has another wake.
     const watchedFrom = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
       LEASE_WATCH_SECONDS;
     if (watchedFrom > dueSeconds) return "held";
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
-  /** Tells the client of a task that it is parked, or without a wait that it goes on. */
+  /**
+   * Writes into the task's record that it is parked, or without `wait` that it
+   * goes on.
+   */
   function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,

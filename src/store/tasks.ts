@@ -100,7 +100,10 @@ export function taskStore(
     if (hasFailed) onDied?.(taskId, failed);
   }
 
-  /** Reads a task; its texts expire with it, or a moment before it. */
+  /**
+   * Reads a task. Undefined if its texts have expired, perhaps a moment before
+   * it.
+   */
   async function read(
     taskId: string,
     record: TaskRecord,

@@ -44,7 +44,7 @@ type Send = (
 
 export type Write = (transaction: Transaction) => unknown;
 
-/** A check that nothing is under a key. */
+/** Makes a check that nothing is under a key. */
 export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
@@ -72,7 +72,7 @@ export class Transaction {
     return this.#writes.length === 0;
   }
 
-  /** Requires that these are still as they were read. */
+  /** Makes the commit fail if one of these has changed since it was read. */
   check(...entries: KvCheck[]): this {
     for (const { key, versionstamp } of entries) {
       this.#checks.push({ key, versionstamp });
@@ -175,16 +175,17 @@ export class Commits {
           this.fence.owe(commitTry);
           throw error;
         });
-      // The check that failed may be that of the fence alone.
+      // If only the check of the fence has failed, the commit is tried again.
       if (applied || !this.fence.isClosedTo(commitTry)) return applied;
     }
   }
 
   /**
-   * Makes sure that a failed try can no longer be applied, and gives the version
-   * at which it was, if it was.
+   * Makes sure that a failed try can no longer be applied. Returns the version
+   * at
+   * which it was applied; undefined if it was not.
    *
-   * @throws the `error` of the try, when that cannot be told
+   * @throws the `error` of the try, when that is not known
    */
   async #settled(
     transaction: Transaction,

@@ -24,7 +24,7 @@ export interface UpstreamRecord extends Expiring {
   leaseUntil?: number;
 }
 
-/** Tokens as they were read; the first change to them wins. */
+/** Tokens as they were read. A change fails if there was another since. */
 export interface FoundTokens extends Found<UpstreamRecord> {
   grantId: string;
   dataKey: Uint8Array;
@@ -69,7 +69,7 @@ export function upstreamTokenStore(database: Database) {
       return await database.replace(found, { ...found.value, leaseUntil });
     },
 
-    /** Gives the lease back without new tokens. */
+    /** Frees the lease without new tokens. */
     async release(leased: FoundTokens): Promise<void> {
       await database.replace(leased, {
         ...leased.value,

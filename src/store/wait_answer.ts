@@ -25,7 +25,10 @@ import { setWake } from "./wakes.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
-/** The time of the second wake: by then a waiting process saw the answer. */
+/**
+ * The time until the second wake: by then a waiting process has seen the
+ * answer.
+ */
 const SECOND_WAKE_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */
@@ -43,9 +46,9 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once: one that was answered with 503 may be given again,
-   * until it is taken. Gives the wait as it is then; undefined if there is none,
-   * or if `also` could not be committed.
+   * Accepts an answer, once. An answer whose request got 503 may be given
+   * again, until it is taken. Returns the wait as it is then; undefined if
+   * there is none, or if a check of `extraWrites` fails.
    */
   async function accept(
     id: string,
@@ -57,7 +60,7 @@ export function waitAnswers(
       waitKey(id),
       async (transaction, entry: Entry<WaitRecord>, before) => {
         const { key, value, versionstamp } = entry;
-        // Unchanged: then it was `also` that failed.
+        // The record is unchanged: a check of `extraWrites` has failed.
         if (!value || versionstamp === before?.versionstamp) return undefined;
         if (!isWanted(value) || !await isLive(database, value)) {
           return undefined;
@@ -70,7 +73,8 @@ export function waitAnswers(
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
-          // It was accepted, so it must arrive, however late the task goes on.
+          // The answer was accepted, so it must arrive, however late the task
+          // goes on.
           ...isWebhook && { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
@@ -83,10 +87,11 @@ export function waitAnswers(
 
   return {
     /**
-     * Accepts the answer of a signed-in person. Gives the wait with the answer
-     * that counts; undefined if nothing of theirs waits.
+     * Accepts the answer of a signed-in person. Returns the wait with the
+     * answer
+     * that was accepted first; undefined if nothing of theirs waits.
      *
-     * @param extraWrites what the commit rests on: the session of the browser
+     * @param extraWrites a check of the browser's session
      */
     async answer(
       id: string,
@@ -101,8 +106,9 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts the answer of a webhook's wait, from anyone who has its id; false if
-     * nothing waits for it, or for an id of a request's JSON that is no text.
+     * Accepts the answer of a webhook's wait, from anyone who has its id.
+     * Returns
+     * false if nothing waits for it, or if the id is not a string.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long
@@ -147,10 +153,11 @@ export function waitAnswers(
         async release() {
           try {
             const pointer = await database.get<Pointer>(value.askerKey);
-            // Its asker has another.
+            // The asker has another wait by now.
             if (pointer.versionstamp !== taken.versionstamp) return false;
             return await database.commit((transaction) => {
-              // Not if it was erased, or has ended with its grant, meanwhile.
+              // The checks fail if the wait was erased, or has ended with its
+              // grant, meanwhile.
               transaction.check(taken, pointer);
               putWait(transaction, key, { ...value, state: "answered" });
             }) !== undefined;
@@ -163,8 +170,8 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts no answer from now on. Gives the one that came before, which stays
-     * until the wait is withdrawn.
+     * Accepts no answer from now on. Returns the one that came before, which
+     * stays until the wait is withdrawn.
      */
     close({ key }: Wait): Promise<JsonObject | undefined> {
       return database.change(
@@ -182,8 +189,8 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait may be taken: it was not, or by a request that
- * was answered with 503.
+ * True if the answer of a wait may be taken: it was not taken yet, or by a
+ * request that was answered with 503.
  */
 export async function isToBeTaken(
   database: Database,

@@ -36,7 +36,10 @@ export interface Waiting {
   question: string;
   tool: string;
   clientId?: string;
-  /** The wait ends with it, or with the grant that uses its task by then. */
+  /**
+   * The grant of the call. The wait ends with it, or with the grant that uses
+   * the task by then.
+   */
   grantId?: string;
   taskId?: string;
   /** The address of that task's run. */
@@ -203,7 +206,7 @@ export async function isLive(
   database: Database,
   { grantId, taskId }: Basis,
 ): Promise<boolean> {
-  // It may go on with another grant of the same person.
+  // A task may go on with another grant of the same person.
   if (taskId !== undefined) {
     return await database.find(taskRunKey(taskId)) !== undefined;
   }
@@ -225,7 +228,7 @@ export async function basisOf(
   if (grantId !== undefined) {
     grant = await findGrant(database, grantId);
     if (!grant && taskId !== undefined) {
-      // One that uses its task by now.
+      // The grant that uses the task by now.
       grant = await findGrant(database, await userOfRun(database, taskId));
     }
     if (!grant) {

@@ -1,6 +1,6 @@
 /**
- * The room for waits: how many a person has, or many who are counted together,
- * and how many of them one client opens.
+ * The bounds on waits: of a person, or of many people who are counted together,
+ * and of one client of theirs.
  *
  * @module
  */
@@ -12,7 +12,9 @@ import { isSameClient, type ListedWait, type Waiting } from "./wait_record.ts";
 /** The most waits of each kind that one person has at a time. */
 export const MAX_WAITS_PER_PERSON = 100;
 
-/** The most of them that one client opens: others have room beside it. */
+/**
+ * The most pages that one client opens for a person, so that others have room.
+ */
 export const MAX_WAITS_PER_CLIENT = 25;
 
 /** The `Retry-After` of one wait too many: pages end within an hour. */
@@ -74,7 +76,8 @@ export function waitRoom(database: Database) {
       opener: Opener,
     ): void {
       if (listed === undefined) refuse();
-      // Work that waits for days leaves room for questions, and the other way.
+      // Each kind is counted by itself: webhooks, which wait for days, leave
+      // room for pages.
       const same = listed.filter(({ value: { kind, state } }) =>
         kind === opener.kind && state !== "used"
       );

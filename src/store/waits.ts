@@ -72,8 +72,8 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Opens the wait of an asker, or finds the one that is there. One for another
-     * question ends.
+     * Opens the wait of an asker, or finds the one that is there. A wait of the
+     * same asker for another question ends.
      *
      * @throws {LimitError} when the person has too many
      * @throws {ChallengeError} when the grant has ended
@@ -132,8 +132,9 @@ export function waitStore(database: Database) {
             payload,
           }),
         };
-        // First, so that what ends does not end the new one.
-        // The page of a used one says so for a while.
+        // The old wait is dropped first: that ends the asker's entry, which the
+        // new one writes. A used wait stays for a while, because its page says
+        // so.
         if (known && known.value.state !== "used") dropWait(transaction, known);
         putWait(transaction.check(absent(key)), key, record);
         if (grant) transaction.check(grant);
@@ -143,7 +144,9 @@ export function waitStore(database: Database) {
       return await room.inTurn(list, () => database.change(head, opening));
     },
 
-    /** Finds the page of a person; another's is treated like none. */
+    /**
+     * Finds the wait of a person's page; undefined if it is another person's.
+     */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&
@@ -162,7 +165,7 @@ export function waitStore(database: Database) {
       return await readAll(open.filter((_, index) => live[index]));
     },
 
-    /** Lists everything that is kept of a person's waits. */
+    /** Lists all stored waits of a person. */
     async listKept(subject: string): Promise<Wait[]> {
       return await readAll(await listed(subject));
     },

@@ -114,7 +114,7 @@ export async function workAhead(
   );
   const work = due.flatMap(([taskId, dueSeconds], index) => {
     const { value: run } = runs[index];
-    // A wake of work that has ended is there for nothing.
+    // The wake of work that has ended is superfluous.
     if (!run) return [];
     const { tool, createdMilliseconds, isParked, deaths, missingSince } = run;
     const createdAt = Math.floor(createdMilliseconds / 1000);
