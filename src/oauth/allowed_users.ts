@@ -1,6 +1,6 @@
 /**
- * The people and clients that entries of an operator's lists are about: those
- * who may sign in, and those who may not.
+ * Matches people and clients with the entries of an operator's lists: of those
+ * who may sign in, and of those who may not.
  *
  * @module
  */
@@ -11,7 +11,10 @@ import { type ListEntry, lowerAscii } from "./list_entry.ts";
 import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
-/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets all. */
+/**
+ * Returns true if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets
+ * everyone in.
+ */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],
@@ -22,7 +25,7 @@ export function isAllowed(
 
 /**
  * Returns true if `OAUTH_BLOCKED` names a person, or their client. An address
- * counts even if it is not verified.
+ * matches even if it is not verified.
  */
 export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
@@ -40,7 +43,7 @@ export function isBlocked(
   );
 }
 
-/** The words for people and clients that the operator has blocked. */
+/** The text for people and clients that the operator has blocked. */
 export const BLOCKED =
   "The people who run this server have blocked this account or this app";
 
@@ -61,8 +64,9 @@ export function isAddressEntry({ kind }: ListEntry): boolean {
 }
 
 /**
- * Returns true if an entry is about a person. An address must be verified, and
- * A to Z are compared without case; a domain does not include its subdomains.
+ * Returns true if an entry is about a person. Only addresses that the provider
+ * has verified match, compared without the case of A to Z. A domain does not
+ * include its subdomains.
  */
 export function isAbout(
   entry: ListEntry,

@@ -27,11 +27,14 @@ export interface AuthorizationRequest {
   providerHints?: ProviderHints;
 }
 
-/** Hints of a client for the provider's page; they decide nothing. */
+/** Hints of a client for the provider's page. Nothing else depends on them. */
 export interface ProviderHints {
   /** The account to propose: usually an e-mail address. */
   loginHint?: string;
-  /** Steps that the person is to take there even if they are signed in. */
+  /**
+   * The steps that the provider is to ask of the person even if they are signed
+   * in there.
+   */
   prompts?: readonly (typeof PROVIDER_PROMPTS)[number][];
 }
 
@@ -102,7 +105,8 @@ export function parseAuthorizationRequest(
 
 /**
  * Parses the redirect URI of a request and checks it against the client's
- * registration. Until it has returned, no error may be redirected.
+ * registration. Before it has returned, no error may be sent to the redirect
+ * URI.
  */
 export function parseRedirectUri(
   parameters: Parameters,

@@ -21,9 +21,9 @@ export interface Client {
   secretFingerprint?: string;
   /** Epoch seconds; 0 for one that the operator set up. */
   issuedAt: number;
-  /** The host that vouches for it, if it has a metadata document. */
+  /** The host of the client's metadata document, if it has one. */
   domain?: string;
-  /** True if the operator set it up, and so vouches for it. */
+  /** True if the operator set up the client. */
   isConfigured?: boolean;
 }
 
@@ -41,10 +41,16 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
-/** The grant types for clients that are not just self-registered. */
+/**
+ * The grant types for clients with a metadata document, or set up by the
+ * operator.
+ */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/** True for a grant type without a page, only for clients that authenticate. */
+/**
+ * Returns true for a grant type that needs no page, and for that reason a
+ * client that authenticates.
+ */
 export function needsAuthentication(type: string): boolean {
   return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
 }
@@ -59,10 +65,10 @@ function makeSchema() {
   const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
     PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
   );
-  // More than there are values: unknown ones are dropped later.
+  // Unknown values are allowed here, and dropped later.
   const choices = z.array(z.string().max(100)).max(20);
   return z.object({
-    // Machines need none.
+    // Clients that act for themselves need none.
     redirect_uris: z.array(z.string()).max(20).default([]),
     client_name: words.optional(),
     // Public clients with PKCE are the rule here, so `none` is the default; the
@@ -89,7 +95,9 @@ function makeSchema() {
 /** The schema, made with the first client so that others start sooner. */
 let schema: ReturnType<typeof makeSchema> | undefined;
 
-/** The wanted forms of members, for errors; RFC 7591 §2 has the others. */
+/**
+ * The form of members, for error descriptions; RFC 7591 §2 has that of others.
+ */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",
@@ -115,17 +123,17 @@ function refuseUris(): never {
 
 /**
  * Parses the body of a registration or a metadata document. A null or empty
- * member counts as absent. Unknown members, and grant and response types that
- * this server does not have, are dropped.
+ * member is treated as absent. Unknown members are dropped, and so are grant
+ * and response types that this server does not support.
  *
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
  */
 export function parseClientMetadata(
   body: unknown,
   { machines = false, vouched = machines }: {
-    /** True if it may be a client that acts for itself. */
+    /** True if the client may be one that acts for itself. */
     machines?: boolean;
-    /** True if someone besides the client vouches for it. */
+    /** True if the operator or a domain vouches for the client. */
     vouched?: boolean;
   } = {},
 ): ClientMetadata {

@@ -23,7 +23,7 @@ type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** The `typ`s of a client assertion; RFC 7523 requires none. */
+/** The accepted `typ`s of a client assertion; RFC 7523 requires none. */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -106,7 +106,10 @@ function claimedSubject(assertion: string): string {
   refuse();
 }
 
-/** Checks a secret, or that none is needed. */
+/**
+ * Checks the secret of a client; if it sent none, that it may authenticate by
+ * `none`.
+ */
 export function checkClientSecret(
   client: Client,
   credentials: ClientCredentials,
@@ -170,7 +173,7 @@ export async function verifyClientAssertion(
       },
     );
     const { jti, exp = Infinity, aud } = payload;
-    // Another server that it names too could present it here (RFC 7523 §3).
+    // With a second audience, that server could present it here (RFC 7523 §3).
     const isGood = [aud].flat().length === 1 && typeof jti === "string" &&
       exp <= now + ASSERTION_MAX_TTL_SECONDS &&
       ASSERTION_TYPES.includes(protectedHeader.typ?.toLowerCase());

@@ -6,7 +6,9 @@
  * @module
  */
 
-/** The longest client ID: it travels in query strings, next to others. */
+/**
+ * The longest client ID: it is sent in query strings, with other parameters.
+ */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;
@@ -39,14 +41,14 @@ export function documentUrl(text: string): URL | undefined {
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
-  // No IP address: a certificate vouches for the host, and people read it.
-  // A URL parser takes quotes in it, too.
+  // No IP address: people read the host, and a certificate vouches for it. No
+  // quotes, which a URL parser accepts in a host.
   return plain && /^[\w.-]*[a-z_-]$/.test(url.hostname) ? url : undefined;
 }
 
 /**
- * True if the settings of today still allow a client. A registration always
- * counts: it is in the ID, and no setting takes it away.
+ * Returns true if the present settings still allow a client. A client whose ID
+ * carries its registration is always allowed.
  */
 export function isKnownClient(
   clientId: string,

@@ -13,9 +13,9 @@ export interface ClientPolicy {
   /** True if clients may register themselves. */
   registration: boolean;
   /**
-   * The places to which clients that the operator did not set up may send
-   * responses: host names, `localhost` for every loopback address, and schemes
-   * of apps (`cursor:`). Empty: any place.
+   * The places to which clients that the operator did not set up may have
+   * responses sent: host names, `localhost` for every loopback address, and
+   * schemes of apps (`cursor:`). If it is empty, any place.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */
@@ -93,7 +93,8 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // Anyone with one document on the domain could receive codes elsewhere.
+      // Without this, anyone with a document on the domain could get codes
+      // elsewhere.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));
 }

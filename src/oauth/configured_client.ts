@@ -1,7 +1,7 @@
 /**
  * Clients that the operator set up, for machines and for apps that cannot
- * register themselves. They are written with the names of RFC 7591, except for
- * their secrets, which are kept out of the text.
+ * register themselves. They are written with the names of RFC 7591, but without
+ * secrets: the text names a secret's hash or its variable.
  *
  * @module
  */

@@ -28,8 +28,8 @@ export function isSignInOf(
 }
 
 /**
- * Finds the grants that end to make room for another sign-in: the least
- * recently used, and only then those whose code is still to be redeemed.
+ * Finds the grants that must end to make room for another sign-in: first the
+ * least recently used, then those whose code is not redeemed yet.
  */
 export function leastUsed<T extends { value: Grant }>(
   open: readonly T[],
@@ -66,8 +66,8 @@ export function scopesAt(
  * Computes the scopes of a sign-in to a connection.
  *
  * The scopes that the client already has at an https redirect URI are added. At
- * others any program may receive the code, so nothing is added that the page
- * did not show.
+ * other redirect URIs any program may receive the code, so only scopes that the
+ * page showed are granted.
  */
 export function scopesOfSignIn(
   { approved, offered, named, redirectUri }: {

@@ -41,7 +41,10 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/** Reads the kind and the grant of a credential, if it is one of ours. */
+/**
+ * Reads the kind and the grant of a credential; undefined if it has another
+ * form.
+ */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {
@@ -64,7 +67,7 @@ const OWN = /^ts[a-z]_/;
 /** RFC 7515 §7.1. */
 const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
 
-/** Tells the shape of a token; nothing in it is verified. */
+/** Gives the shape of a token, without verifying the token. */
 export function tokenShape(token: string): TokenShape {
   if (OWN.test(token)) return "own";
   const header = COMPACT.exec(token)?.[1];
@@ -142,7 +145,10 @@ function checksum(text: string): string {
 
 /** RFC 6749 §10.10 asks for 160 bits that cannot be guessed. */
 const RANDOM_BYTES = 20;
-/** RFC 2104 §5 asks for at least 80 bits; with 96 the length stays. */
+/**
+ * RFC 2104 §5 asks for at least 80 bits; with 96 a refresh token is as long as
+ * the other credentials.
+ */
 const TAG_BYTES = 12;
 const SECRET_CHARACTERS = 43;
 
@@ -153,8 +159,8 @@ export function newRefreshKey(): string {
 
 /**
  * Makes a refresh token of a grant, with a tag (HMAC) that proves that we made
- * it. So used ones need not be stored: one that is not stored but has a valid
- * tag was used before.
+ * it. Used tokens need not be stored: a token with a valid tag that is not
+ * stored was used before.
  */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
@@ -162,7 +168,10 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/** True if a refresh token was made with a grant's key, if it has one. */
+/**
+ * Returns true if a refresh token was made with a grant's key; false without a
+ * key.
+ */
 export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);

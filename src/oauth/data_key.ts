@@ -56,9 +56,12 @@ export interface UpstreamTokens {
   tokenType: string;
   /** The refresh token, if the provider gave one. */
   refreshToken?: string;
-  /** The granted scope, if the provider told it. */
+  /** The granted scope, if the provider's response had it. */
   scope?: string;
-  /** Epoch seconds; undefined: the access token does not expire by itself. */
+  /**
+   * The end of the access token in epoch seconds; undefined if it does not
+   * expire by itself.
+   */
   expiresAt?: number;
   /** The `id_token` of the same response, if the person is identified by it. */
   idToken?: string;

@@ -20,8 +20,8 @@ export interface Grant {
   subject: string;
   identity: Identity;
   /**
-   * The `providerId` of the provider that the person signed in at, and that its
-   * provider tokens are of; absent where there is none.
+   * The `providerId` of the provider at which the person signed in; absent if
+   * there was none.
    */
   provider?: string;
   clientId: string;
@@ -41,32 +41,41 @@ export interface Grant {
   grantedScopes?: readonly string[];
   /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
-  /** The refresh tokens that count; absent before its code is redeemed. */
+  /**
+   * The refresh tokens that are accepted; absent before the code is redeemed.
+   */
   refreshTokens?: RefreshTokens;
-  /** The time of its pause: until its person resumes it, it opens nothing. */
+  /**
+   * The time since which the grant is paused: its tokens are refused until the
+   * person resumes it.
+   */
   pausedAt?: number;
   /**
-   * A mark of the texts by which the person is listed for operators; absent if
-   * they are not listed.
+   * The fingerprint of the texts by which operators find the person; absent if
+   * the person is in no list.
    */
   listedAs?: string;
-  /** The redirect URI of its code; absent if it began without one. */
+  /**
+   * The redirect URI of the code; absent for a grant that began without a code.
+   */
   redirectUri?: string;
-  /** The fingerprint of the browser's cookie; absent if it began without one. */
+  /**
+   * The fingerprint of the browser's cookie; absent if there was no browser.
+   */
   browserFingerprint?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
   /**
-   * The time at which the provider last said who the person is; absent before
-   * that has happened after `createdAt`.
+   * The time at which the provider last said who the person is; absent if it
+   * did so only at the sign-in.
    */
   confirmedAt?: number;
   /** The last token response; for a `token` the last use, to the minute. */
   usedAt: number;
-  /** The time at which it ends even if it is refreshed. */
+  /** The time at which the grant ends even if it is refreshed. */
   endsAt: number;
-  /** The time at which it ends unless it is used again. */
+  /** The time at which the grant ends unless it is used again. */
   expiresAt: number;
 }
 
@@ -94,7 +103,10 @@ export function useGrant(
   };
 }
 
-/** Shortens a grant to the present lifetimes. It may have ended by them. */
+/**
+ * Shortens a grant to the present lifetimes. By these it may have ended
+ * already.
+ */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
   const seconds = kind === "token"
@@ -116,8 +128,8 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 /**
  * Computes the end of a grant's access token by the present lifetimes.
  *
- * @param token `issuedAt`: by default the grant's last token response, after
- * which none was issued
+ * @param token `issuedAt` is by default the time of the grant's last token
+ * response
  */
 export function endOfToken(
   grant: Grant,
@@ -143,7 +155,10 @@ export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
 
-/** Reduces a grant to some scopes; only another sign-in gives others back. */
+/**
+ * Removes all scopes but the `kept` ones from a grant. Only another sign-in
+ * adds scopes again.
+ */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   const scopes = cutScopes(grant.scopes, kept);
   if (scopes.length === grant.scopes.length) return grant;
@@ -155,8 +170,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Makes a grant's tombstone, which no longer tells who its person is. It is
- * closed and not paused, whatever it was before.
+ * Makes a grant's tombstone: closed, not paused, and of the identity only the
+ * provider's subject.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
@@ -175,7 +190,7 @@ export function isGrantOf(
     grant.resource === resource;
 }
 
-/** A person as grants and account sessions keep them. */
+/** A person, as stored in grants and account sessions. */
 export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
 
 /**
@@ -196,14 +211,18 @@ export function bindingAt(baseUrl: string, subject: string): string {
 }
 
 /**
- * True if the grant ends with its single access token and its client gets
- * another without asking anyone: changing such a grant would have no effect.
+ * Returns true if the grant has a single access token and ends with it, and the
+ * client gets the next grant without a person. Changing such a grant would have
+ * no effect.
  */
 export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/** Gives the id of a grant's ledger, which its next passing grant shares. */
+/**
+ * Gives the id of a grant's ledger. The grants of a machine share one, as do
+ * those that were asserted for one person and client.
+ */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

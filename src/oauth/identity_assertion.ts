@@ -46,9 +46,11 @@ export function parseIssuer(text: string): TrustedIssuer {
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {
-  /** The most scopes that the client may have; undefined: not limited. */
+  /**
+   * The scopes that the client may have at most; undefined if it may have all.
+   */
   scopes?: string[];
-  /** An id by which it is accepted only once. */
+  /** The id of the assertion, which is accepted only once. */
   jti: string;
   /** The time from which its `jti` may be forgotten, in epoch seconds. */
   expiresAt: number;
@@ -89,7 +91,8 @@ export function checkIdentityAssertion(
     `exp of the assertion must be within ${ASSERTION_MAX_TTL_SECONDS} seconds`,
   );
   check(claims.tenant === tenant, "tenant of the assertion is not trusted");
-  // Such an assertion is bound to a key, or says more than scopes can.
+  // `cnf` binds an assertion to a key; `authorization_details` say more than
+  // scopes.
   for (const member of ["cnf", "authorization_details"]) {
     check(claims[member] === undefined, `${member} is not supported`);
   }

@@ -60,10 +60,10 @@ export function identityRecheck(
     isDue: (grant: Grant, now: number): boolean =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
     /**
-     * Gives the grant with the identity of now. Without one (the provider did not
-     * tell) it stays as it is for a day since the provider last told, and then
-     * loses its memberships and the verification of its address. So does each
-     * part that an answer says nothing of.
+     * Returns the grant with the identity that the provider gives now. Without
+     * one, the known identity stays for a day after the provider last gave it;
+     * then its memberships are removed, and its address is no longer verified.
+     * The same goes for each part that the provider's answer does not have.
      */
     confirm(
       grant: Grant,

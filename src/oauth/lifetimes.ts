@@ -8,7 +8,9 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The time from an authorization request to our code, with the sign-in. */
+/**
+ * The time from an authorization request to our code, for the whole sign-in.
+ */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time in which one process may redeem the provider's code. It is longer
@@ -23,8 +25,8 @@ export const USED_CODE_TTL_SECONDS = DAY;
 /** The time after which a grant ends, even if it is refreshed. */
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /**
- * The least that an access token has left when the response with it is given
- * again; one with less is replaced.
+ * The least time for which the access token of a token response must still be
+ * valid if the response is given again. Else a new access token is issued.
  */
 export const REPLAY_MARGIN_SECONDS = MINUTE;
 /**
@@ -41,7 +43,8 @@ export const REPLAY_SECONDS = 30;
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**
  * The least and the most time for which a document is cached, whatever its
- * headers say. The least keeps `no-store` from a fetch for every request.
+ * headers say. The least time prevents that `no-store` causes a fetch for every
+ * request.
  */
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
 /** The least time between two fetches of a document for a missing key. */
@@ -50,7 +53,7 @@ export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 /** The accepted difference between a signer's clock and ours. */
 export const CLOCK_TOLERANCE_SECONDS = MINUTE;
-/** The latest `exp` of a client assertion. */
+/** The longest time until the `exp` of an assertion. */
 export const ASSERTION_MAX_TTL_SECONDS = HOUR;
 /**
  * The time in which one process may refresh a grant's provider token. It is
@@ -58,11 +61,15 @@ export const ASSERTION_MAX_TTL_SECONDS = HOUR;
  * each, plus the time to store the answer.
  */
 export const REFRESH_LEASE_SECONDS = 60;
-/** The time for which a request waits for a refresh, its own or another's. */
+/**
+ * The time for which a request waits until the provider's token is refreshed.
+ */
 export const REFRESH_WAIT_SECONDS = 15;
 /** The time for which a process tries to store the provider's tokens. */
 export const REFRESH_STORE_SECONDS = 10 * MINUTE;
-/** A provider token with less time than this is refreshed before its use. */
+/**
+ * A provider token that expires within this time is refreshed before its use.
+ */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /** The lifetimes that an operator may set, in seconds. */
@@ -77,7 +84,7 @@ export interface Lifetimes {
   personalTokenSeconds: number;
 }
 
-/** The lifetimes where none are set. */
+/** The default lifetimes. */
 export const DEFAULT_LIFETIMES: Readonly<Lifetimes> = {
   accessTokenSeconds: HOUR,
   idleSeconds: 30 * DAY,

@@ -1,7 +1,7 @@
 /**
  * An entry of an operator's list: people or a client, written as `/account` and
- * the log print them. The one notation of `OAUTH_ALLOWED_USERS`, `OAUTH_ADMINS`,
- * `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS`.
+ * the log print them. This is the notation of `OAUTH_ALLOWED_USERS`,
+ * `OAUTH_ADMINS`, `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS`.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isSealedClientId, namesDocument, shortClientId } from "./client_id.ts";
 import { membershipName, parseMembership, prefixOf } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
-/** The people that an entry is about, or the client. */
+/** The people, or the client, that an entry names. */
 export type ListEntry =
   | { kind: "everyone" }
   /** One person, by their subject here: `github:583231`. */
@@ -19,7 +19,10 @@ export type ListEntry =
   | { kind: "address"; address: string }
   /** A domain with its `@`, in lower case. */
   | { kind: "domain"; domain: string }
-  /** Members of a group; of one provider alone, if there are several. */
+  /**
+   * Members of a group; with the provider whose group it is, if there are
+   * several.
+   */
   | { kind: Membership; name: string; provider?: string }
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
@@ -27,9 +30,9 @@ export type ListEntry =
 /** A kind of entry that only some lists accept. */
 export type ListKind = "everyone" | "membership" | "client";
 
-/** The entries that a list takes. */
+/** The entries that a list accepts. */
 export interface EntryOptions {
-  /** The kinds besides people. */
+  /** The accepted kinds besides people. */
   takes?: readonly ListKind[];
   /** The advice for an entry with a group, if the list accepts no groups. */
   groupFix?: string;
@@ -38,9 +41,9 @@ export interface EntryOptions {
 /** The providers, issuers and clients whose names an entry may use. */
 export interface KnownNames {
   providers: readonly {
-    /** The prefix of its people's subjects. */
+    /** The prefix of the subjects of the provider's people. */
     id: string;
-    /** Its name in `OAUTH_PROVIDER`, where that lists several. */
+    /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
     key?: string;
     /** `github`, `oidc` and so on. */
     kind: string;
@@ -61,7 +64,10 @@ export class EntryError extends Error {
   }
 }
 
-/** Providers whose names for people are numbers: their meaning, an example. */
+/**
+ * The providers that name people by numbers: which number it is, and an
+ * example.
+ */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
@@ -150,7 +156,7 @@ function checkMembership(
   }
   if (!provider && providers.length > 1) {
     throw new EntryError(
-      "it does not say which provider's word counts",
+      "it does not say of which provider",
       `Use ${providers.map(({ key }) => `${key}/${entry}`).join(" or ")}`,
     );
   }
@@ -235,7 +241,7 @@ function checkName(name: string, id: string, { providers }: KnownNames): void {
   if (!Object.hasOwn(NUMBERED, kind)) {
     if (name !== "") return;
     throw new EntryError(
-      "no name is behind the issuer",
+      "no name follows the issuer",
       `Use ${subjectOf(id, { subject: "NAME" })}`,
     );
   }

@@ -47,7 +47,7 @@ export function openGrant(
   };
 }
 
-/** The members of a grant that its kind decides. */
+/** The members of a grant besides its id, its status and its times. */
 type Granted = Omit<
   Grant,
   "id" | "status" | "createdAt" | "usedAt" | "endsAt" | "expiresAt"
@@ -136,7 +136,7 @@ export function grantOfSignIn(
   if (isBlocked({ subject, identity, clientId }, rules.blocked)) {
     throw refusedByBlock();
   }
-  // A rule about another issuer's person must not match one of this.
+  // A rule about a person of another issuer must not match this person.
   const { subjectIds, allowedUsers } = rules;
   const isWelcome = isAllowed({ subject, identity }, allowedUsers) &&
     !isSubjectOfOther(identity.subject, subjectIds, providerId);

@@ -1,6 +1,6 @@
 /**
  * Request parameters by the rules of RFC 6749 §3.1: none may be repeated, and
- * an empty one counts as absent.
+ * an empty one is treated as absent.
  *
  * @module
  */

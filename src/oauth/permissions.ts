@@ -38,7 +38,8 @@ const EVERY_SCOPE = "*";
 
 /**
  * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
- * `who=scope scope …`. Names of groups may hold `=`: the last one counts.
+ * `who=scope scope …`. The last `=` of an entry is the separator: names of
+ * groups may have others.
  *
  * @returns the rules, and the faults of the entries
  */
@@ -86,11 +87,14 @@ export function parsePermissions(
   return { rules, complaints };
 }
 
-/** The memberships that the server needs to know. */
+/** The kinds of memberships that rules use. */
 export interface WantedMemberships {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
-  /** The kinds that a rule names, which are worth a scope at the provider. */
+  /**
+   * The kinds that a rule of the operator names: for these alone a scope is
+   * requested from the provider.
+   */
   named: ReadonlySet<Membership>;
 }
 
@@ -140,7 +144,7 @@ export function permissionsOf(
 
   return {
     /**
-     * The scopes that everyone may be granted, which a stranger sees too.
+     * The scopes that everyone may be granted, and that a stranger sees.
      * Without rules these are all scopes.
      */
     everyones: allowed(
@@ -158,14 +162,17 @@ export function permissionsOf(
     /** True if a rule is about an e-mail address or a domain. */
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...wantedBy(rules),
-    /** The memberships to read at a provider, by the prefix of its subjects. */
+    /**
+     * Gives the memberships to read at the provider whose subjects have this
+     * prefix.
+     */
     wantedAt: (id: string): WantedMemberships =>
       wantedBy(
         rules?.filter(({ who }) =>
           !("provider" in who) || (who.provider ?? id) === id
         ),
       ),
-    /** Reduces an identity to the memberships that the rules look at. */
+    /** Removes the memberships of an identity that no rule uses. */
     reduce(identity: Identity): Identity {
       const kept = withoutMemberships(identity);
       for (const kind of MEMBERSHIPS) {

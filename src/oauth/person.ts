@@ -17,8 +17,8 @@ export interface Person {
 /** An identity from one answer of a provider, which may be incomplete. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts that the answer does not have: they are unknown, not removed.
-   * `email` means all addresses.
+   * The parts that are missing in the provider's answer: they are unknown, not
+   * empty. `email` means all addresses.
    */
   unknown?: readonly (
     | "groups"
@@ -63,27 +63,29 @@ export function completed(answer: ProviderIdentity, known: Identity): Identity {
 const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
-/** The name of a person: what the provider shows of them, else their subject. */
+/** Gives a person's name: as the provider shows it, else their subject. */
 export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
-/** Folds a text for a search: no case, accents, or unseen characters. */
+/**
+ * Folds a text for a search: removes case, accents and invisible characters.
+ */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()
     .slice(0, MAX_TERM_CHARACTERS).toWellFormed();
 }
 
-/** The place of a person in a list of names. */
+/** Gives the text by which a person is sorted in a list. */
 export function personListing(person: Person): string {
   return folded(personName(person));
 }
 
 /**
- * Everything by whose beginning a person is found, folded: their subject with
- * and without its issuer and its scheme, their name and its words, their short
- * name, their e-mail address and its domain.
+ * Lists the folded texts by whose beginnings a person is found: their subject
+ * with and without its issuer and its scheme, their name and its words, their
+ * short name, their e-mail address and its domain.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
@@ -92,7 +94,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(folded));
-  // A term that begins another is found by that one.
+  // A search that finds the beginning of a term finds the term.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))
@@ -104,7 +106,10 @@ export function searchWords(search: string): string[] {
   return folded(search).split(" ").filter((word) => word !== "");
 }
 
-/** True if each of these words begins a word of the person. */
+/**
+ * Returns true if each word of a search begins a term of the person, or a word
+ * in a term.
+ */
 export function isFoundBy(person: Person, words: readonly string[]): boolean {
   const terms = personTerms(person).flatMap((
     term,

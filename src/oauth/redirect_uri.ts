@@ -9,7 +9,10 @@
 import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
-/** The place of a response: a website, this person's machine, an app. */
+/**
+ * The receiver of a response: a website, a program on the person's machine, an
+ * app.
+ */
 type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -96,7 +99,10 @@ export function checkRedirectUri(uri: string): RedirectKind {
   return "private-use";
 }
 
-/** True if browsers read the host as an IPv4 address in another form. */
+/**
+ * Returns true if browsers read the host as an IPv4 address, but in another
+ * form.
+ */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;
@@ -117,7 +123,7 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // A port may be beyond 65535, and a registration from before this check.
+  // The port of a requested URI may be beyond 65535.
   if (!URL.canParse(requested)) return false;
   const portless = withoutLoopbackPort(requested);
   return registered.some((uri) => withoutLoopbackPort(uri) === portless);

@@ -1,8 +1,8 @@
 /**
- * The refresh tokens of a grant. One may be exchanged. The one before it gives
- * its response again, until a while after that response has arrived: responses
- * get lost, and some clients refresh from two machines. Any other that was made
- * for the grant is a reuse, which ends the grant.
+ * The refresh tokens of a grant. The current one may be exchanged. The one
+ * before it is answered with the same response again until 30 seconds after the
+ * client first used that response: responses get lost, and some clients refresh
+ * from two machines. Any older one is a reuse, which ends the grant.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -14,13 +14,13 @@ import { deriveKey, unwrapDataKey } from "./data_key.ts";
 import { REPLAY_SECONDS } from "./lifetimes.ts";
 import type { IssuedTokens } from "./token_response.ts";
 
-/** The refresh tokens of a grant that still count. */
+/** The refresh tokens of a grant that are accepted. */
 export interface RefreshTokens {
   /** The fingerprint of the token that may be exchanged. */
   current: string;
-  /** The grant's data key, sealed with that token. */
+  /** The grant's data key, sealed with the current token. */
   wrappedKey: string;
-  /** The exchange that gave that token; absent if a code did. */
+  /** The exchange that issued the current token; absent if a code did. */
   exchange?: Exchange;
 }
 
@@ -32,9 +32,12 @@ interface Exchange {
   accessToken: string;
   /** The response, sealed with a key derived from the refresh token. */
   response: string;
-  /** True if the client has revoked that access token. */
+  /** True if the client has revoked the issued access token. */
   isRevoked?: boolean;
-  /** The end of replays, in epoch seconds; absent until a call with the token. */
+  /**
+   * The time until which the response is given again, in epoch seconds; absent
+   * before the first call with the issued access token.
+   */
   replayUntil?: number;
 }
 
@@ -63,9 +66,9 @@ export async function exchangeOf(
 }
 
 /**
- * Judges a refresh token by its grant: it may be exchanged (`current`), it was
- * exchanged and gives its response again (`exchanged`), or it is a `reused` one.
- * Undefined for a token that was never made.
+ * Judges a refresh token by its grant: it may be exchanged (`current`), it is
+ * answered with the same response again (`exchanged`), or it was used before
+ * (`reused`). Returns undefined for a token that was never made for the grant.
  */
 export function stateOfToken(
   refreshToken: string,
@@ -77,7 +80,8 @@ export function stateOfToken(
   const { refreshToken: last, replayUntil = Infinity } =
     refreshTokens?.exchange ?? {};
   if (token === last && now < replayUntil) return "exchanged";
-  // The tag proves that it is one of the grant's: of used ones nothing is kept.
+  // The tag proves that the token is one of the grant's: used ones are not
+  // stored.
   return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
 }
 
@@ -107,11 +111,11 @@ export function isOfExchange(
 }
 
 /**
- * True if no call has shown yet that the client has the response of the grant's
- * last exchange.
+ * Returns true if a call is the first one with the access token that the
+ * grant's last exchange issued.
  *
  * @param exchanged the fingerprint of the refresh token that was exchanged for
- * the access token of a call, if one was
+ * the call's access token; undefined if none was
  */
 export function isUnseen(
   exchanged: string | undefined,
@@ -122,7 +126,7 @@ export function isUnseen(
     replayUntil === undefined;
 }
 
-/** Changes what is known of a grant's last exchange. */
+/** Changes members of a grant's last exchange. */
 function withExchange<G extends Refreshable>(
   grant: G,
   changes: Partial<Exchange>,
@@ -132,7 +136,9 @@ function withExchange<G extends Refreshable>(
   return { ...grant, refreshTokens: { ...refreshTokens!, exchange } };
 }
 
-/** Ends the replays of the last response soon: its client has it. */
+/**
+ * Sets the end of the replays of the last response, which the client now has.
+ */
 export function endReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }

@@ -13,7 +13,10 @@ export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/** Gives the address of the resource's metadata; passes a `sid` on. */
+/**
+ * Gives the address of the resource's metadata; with the client's `sid`, if it
+ * has one.
+ */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;
@@ -31,9 +34,9 @@ function wellKnown(name: string, address: string): string {
 }
 
 /**
- * Checks that every `resource` of a request means ours. Clients send nothing,
- * the bare origin, a trailing slash, or a query of their own; all of these mean
- * our resource.
+ * Checks that every `resource` of a request is this server's. Clients send
+ * nothing, the bare origin, a trailing slash, or a query of their own; all of
+ * these mean our resource.
  *
  * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
  */

@@ -37,18 +37,18 @@ export function printScope(scopes: readonly string[]): string {
 }
 
 /**
- * The scopes that clients ask for at any server. They name nothing of a
- * resource here, so a request for only these counts as one for no scope.
+ * The scopes that clients request from any server. No resource here needs them,
+ * so a request for only these is treated as one for no scope.
  *
  * @see OpenID Connect Core §5.4 and §11
  */
 const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
- * Computes the scopes that an authorization request may get. A request for none
- * asks for the scopes of every sign-in. Unknown scopes are left out (RFC 6749
- * §3.3 allows this) as long as some remain: otherwise a client would get a
- * token that opens nothing, without being told.
+ * Computes the scopes that an authorization request may get. A request for no
+ * scope gets the `usual` ones. Unknown scopes are left out (RFC 6749 §3.3
+ * allows this). If all are unknown, the request is refused, because its token
+ * would open nothing.
  *
  * @throws {OAuthError} `invalid_scope` when none of them is known
  */
@@ -75,8 +75,8 @@ export function grantableScopes(
 }
 
 /**
- * Keeps the scopes below a ceiling; `offline_access` has no effect and always
- * stays. Without a ceiling, returns the same list.
+ * Keeps the scopes that are in a ceiling; `offline_access` has no effect and
+ * always stays. Without a ceiling, returns the same list.
  */
 export function cutScopes(
   scopes: readonly string[],
@@ -103,7 +103,8 @@ export function unionOfScopes(
 /**
  * Computes the scopes of an access token: those that were granted, or fewer.
  *
- * @throws {OAuthError} `invalid_scope` when it asks for more (RFC 6749 §6)
+ * @throws {OAuthError} `invalid_scope` when a requested scope was not granted
+ * (RFC 6749 §6)
  */
 export function narrowScopes(
   requested: readonly string[],

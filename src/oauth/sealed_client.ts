@@ -1,9 +1,9 @@
 /**
  * Clients that are found by their ID alone. Either the ID carries their
- * registration: clients keep an ID for ever, and are stuck if `/authorize` no
- * longer knows it; a server that stores no registrations forgets none, and no
- * stranger can fill its database. Or it is the address of a document of their
- * metadata, so that its domain vouches for them.
+ * registration, sealed. Clients keep an ID for ever, and are stuck if
+ * `/authorize` no longer knows it; a server that stores no registrations loses
+ * none, and no stranger can fill its database. Or the ID is the address of a
+ * metadata document, so that its domain vouches for the client.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §3 and §4
  * @module
@@ -22,7 +22,10 @@ import {
   shortClientId,
 } from "./client_id.ts";
 
-/** The members that the ID carries; others are only echoed. */
+/**
+ * The members of a registration that the ID carries. Others are only repeated
+ * in the response.
+ */
 const KEPT = [
   "redirect_uris",
   "client_name",
@@ -63,7 +66,10 @@ export async function sealClient(
   return { ...client, clientId: carrying };
 }
 
-/** Opens the client that an ID carries, if it carries one of ours. */
+/**
+ * Opens the client whose registration an ID carries; undefined if the ID
+ * carries none of this server.
+ */
 export async function openClient(
   key: Uint8Array,
   clientId: string,
@@ -83,7 +89,9 @@ export async function openClient(
   }
 }
 
-/** Checks the address of a client's document, and if its host is allowed. */
+/**
+ * Checks that a client ID is a plain address of a document on an allowed host.
+ */
 export function checkDocumentUrl(
   clientId: string,
   allowedDomains: readonly string[],

@@ -61,8 +61,8 @@ const FAULTS_OF_JWT = [
 ];
 
 /**
- * True if the JWT is at fault; other failures are those of its issuer, whose
- * keys could not be read, or of the network.
+ * Returns true if the JWT is at fault. Other errors are the fault of its
+ * issuer, whose keys could not be read, or of the network.
  */
 export function isFaultOfJwt(error: unknown): boolean {
   return FAULTS_OF_JWT.some((Fault) => error instanceof Fault);

@@ -1,6 +1,6 @@
 /**
- * Subjects: the names of people and machines here, each an issuer and the
- * issuer's own name, which keep the people of issuers apart.
+ * Subjects: the names of people and machines here. Each is an issuer and the
+ * issuer's own name, so that people of different issuers are never confused.
  *
  * @module
  */
@@ -13,8 +13,7 @@ export const MACHINE_ID = "client";
 /**
  * Makes the prefix that keeps an issuer's subjects apart from another's: the
  * issuer without a slash at its end, which does not change the address of its
- * metadata. An organization follows behind `?`, which no issuer has (RFC 8414
- * §2).
+ * metadata. A tenant follows after `?`, which no issuer has (RFC 8414 §2).
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   const { origin, pathname } = new URL(issuer);
@@ -25,8 +24,8 @@ export function issuerId({ issuer, tenant }: TrustedIssuer): string {
 }
 
 /**
- * Makes a person's subject here: `github:583231`, or `https://id.example.com#42`
- * behind an issuer, which has no `#`.
+ * Makes a person's subject here: `github:583231`, or
+ * `https://id.example.com#42` with an issuer, which has no `#`.
  *
  * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
  */
@@ -38,9 +37,8 @@ export function subjectOf(
 }
 
 /**
- * Gives the name that the sessions, tasks and request states of who comes with
- * tokens of an issuer are bound to. Tokens and clients come and go; the person
- * stays.
+ * Gives the binding of a caller with JWTs of an issuer. It has neither token
+ * nor client: these come and go, the person stays.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
@@ -54,8 +52,9 @@ export function parseJwtBinding(
 }
 
 /**
- * Gives the {@linkcode jwtBinding} of a subject with an issuer in front, who may
- * come with tokens of that issuer too; undefined for any other.
+ * Gives the {@linkcode jwtBinding} of a person whose subject begins with an
+ * issuer's address: they may also call with JWTs of the issuer. Undefined for
+ * any other subject.
  */
 export function jwtBindingOf(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];
@@ -67,7 +66,10 @@ export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/** Finds the prefix with which a subject begins; undefined: none of these. */
+/**
+ * Finds the prefix with which a subject begins; undefined if it is none of
+ * these.
+ */
 export function idOfSubject(
   text: string,
   ids: readonly string[],
@@ -76,10 +78,11 @@ export function idOfSubject(
 }
 
 /**
- * True if an issuer's name for a person begins like another's subject.
+ * Returns true if an issuer's name for a person begins like the subject of
+ * another issuer's person.
  *
  * @param ids the prefixes of all subjects
- * @param own that of the issuer
+ * @param own the prefix of the issuer
  */
 export function isSubjectOfOther(
   name: string,

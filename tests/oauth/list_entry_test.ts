@@ -62,7 +62,7 @@ const REFUSED: [
     /begins with google:/,
     /github: or https:\/\/id.example.com#; in .env/,
   ],
-  ["dev:", "dev", /no name is behind the issuer/, /dev:NAME/],
+  ["dev:", "dev", /no name follows the issuer/, /dev:NAME/],
   ["example.com", "github", /a domain has an @/, /domain$/],
   ["jo.doe", "dev", /a domain has an @/, /, or dev:jo.doe for a person/],
   ["*.example.com", "dev", /a domain has an @/, /Use @example.com/],
