@@ -20,7 +20,7 @@ import { COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
 
 /** A part of the account page in its navigation. */
 export interface PartLink {
-  /** Its name in the address; empty: the first one. */
+  /** The part's name in the address; empty for the first part. */
   name: string;
   label: string;
   isForOperators?: boolean;
@@ -36,11 +36,11 @@ export interface AccountProps extends PageProps {
   /** The signed-in person's name at the provider. */
   person: string;
   providerName: string;
-  /** The CSRF token for every form of this rendering. */
+  /** The CSRF token of all forms of the page. */
   csrf: string;
   /** The change that was made just now. */
   notice?: Notice;
-  /** The part. */
+  /** The contents of the part. */
   children?: Child;
 }
 
@@ -50,7 +50,8 @@ export function AccountPage(props: AccountProps) {
   return (
     <Layout
       {...props}
-      // All parts of one person are as wide: their navigation stays in place.
+      // All parts that one person sees are equally wide, so that the navigation
+      // stays in place.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
       scripts={[COPY_SCRIPT, TICK_SCRIPT]}
     >
@@ -109,7 +110,10 @@ function PartList(
   );
 }
 
-/** The account page for a person who has not signed in. `forms: "any"`. */
+/**
+ * The account page for a person who has not signed in. Send it with `forms:
+ * "any"`.
+ */
 export function SignInPage(
   { options, back, isErased, ...page }: PageProps & Pick<FormPage, "back"> & {
     options: readonly ProviderOption[];

@@ -13,7 +13,7 @@ import { Layout, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
 import { CALLBACK_SCRIPT } from "./scripts.ts";
 
-/** An authorization response as its opener gets it. */
+/** An authorization response, as the window that opened this one gets it. */
 interface CallbackMessage {
   type: "oauth_callback";
   code?: string;
@@ -40,13 +40,13 @@ export function parseResponse(
 }
 
 interface CallbackProps extends PageProps {
-  /** Undefined: the request carried no authorization response. */
+  /** The authorization response; undefined if the request had none. */
   message?: CallbackMessage;
   /** The origins that an opener may have, never `*`. */
   origins: readonly string[];
 }
 
-/** The title and the words for an outcome; never the parameters' own. */
+/** The title and the text for an outcome, never text of the request. */
 type OutcomeInWords = readonly [title: string, words: string];
 
 /** Errors of RFC 6749 §4.1.2.1 that mean something to a person. */
@@ -108,9 +108,10 @@ export function CallbackPage(
 }
 
 /**
- * Shows the outcome of an authorization request and tells the window that
- * opened this one, if it is at our own origin or one of `ALLOWED_ORIGINS`. A
- * loopback page is not among them: its port does not tell to whom it belongs.
+ * Makes the handler. It shows the outcome of an authorization request and sends
+ * it to the window that opened this one, if that is at our own origin or one of
+ * `ALLOWED_ORIGINS`. Loopback origins are not added: a port does not say whose
+ * page it is.
  */
 export function callback(
   { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {

@@ -25,7 +25,7 @@ export interface CallInWords extends Omit<NotedCall, "firstAt">, ToolInWords {
 }
 
 export interface CallFilter {
-  /** The beginning of words of a person. */
+  /** Beginnings of words of a person's name. */
   person?: string;
   /** Part of a client's name. */
   client?: string;
@@ -33,12 +33,12 @@ export interface CallFilter {
 }
 
 interface CallsProps extends Pick<FormPage, "base"> {
-  /** The calls that the filter lets through, failures first. */
+  /** The calls that match the filter, failures first. */
   calls: readonly CallInWords[];
   filter: CallFilter;
-  /** True where the calls are everyone's. */
+  /** True if the calls are everyone's. */
   isForOperators?: boolean;
-  /** Set when there are more people than those whose calls these are. */
+  /** True if there are more people than those whose calls were read. */
   isCut?: boolean;
   now: number;
 }
@@ -58,7 +58,7 @@ const OUTCOME_WORDS: Readonly<
   input_required: ["Asked back", ""],
 };
 
-/** Finds the outcome that a text names. */
+/** Finds the outcome that a text names; undefined if it names none. */
 export function outcomeOf(text = ""): Outcome | undefined {
   return OUTCOMES.find((outcome) => outcome === text);
 }

@@ -149,7 +149,10 @@ export function clientGuides(
   );
 }
 
-/** Makes Codex's guide: a bearer token is in a variable, others in a file. */
+/**
+ * Makes the guide for Codex, which reads a bearer token from a variable and any
+ * other credential from a file.
+ */
 function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;
@@ -179,7 +182,9 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
   }
 }
 
-/** Gives the reason why a client in a cloud cannot connect, if there is one. */
+/**
+ * Gives the reason why a client in a cloud cannot connect; undefined if it can.
+ */
 function obstacleToCloud(
   baseUrl: string,
   access: Access,

@@ -11,13 +11,16 @@ import { ScopeFields } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
 /**
- * A button for what cannot be undone: it opens the form that does it, with the
- * words for what that is.
+ * A button for something that cannot be undone. It opens an explanation and the
+ * form that does it.
  */
 export function AskedOnce(
   { label, of, children }: {
     label: string;
-    /** The name of what it is about, for people who hear the button alone. */
+    /**
+     * The name of the thing, for screen readers, which may read the button
+     * alone.
+     */
     of: string;
     children: Child;
   },
@@ -33,7 +36,10 @@ export function AskedOnce(
   );
 }
 
-/** The end of grants, or for an operator of all that someone has, asked once. */
+/**
+ * The button and form that end grants; or, for an operator, everything that a
+ * person or a machine has.
+ */
 export function EndForm(
   { label, of, grantIds, subject = "", children, ...form }:
     & FormPage
@@ -41,7 +47,7 @@ export function EndForm(
       label: string;
       /** The name of what is ended. */
       of: string;
-      /** The words for what is ended. */
+      /** The explanation of what is ended. */
       children: Child;
     }
     & (
@@ -70,19 +76,24 @@ export function ConnectionRow(
   { name, title, grantIds, scopes, hasSingleToken, isPaused, ends, ...rest }:
     & FormPage
     & {
-      /** For people who hear a button without its row. */
+      /**
+       * The name, for screen readers, which may read a button without its row.
+       */
       name: string;
       /** The name, as the row shows it. */
       title: Child;
-      /** The grants that End ends; the first one names the connection. */
+      /**
+       * The grants that the End button ends. The first one identifies the
+       * connection.
+       */
       grantIds: readonly string[];
       scopes: readonly ScopeInWords[];
-      /** True if its client gets another grant without asking. */
+      /** True if the client gets its next grant without asking the person. */
       hasSingleToken?: boolean;
       isPaused: boolean;
-      /** The words for what End ends. */
+      /** The explanation of what the End button ends. */
       ends: Child;
-      /** The address of its latest calls; undefined where none are kept. */
+      /** The address of its latest calls; undefined if none are stored. */
       callsHref?: string;
       children: Child;
     },

@@ -28,17 +28,17 @@ export interface ConnectionInWords extends
     "id" | "kind" | "createdAt" | "usedAt" | "redirectUri" | "pausedAt"
   > {
   scopes: readonly ScopeInWords[];
-  /** Sessions that are open now. */
+  /** The number of open sessions. */
   sessions: number;
-  /** True if there may be more of them than were counted. */
+  /** True if there may be more open sessions than were counted. */
   hasMoreSessions?: boolean;
 }
 
 /** A connection: a client, and all its sign-ins. */
 interface ConnectedClient extends ClientInWords {
-  /** Its sign-ins, newest first. */
+  /** The client's sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
-  /** The address of its latest calls; undefined where none are kept. */
+  /** The address of its latest calls; undefined if none are stored. */
   callsHref?: string;
 }
 
@@ -49,7 +49,9 @@ export interface ConnectionsProps extends FormPage {
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The questions that wait for the person. */
   waiting?: Child;
-  /** The number of sign-ins shown, where there may be more. */
+  /**
+   * The number of sign-ins and tokens that were read; undefined if it is all.
+   */
   most?: number;
   now: number;
 }
@@ -94,7 +96,7 @@ export function ConnectionsSection(
   );
 }
 
-/** A note that a list is cut. */
+/** A note that a list is not complete. */
 export function CutNote({ most }: { most?: number }) {
   if (most === undefined) return null;
   return (
@@ -154,7 +156,7 @@ function ClientRow(
   );
 }
 
-/** The mark of what is paused. */
+/** The badge of something paused. */
 export function PausedBadge() {
   return <span class="badge held">Paused</span>;
 }

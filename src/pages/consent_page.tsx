@@ -1,9 +1,9 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The consent page: the client that asks, how far that is verified, where the
- * answer goes, what it may do, and which account comes next. It comes before
- * the provider, so that no client can use a consent that the person gave to
- * another.
+ * The consent page: the client that asks, how far it is verified, where the
+ * response goes, what the client may do, and where the person signs in next. It
+ * comes before the provider, so that no client can use a consent that the
+ * person gave to another.
  *
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
@@ -23,24 +23,32 @@ import { printDuration } from "./times.tsx";
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
   host: string;
-  /** Its name for itself is cleaned before it is shown. */
+  /** The client. Its name for itself is cleaned before it is shown. */
   client: Client;
   redirectUri: string;
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
-  /** By default those of a server where none are set. */
+  /** The lifetimes of a grant. */
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
-  /** The name of who is signed in to the account page in this browser. */
+  /**
+   * The name of the person who is signed in to the account page in this
+   * browser; undefined if no one is.
+   */
   person?: string;
-  /** Empty: the client asks for no scope beyond calling tools. */
+  /**
+   * The requested scopes. Empty: the client may only call tools that need none.
+   */
   scopes: readonly ScopeInWords[];
-  /** Hidden fields of the form, the CSRF token of this rendering among them. */
+  /** Hidden fields of the form, with its CSRF token. */
   fields: Readonly<Record<string, string>>;
   /** The address that the form is posted to. */
   action: string;
 }
 
-/** The page, one form: `approve` or `deny`. Send it with `forms: "any"`. */
+/**
+ * The page, one form whose `decision` is `approve` or `deny`. Send it with
+ * `forms: "any"`.
+ */
 export function ConsentPage(props: ConsentProps) {
   const { base = "", lifetimes, person, providerName, scopes } = props;
   const name = displayName(clientName(props.client));

@@ -7,12 +7,15 @@
 import { AccountForm, Fact, type FormPage, HiddenFields } from "./layout.tsx";
 
 interface DataProps extends FormPage {
-  /** The provider's name in the list of several; undefined for an only one. */
+  /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
   providerKey?: string;
   providerName: string;
-  /** True if the person was asked a moment ago who they are. */
+  /** True if the person signed in so lately that they may erase. */
   mayErase: boolean;
-  /** The kinds of data: their words, their time, and why an erasure leaves them. */
+  /**
+   * The kinds of data: the name, how long it is stored, and, if an erasure
+   * leaves it, why.
+   */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
 }
 

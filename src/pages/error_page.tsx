@@ -24,7 +24,7 @@ import {
   tryAgain,
 } from "./situation_words.ts";
 
-/** A page that says what happened and whose move it is. */
+/** A page that says what happened, and who has to do what. */
 export function ErrorPage(props: PageProps & ErrorWords) {
   const { happened, move, button, reference } = props;
   return (
@@ -56,7 +56,7 @@ export function errorPage(
   { baseUrl, ...props }: PageProps & {
     /** Public address, without a trailing slash. */
     baseUrl: string;
-    /** The ID of the log's line about it. */
+    /** The reference of the request in the log. */
     reference: string;
   },
 ): Response {
@@ -161,7 +161,9 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   access_denied: "Access was denied",
 };
 
-/** The next step after an app's mistakes that its update would not cure. */
+/**
+ * The next step after mistakes of an app that no update of the app would fix.
+ */
 const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: ADD_AGAIN,
   invalid_redirect_uri: "The people who run this server must list the host " +

@@ -38,7 +38,7 @@ interface LandingProps extends PageProps {
   notice?: string;
 }
 
-/** The tools that are shown before the rest is folded away. */
+/** The number of tools that are shown without a click. */
 const TOOLS_SHOWN = 6;
 
 /** The server, its tools, and the ways to connect to it. */
@@ -145,7 +145,7 @@ function ToolList({ tools }: { tools: readonly ListedTool[] }) {
   );
 }
 
-/** One client at a time; the first is chosen. */
+/** The guides, one client at a time; the first is selected. */
 function ClientPicker({ guides }: { guides: readonly ClientGuide[] }) {
   return (
     <fieldset class="picker card">

@@ -32,7 +32,7 @@ export interface PageProps {
 interface LayoutProps extends PageProps {
   /** The document's title, before the server's name. */
   title: string;
-  /** `wide` lists things; `full` has tables. Narrow by default. */
+  /** `wide` for lists, `full` for tables; narrow by default. */
   width?: "wide" | "full";
   /** The scripts of `scripts.ts` that the page runs. */
   scripts?: readonly string[];
@@ -94,7 +94,7 @@ export function CardPage(
   );
 }
 
-/** A term of a list of facts, and what is said of it. */
+/** A term in a list of facts, and its description. */
 export function Fact(
   { term, class: look, children }: {
     term: string;
@@ -147,9 +147,12 @@ export function CopyLine({ text, label }: { text: string; label: string }) {
 
 /** The page of the account that a form is on. */
 export interface FormPage extends Pick<PageProps, "base"> {
-  /** The CSRF token of this rendering. */
+  /** The CSRF token of the form. */
   csrf: string;
-  /** The place to come back to; absent: the first part. */
+  /**
+   * The page to come back to: a part of the account, or a wait; absent for the
+   * first part.
+   */
   back?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The style of what lists things: clients, the parts of the account, tools, rows
- * and tables; and of what comes after all else.
+ * Styles of lists: clients, the parts of the account, tools, rows and tables;
+ * and styles that have to come last.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Names that clients and people chose for themselves, how far a client's is
- * verified, and where its answers go.
+ * Names that clients and people chose for themselves, how far a client's name
+ * is verified, and where responses to a client go.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface ClientInWords {
   name: string;
   /** The verified domain of its metadata document. */
   domain?: string;
-  /** True if the operator set it up, or the person made it. */
+  /** True if the operator set up the client, or the person made it. */
   isKnown?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function ClientNameAndBadge({ client }: { client: ClientInWords }) {
 /** A client in a list for operators. */
 export interface UsedClient {
   client: Client;
-  /** Epoch seconds; undefined: not lately. */
+  /** The last use in epoch seconds; undefined if it was not used lately. */
   usedAt?: number;
 }
 
@@ -64,7 +64,10 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
   );
 }
 
-/** Names where answers go: it tells clients of the same name apart. */
+/**
+ * Names the place to which responses go, which tells clients of the same name
+ * apart.
+ */
 export function destinationOf(redirectUri: string): string {
   switch (redirectKind(redirectUri)) {
     case "https":
@@ -80,17 +83,19 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
-/** A tool on a page; `tool` is its name, under which calls and tasks keep it. */
+/**
+ * A tool on a page. `tool` is its name, with which calls and tasks are stored.
+ */
 export interface ToolInWords {
   tool: string;
-  /** Its title; undefined if it has none, or is no longer served. */
+  /** The tool's title; undefined if it has none, or is no longer served. */
   toolTitle?: string;
 }
 
 /**
  * The title of a tool, or its name where it has none.
  *
- * @param hasName true if the name comes after the title, as the log has it
+ * @param hasName true if the name, which is in the log, follows the title
  */
 export function ToolTitle(
   { tool, toolTitle, hasName = false }: ToolInWords & { hasName?: boolean },
@@ -118,12 +123,12 @@ const UNWANTED =
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 /**
- * Quotation marks, which would end the ones around a name and let it go on in
- * the server's voice, and marks of approval, which would look like the server's
- * own. An apostrophe stays.
+ * Quotation marks, which could end the quotation of a name, so that the rest of
+ * it would read as the server's words. An apostrophe stays.
  */
 const QUOTES =
   /["\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\u301d-\u301f\ufe41-\ufe44\uff02\uff62\uff63\u{1f676}-\u{1f678}\u275b-\u275e\u2760\u276e\u276f\u2e42]/gu;
+/** Marks of approval, which would look like the server's own. */
 const MARKS =
   /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
 
@@ -132,7 +137,7 @@ const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 /**
  * Makes a name harmless to read: one line, no character that hides or reorders
  * others, no quotation mark, no check mark, 80 letters at most. A page shows it
- * in `<bdi>`, so that its direction stays its own.
+ * in `<bdi>`, so that its direction does not reorder the text around it.
  */
 export function displayName(name: string): string {
   const plain = name.replaceAll(QUOTES, "'").replaceAll(MARKS, " ")

@@ -28,9 +28,12 @@ const CHANGES = {
 
 export interface Notice {
   change: Change;
-  /** The names of what was changed; the first of them where there are many. */
+  /** The names of the changed things; only the first ones if there are many. */
   names?: readonly string[];
-  /** The person or machine whose it was, if it was someone else. */
+  /**
+   * The person or machine that the changed things belong to, if it is another
+   * than the signed-in person.
+   */
   of?: { name: string; subject: string };
   /** The number of sign-ins and tokens that were ended. */
   count?: number;

@@ -21,7 +21,7 @@ import { Moment } from "./times.tsx";
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {
   clientName: string;
-  /** The number of its sign-ins; one by default. */
+  /** The number of sign-ins; one by default. */
   signIns?: number;
 }
 
@@ -36,20 +36,20 @@ interface OperatorPerson {
   grants: readonly OperatorGrant[];
   /** The number of connections. */
   count: number;
-  /** Set when there are more than were counted. */
+  /** True if there are more connections than were counted. */
   isMore: boolean;
 }
 
-/** People, as far as they are on this page. */
+/** The people of one page of the list. */
 export interface OperatorPeopleProps extends FormPage {
   people: readonly OperatorPerson[];
-  /** The registrations of their clients, newest first. */
+  /** The registrations of these people's clients, newest first. */
   registrations: readonly Required<UsedClient>[];
-  /** The words that were looked for. */
+  /** The words of the search. */
   search?: string;
-  /** Set on the first page. */
+  /** True if this is the first page. */
   isFirst: boolean;
-  /** Names the place where the next page begins; undefined: there is none. */
+  /** The place where the next page begins; undefined if there is none. */
   next?: string;
   now: number;
 }

@@ -31,7 +31,7 @@ import { Moment, printDuration, Upcoming } from "./times.tsx";
 /** A client that acts for itself, and its live access tokens. */
 interface OperatorMachine extends UsedClient {
   tokens: number;
-  /** Set when there are more than were counted. */
+  /** True if there are more access tokens than were counted. */
   isMore: boolean;
 }
 
@@ -123,18 +123,18 @@ export function OperatorAttempts(
 
 /** Everyone’s durable work, as far as the page reads. */
 interface OperatorWorkProps {
-  /** The most overdue first. */
+  /** The work that was read, the most overdue first. */
   work: readonly (WorkAhead & ToolInWords)[];
   /** True if there is more than the page has read. */
   isCut: boolean;
-  /** The most wakes that it reads. */
+  /** The most wakes that are read. */
   wakes: number;
-  /** The worst first. */
+  /** The steps that failed, the worst first. */
   failures: readonly (StepFailure & ToolInWords)[];
   now: number;
 }
 
-/** The time after its wake at which work counts as stuck. */
+/** The time after its wake from which work is shown as overdue. */
 const OVERDUE_SECONDS = 60;
 /** The most rows of each table. */
 const MAX_ROWS = 25;
@@ -206,7 +206,7 @@ function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   ];
 }
 
-/** Tells why work does not go on; undefined if it does. */
+/** Gives the reason why work does not go on; undefined if it does. */
 function troubleOf(
   { dueSeconds, deaths, missingSince }: WorkAhead,
   now: number,

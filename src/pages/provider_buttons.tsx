@@ -14,7 +14,7 @@ import {
 
 /** A provider that a person may choose. */
 export interface ProviderOption {
-  /** Its value in the form; undefined: there is no other. */
+  /** The provider's value in the form; undefined if it is the only one. */
   key?: string;
   /** "GitHub", "Google" or the host of the provider. */
   name: string;
@@ -63,7 +63,10 @@ interface ChooserProps extends PageProps {
   action: string;
 }
 
-/** The page of the choice, one form. Send it with `forms: "any"`. */
+/**
+ * The page on which a person chooses a provider, one form. Send it with `forms:
+ * "any"`.
+ */
 export function ChooserPage(
   { options, fields, action, ...page }: ChooserProps,
 ) {

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Scopes with a box for each: a person unticks what they do not give; and the
- * list of what they mean.
+ * Scopes with a box for each, which a person unticks if they do not give the
+ * scope; and the list of the meanings of scopes.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { ScopeInWords } from "./scopes.ts";
 /**
  * The name of a field that a form with boxes for scopes sends. Without it, a
  * form with no box ticked would look like one that has no boxes. It is not a
- * hidden field: programs that answer this page copy only hidden fields, and
- * mean to approve everything.
+ * hidden field: programs that submit this page in place of a person copy only
+ * hidden fields, and mean to approve everything.
  */
 export const BOXES = "boxes";
 
@@ -85,7 +85,10 @@ export function ScopeFields(
   );
 }
 
-/** A box for each scope; if there are many, folded by their first part. */
+/**
+ * A box for each scope; many scopes are grouped by the first part of their
+ * names.
+ */
 function ScopeBoxes({ scopes, box }: BoxesProps) {
   const groups = scopes.length > MAX_UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
@@ -106,9 +109,7 @@ function ScopeBoxes({ scopes, box }: BoxesProps) {
   );
 }
 
-/**
- * A group of scopes. Folded, it says what they mean; opened, their boxes do.
- */
+/** A group of scopes. Closed, it shows their meanings; open, their boxes. */
 function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
   const ticked = scopes.filter((scope) => box(scope).checked);
   return (
@@ -135,7 +136,10 @@ function withFullStop(words: string): string {
   return /\p{Terminal_Punctuation}$/u.test(words) ? words : `${words}.`;
 }
 
-/** Buttons for all boxes around them; a script shows them. */
+/**
+ * Buttons that tick all boxes of the element around them, or none. A script
+ * makes the buttons visible.
+ */
 function TickButtons({ of }: { of: string }) {
   return (
     <>

@@ -1,5 +1,5 @@
 /**
- * Scopes in the words of what needs them.
+ * Descriptions of scopes, for people.
  *
  * @module
  */
@@ -14,14 +14,14 @@ export interface ScopeInWords {
   opens?: readonly string[];
   /** True if every approval includes it and it cannot be left out. */
   isFixed?: boolean;
-  /** True if the person took it away before: its box is not ticked. */
+  /** True if the person revoked the scope before: its box is not ticked. */
   isWithheld?: boolean;
 }
 
 /**
  * Describes each scope: in the words that the author wrote for it, or else with
  * a sentence for each thing that it opens. A thing that also needs a scope
- * outside the list is left out, because it stays closed.
+ * outside the list is left out, because these scopes alone do not open it.
  */
 export function scopesInWords(
   scopes: readonly string[],

@@ -1,7 +1,7 @@
 /**
  * The scripts a page may run. They are constants, so that the policy names them
  * by hash and nothing in a request can become a script: their data is in
- * `data-` attributes. Every page reads and works without them.
+ * `data-` attributes. Every page can be read and used without them.
  *
  * @module
  */

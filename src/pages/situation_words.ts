@@ -18,7 +18,7 @@ export interface ErrorWords {
   move: string;
   /** A link to the next step, if there is one. */
   button?: { label: string; href: string };
-  /** The request id, under which the log has more. */
+  /** The reference of the request in the log. */
   reference?: string;
 }
 
@@ -35,12 +35,12 @@ const LEFT_TOO_LONG = `It was left for more than ${
   printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)
 }, or it began in another browser.`;
 
-/** The next step where the app's registration is not that of this server. */
+/** The next step if the app's registration is not one of this server. */
 export const ADD_AGAIN =
   "In the app, remove the connection to this server and add it again: it " +
   "then registers anew.";
 
-/** Writes the words for each situation, in which the refusal says a message. */
+/** Writes the text for each situation. `message` is the refusal's. */
 export function situationWords(
   message: string,
   request: RefusedRequest,

@@ -10,9 +10,9 @@ import { visible } from "../log/log_line.ts";
 /** A table; on a phone each row is a card, its cells under their headings. */
 export function Table(
   { title, label = title, empty, columns, rows, isCompact, children }: {
-    /** The heading; absent where that of the page is enough. */
+    /** The heading; absent if that of the page is enough. */
     title?: string;
-    /** The name of the table, for people who hear it. */
+    /** The name of the table, for screen readers. */
     label?: string;
     empty: string;
     columns: readonly string[];

@@ -9,7 +9,7 @@ const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
 /** Prints a time in the largest unit in which it is whole: "90 days". */
 export function printDuration(seconds: number): string {
-  // A single day is told in hours.
+  // A single day is printed as 24 hours.
   const [unit, length] =
     UNITS.find(([unit, length]) =>
       seconds % length === 0 && (unit !== "day" || seconds > length)
@@ -35,7 +35,10 @@ export function timeAgo({ at, now }: MomentProps): string {
   return "just now";
 }
 
-/** {@linkcode timeAgo}, with the exact moment for machines and for a pointer. */
+/**
+ * The result of {@linkcode timeAgo}, with the exact time for programs and as a
+ * tooltip.
+ */
 export function Moment({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;

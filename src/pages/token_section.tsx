@@ -21,24 +21,31 @@ interface TokenInWords extends
     "id" | "clientName" | "createdAt" | "usedAt" | "endsAt" | "pausedAt"
   > {
   scopes: readonly ScopeInWords[];
-  /** The address of its latest calls; undefined where none are kept. */
+  /** The address of its latest calls; undefined if none are stored. */
   callsHref?: string;
 }
 
 interface TokenProps extends FormPage {
-  /** Newest first. */
+  /** The person's access tokens, newest first. */
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
-  /** True if there are scopes, and the person may be granted none. */
+  /**
+   * True if the server has scopes and the person may be granted none of them.
+   */
   isBare: boolean;
   /** False if the person may use nothing here, and so makes no token. */
   mayMake: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
-  /** The token that was made just now; without its text once that is over. */
+  /**
+   * The token that was made just now. `token` is its text, as long as it may be
+   * shown.
+   */
   made?: { name: string; token?: string };
-  /** The number of tokens shown, where there may be more. */
+  /**
+   * The number of sign-ins and tokens that were read; undefined if it is all.
+   */
   most?: number;
   now: number;
 }

@@ -38,7 +38,10 @@ const MAX_MESSAGE_CHARACTERS = 2000;
 /** Controls, and characters that turn text around (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A message of an author, which may repeat what strangers wrote. */
+/**
+ * Gives the text to show of an author's message, which may repeat what
+ * strangers wrote: cut, and without control and direction characters.
+ */
 export function shownMessage(
   message: string,
   most = MAX_MESSAGE_CHARACTERS,
@@ -112,7 +115,9 @@ function SignedInAs({ person }: { person: string }) {
   );
 }
 
-/** The page after the answer, which is undefined if it was taken already. */
+/**
+ * The page after the answer. `answer` is undefined once the tool has read it.
+ */
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
     client: ClientInWords;
@@ -145,8 +150,8 @@ export function WaitAnsweredPage(
 }
 
 /**
- * The page for a link that is someone else's or over; it does not tell which.
- * Send it with `forms: "self"`.
+ * The page for a link of someone else, or one that has ended; it does not say
+ * which. Send it with `forms: "self"`.
  */
 export function NoWaitPage(
   { person, csrf, ...page }: PageProps & { person: string; csrf: string },
@@ -171,7 +176,7 @@ export function NoWaitPage(
   );
 }
 
-/** The page for someone who has not signed in. `forms: "any"`. */
+/** The page for someone who has not signed in. Send it with `forms: "any"`. */
 export function WaitSignInPage(
   { id, options, ...page }: PageProps & {
     id: string;

@@ -18,7 +18,7 @@ import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 
 /** An open question of a task. */
 export interface QuestionInWords {
-  /** The page that has it; absent: the client asks it. */
+  /** The ID of the wait whose page asks it; absent if the client asks it. */
   waitId?: string;
   /** The author's words. */
   message: string;
@@ -28,10 +28,10 @@ export interface QuestionInWords {
 export interface WorkPageProps extends FormPage, WorkInWords {
   updatedAt: number;
   expiresAt: number;
-  /** True if it goes on. */
+  /** True if the task has not ended. */
   isOpen: boolean;
   statusMessage?: string;
-  /** Empty for work without steps. */
+  /** The steps; empty if the task has none. */
   steps: readonly StepInWords[];
   questions: readonly QuestionInWords[];
   /** The result, or the error; absent before the end. */
@@ -143,7 +143,7 @@ function Questions(
   );
 }
 
-/** The result as text, or the words for why there is none. */
+/** The result as text, or the reason of the failure. */
 function Result(
   { of: { text, isCut }, hasFailed }: {
     of: NonNullable<WorkPageProps["result"]>;

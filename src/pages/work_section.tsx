@@ -15,7 +15,7 @@ type WorkState = keyof typeof WORDS;
 
 export interface WorkStateInWords {
   state: WorkState;
-  /** The end of its sleep, in epoch seconds. */
+  /** The end of the sleep in epoch seconds, if the task sleeps. */
   until?: number;
 }
 
@@ -49,19 +49,19 @@ export function WorkStateBadge(
 /** A task in a list. Times are epoch seconds. */
 export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   taskId: string;
-  /** Absent when its connection is gone. */
+  /** The client's name; absent if its connection is gone. */
   client?: string;
   createdAt: number;
 }
 
-/** The tool of a task, and words where none is known. */
+/** The tool of a task, or other words if it is unknown. */
 export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
   return tool === undefined
     ? <>A tool</>
     : <ToolTitle tool={tool} toolTitle={toolTitle} />;
 }
 
-/** The client that asked, and words where none is known. */
+/** The client that asked, or other words if it is unknown. */
 export function AskedBy({ client }: Pick<WorkInWords, "client">) {
   return client === undefined
     ? <>a connection that is gone</>
@@ -70,9 +70,12 @@ export function AskedBy({ client }: Pick<WorkInWords, "client">) {
 
 export function WorkSection(
   { base = "", work, count, now }: Pick<FormPage, "base"> & {
-    /** Durable work that goes on first, then the newest. */
+    /**
+     * The tasks that are shown: durable work that goes on first, then the
+     * newest.
+     */
     work: readonly WorkInWords[];
-    /** The number of all of them. */
+    /** The number of all tasks. */
     count: number;
     now: number;
   },

@@ -8,7 +8,10 @@ import { visible } from "../log/log_line.ts";
 import { Moment, Upcoming } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
-/** A state in words, its tone, and for a time not simply past, how it is told. */
+/**
+ * A state in words, and the tone of its badge; and, if needed, the words before
+ * its time, and the form of the time.
+ */
 type StateWords = readonly [
   words: string,
   tone: string,
@@ -17,9 +20,9 @@ type StateWords = readonly [
 ];
 
 /**
- * The states of a step. `tried`: it is tried again later; `uncertain`: the task
- * ended while it ran; `left`: the task ended before it; `awaiting` and `waited`:
- * for a word from outside.
+ * The states of a step. `tried`: it failed and is tried again later.
+ * `uncertain`: the task ended while it ran. `left`: the task ended before it.
+ * `awaiting`, `waited`: it waits, or has waited, for a webhook.
  */
 const STATES = {
   kept: ["Kept", "good"],
@@ -39,12 +42,15 @@ const STATES = {
 export interface StepInWords {
   name: string;
   state: keyof typeof STATES;
-  /** The time of the state; for what is to come, its end. Epoch seconds. */
+  /**
+   * The time of the state, in epoch seconds. For `tried`, `sleeping` and
+   * `awaiting`, which end at a known time, it is the end.
+   */
   at: number;
   /** The tries so far, and the most that there may be. */
   tries?: number;
   most?: number;
-  /** The words of the tool for its last failure. */
+  /** The tool's message about its last failure. */
   said?: string;
 }
 
