@@ -1,6 +1,6 @@
 /**
- * Matches people and clients with the entries of an operator's lists: of those
- * who may sign in, and of those who may not.
+ * Matches people and clients with an operator's lists of those who may sign in,
+ * and of those who may not.
  *
  * @module
  */
@@ -11,10 +11,7 @@ import { type ListEntry, lowerAscii } from "./list_entry.ts";
 import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
-/**
- * Returns true if `OAUTH_ALLOWED_USERS` lets a person in; an empty list lets
- * everyone in.
- */
+/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list, everyone. */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],

@@ -41,16 +41,10 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
-/**
- * The grant types for clients with a metadata document, or set up by the
- * operator.
- */
+/** Those for clients that the operator or a domain vouches for. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/**
- * Returns true for a grant type that needs no page, and for that reason a
- * client that authenticates.
- */
+/** True if a grant type has no page, and needs a client that authenticates. */
 export function needsAuthentication(type: string): boolean {
   return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
 }
@@ -95,9 +89,7 @@ function makeSchema() {
 /** The schema, made with the first client so that others start sooner. */
 let schema: ReturnType<typeof makeSchema> | undefined;
 
-/**
- * The form of members, for error descriptions; RFC 7591 §2 has that of others.
- */
+/** The form of members in error texts; RFC 7591 §2 has the others. */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",

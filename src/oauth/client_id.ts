@@ -47,8 +47,8 @@ export function documentUrl(text: string): URL | undefined {
 }
 
 /**
- * Returns true if the present settings still allow a client. A client whose ID
- * carries its registration is always allowed.
+ * True if the present settings still allow a client. A client whose ID carries
+ * its registration is always allowed.
  */
 export function isKnownClient(
   clientId: string,

@@ -41,10 +41,7 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/**
- * Reads the kind and the grant of a credential; undefined if it has another
- * form.
- */
+/** Reads the kind and the grant of a credential; undefined if it is none. */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {
@@ -168,10 +165,7 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/**
- * Returns true if a refresh token was made with a grant's key; false without a
- * key.
- */
+/** True if a refresh token was made with a grant's key; false without one. */
 export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);

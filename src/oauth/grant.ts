@@ -19,10 +19,7 @@ export interface Grant {
   /** See {@linkcode import("./subject.ts").subjectOf}: `github:583231`. */
   subject: string;
   identity: Identity;
-  /**
-   * The `providerId` of the provider at which the person signed in; absent if
-   * there was none.
-   */
+  /** The `providerId` where the person signed in; absent without a sign-in. */
   provider?: string;
   clientId: string;
   /**
@@ -41,35 +38,22 @@ export interface Grant {
   grantedScopes?: readonly string[];
   /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
-  /**
-   * The refresh tokens that are accepted; absent before the code is redeemed.
-   */
+  /** The accepted refresh tokens; absent before the code is redeemed. */
   refreshTokens?: RefreshTokens;
-  /**
-   * The time since which the grant is paused: its tokens are refused until the
-   * person resumes it.
-   */
+  /** The time of a pause: tokens are refused until the person resumes it. */
   pausedAt?: number;
   /**
-   * The fingerprint of the texts by which operators find the person; absent if
-   * the person is in no list.
+   * The fingerprint of the texts by which operators find the person, if any.
    */
   listedAs?: string;
-  /**
-   * The redirect URI of the code; absent for a grant that began without a code.
-   */
+  /** The redirect URI of the code; absent if there was no code. */
   redirectUri?: string;
-  /**
-   * The fingerprint of the browser's cookie; absent if there was no browser.
-   */
+  /** The fingerprint of the browser's cookie; absent without a browser. */
   browserFingerprint?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
-  /**
-   * The time at which the provider last said who the person is; absent if it
-   * did so only at the sign-in.
-   */
+  /** The last time after the sign-in at which the provider said who it is. */
   confirmedAt?: number;
   /** The last token response; for a `token` the last use, to the minute. */
   usedAt: number;
@@ -103,10 +87,7 @@ export function useGrant(
   };
 }
 
-/**
- * Shortens a grant to the present lifetimes. By these it may have ended
- * already.
- */
+/** Shortens a grant to the present lifetimes, by which it may have ended. */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
   const seconds = kind === "token"
@@ -128,8 +109,7 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 /**
  * Computes the end of a grant's access token by the present lifetimes.
  *
- * @param token `issuedAt` is by default the time of the grant's last token
- * response
+ * @param token `issuedAt` is by default that of the last token response
  */
 export function endOfToken(
   grant: Grant,
@@ -155,10 +135,7 @@ export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
 
-/**
- * Removes all scopes but the `kept` ones from a grant. Only another sign-in
- * adds scopes again.
- */
+/** Removes all scopes but `kept`. Only another sign-in adds scopes again. */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   const scopes = cutScopes(grant.scopes, kept);
   if (scopes.length === grant.scopes.length) return grant;
@@ -211,18 +188,14 @@ export function bindingAt(baseUrl: string, subject: string): string {
 }
 
 /**
- * Returns true if the grant has a single access token and ends with it, and the
- * client gets the next grant without a person. Changing such a grant would have
- * no effect.
+ * True if the grant ends with its only access token and the client gets another
+ * grant without a person. Changing such a grant would have no effect.
  */
 export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/**
- * Gives the id of a grant's ledger. The grants of a machine share one, as do
- * those that were asserted for one person and client.
- */
+/** Gives the id of a grant's ledger, which single-token grants share. */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

@@ -46,9 +46,7 @@ export function parseIssuer(text: string): TrustedIssuer {
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {
-  /**
-   * The scopes that the client may have at most; undefined if it may have all.
-   */
+  /** The most scopes that the client may have; undefined for no limit. */
   scopes?: string[];
   /** The id of the assertion, which is accepted only once. */
   jti: string;
@@ -91,8 +89,7 @@ export function checkIdentityAssertion(
     `exp of the assertion must be within ${ASSERTION_MAX_TTL_SECONDS} seconds`,
   );
   check(claims.tenant === tenant, "tenant of the assertion is not trusted");
-  // `cnf` binds an assertion to a key; `authorization_details` say more than
-  // scopes.
+  // The assertion is bound to a key, or says more than scopes can.
   for (const member of ["cnf", "authorization_details"]) {
     check(claims[member] === undefined, `${member} is not supported`);
   }

@@ -25,8 +25,8 @@ export const USED_CODE_TTL_SECONDS = DAY;
 /** The time after which a grant ends, even if it is refreshed. */
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /**
- * The least time for which the access token of a token response must still be
- * valid if the response is given again. Else a new access token is issued.
+ * A token response is given again only if its access token is valid for longer
+ * than this. Else the client gets a new one.
  */
 export const REPLAY_MARGIN_SECONDS = MINUTE;
 /**

@@ -19,10 +19,7 @@ export type ListEntry =
   | { kind: "address"; address: string }
   /** A domain with its `@`, in lower case. */
   | { kind: "domain"; domain: string }
-  /**
-   * Members of a group; with the provider whose group it is, if there are
-   * several.
-   */
+  /** Members of a group; of one provider, if there are several. */
   | { kind: Membership; name: string; provider?: string }
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
@@ -64,10 +61,7 @@ export class EntryError extends Error {
   }
 }
 
-/**
- * The providers that name people by numbers: which number it is, and an
- * example.
- */
+/** Providers that name people by numbers: which number, and an example. */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
@@ -156,7 +150,7 @@ function checkMembership(
   }
   if (!provider && providers.length > 1) {
     throw new EntryError(
-      "it does not say of which provider",
+      "it does not say which provider's it is",
       `Use ${providers.map(({ key }) => `${key}/${entry}`).join(" or ")}`,
     );
   }

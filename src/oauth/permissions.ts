@@ -91,10 +91,7 @@ export function parsePermissions(
 export interface WantedMemberships {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
-  /**
-   * The kinds that a rule of the operator names: for these alone a scope is
-   * requested from the provider.
-   */
+  /** The kinds in the operator's rules, for which a scope is requested. */
   named: ReadonlySet<Membership>;
 }
 
@@ -163,8 +160,7 @@ export function permissionsOf(
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...wantedBy(rules),
     /**
-     * Gives the memberships to read at the provider whose subjects have this
-     * prefix.
+     * Gives the memberships to read, by the prefix of a provider's subjects.
      */
     wantedAt: (id: string): WantedMemberships =>
       wantedBy(

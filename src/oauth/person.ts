@@ -17,8 +17,8 @@ export interface Person {
 /** An identity from one answer of a provider, which may be incomplete. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts that are missing in the provider's answer: they are unknown, not
-   * empty. `email` means all addresses.
+   * The parts that the answer lacks: they are unknown, not removed. `email`
+   * means all addresses.
    */
   unknown?: readonly (
     | "groups"
@@ -94,7 +94,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(folded));
-  // A search that finds the beginning of a term finds the term.
+  // Whatever finds the beginning of a term finds the term.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))
@@ -106,10 +106,7 @@ export function searchWords(search: string): string[] {
   return folded(search).split(" ").filter((word) => word !== "");
 }
 
-/**
- * Returns true if each word of a search begins a term of the person, or a word
- * in a term.
- */
+/** True if each search word begins a term of the person, or a word in one. */
 export function isFoundBy(person: Person, words: readonly string[]): boolean {
   const terms = personTerms(person).flatMap((
     term,

@@ -9,10 +9,7 @@
 import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
-/**
- * The receiver of a response: a website, a program on the person's machine, an
- * app.
- */
+/** The receiver: a website, a program on the person's device, an app. */
 type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -99,10 +96,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
   return "private-use";
 }
 
-/**
- * Returns true if browsers read the host as an IPv4 address, but in another
- * form.
- */
+/** True if browsers read the host as an IPv4 address in another form. */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;

@@ -13,10 +13,7 @@ export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/**
- * Gives the address of the resource's metadata; with the client's `sid`, if it
- * has one.
- */
+/** Gives the address of the resource's metadata; with a client's `sid`. */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;

@@ -53,8 +53,7 @@ export function parseJwtBinding(
 
 /**
  * Gives the {@linkcode jwtBinding} of a person whose subject begins with an
- * issuer's address: they may also call with JWTs of the issuer. Undefined for
- * any other subject.
+ * issuer's address, and who may call with JWTs of it too; else undefined.
  */
 export function jwtBindingOf(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];
@@ -78,8 +77,7 @@ export function idOfSubject(
 }
 
 /**
- * Returns true if an issuer's name for a person begins like the subject of
- * another issuer's person.
+ * True if an issuer's name for a person begins like another's subject.
  *
  * @param ids the prefixes of all subjects
  * @param own the prefix of the issuer

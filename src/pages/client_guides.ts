@@ -150,8 +150,8 @@ export function clientGuides(
 }
 
 /**
- * Makes the guide for Codex, which reads a bearer token from a variable and any
- * other credential from a file.
+ * Makes Codex's guide: it reads bearer tokens from a variable, other
+ * credentials from a file.
  */
 function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";

@@ -38,10 +38,7 @@ const MAX_MESSAGE_CHARACTERS = 2000;
 /** Controls, and characters that turn text around (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/**
- * Gives the text to show of an author's message, which may repeat what
- * strangers wrote: cut, and without control and direction characters.
- */
+/** Makes an author's message fit to show: it may repeat a stranger's words. */
 export function shownMessage(
   message: string,
   most = MAX_MESSAGE_CHARACTERS,
@@ -115,9 +112,7 @@ function SignedInAs({ person }: { person: string }) {
   );
 }
 
-/**
- * The page after the answer. `answer` is undefined once the tool has read it.
- */
+/** The page after the answer; it is undefined once the tool has read it. */
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
     client: ClientInWords;

@@ -150,7 +150,7 @@ for (
     ["gitlab:42", /begins with gitlab:/, /or https:\/\/id.partner.example#/],
     [
       "group:staff",
-      /which provider's word/,
+      /which provider's it is/,
       /github\/group:staff or partner\/group:staff/,
     ],
     ["gitlab/group:staff", /begins with gitlab\/group:/, /github:/],
