@@ -41,7 +41,7 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
-/** Those for clients that the operator or a domain vouches for. */
+/** Grant types of clients that the operator or a domain vouches for. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
 /** True if a grant type has no page, and needs a client that authenticates. */

@@ -98,8 +98,9 @@ export function announce(
 }
 
 /**
- * Lists the addresses that are registered at several providers. One that takes
- * longer addresses too would send its codes to another provider's.
+ * Lists the callback addresses of several providers. Each must be registered
+ * exactly: a provider that accepts longer addresses could send its codes to the
+ * address of another.
  */
 function callbacksOf(
   { oauth }: Config["auth"],
@@ -115,7 +116,7 @@ function callbacksOf(
 /** The clients that call from the internet. */
 const CLOUDS = ["Claude", "ChatGPT"];
 
-/** Tells how they connect; once, if they share what keeps them from it. */
+/** Gives the rows of these clients: one for all with the same instruction. */
 function cloudRows(guides: readonly ClientGuide[]): string[][] {
   const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
   return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [

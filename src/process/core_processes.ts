@@ -10,7 +10,7 @@ import { STOP_MILLISECONDS, WITH_PARENT } from "./signals.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 
-/** Longer than a start takes: what ends sooner will do so again. */
+/** A process that ends sooner has not started, and likely never will. */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
@@ -26,7 +26,7 @@ interface CoresOptions {
   hostname: string;
   port: number;
   log: Logger;
-  /** The pause between two starts of a process that does not stay; 10 s by default. */
+  /** The longest pause before a process is started again; 10 s by default. */
   longestPauseMilliseconds?: number;
   /** The time between a signal and SIGKILL; 14.5 s by default. */
   killMilliseconds?: number;
@@ -60,7 +60,7 @@ export class Cores {
       MAX_PAUSE_MILLISECONDS;
   }
 
-  /** Runs until a signal, or no process stays; gives the exit code. */
+  /** Runs until a signal, or until no process stays; gives the exit code. */
   async run(): Promise<number> {
     // The first process alone: it reports mistakes in the settings once, and
     // makes the database that the others find.
@@ -76,10 +76,9 @@ export class Cores {
   }
 
   /**
-   * Passes a signal on, and waits for all processes; none is started again. One
-   * that does not end in time is killed, and so are all of them soon after a
-   * second signal. SIGHUP never counts as a second signal, as in a single
-   * process.
+   * Passes a signal on; no process is started again. Processes that do not end
+   * in time are killed; after a second signal, soon. SIGHUP is never a second
+   * signal, as in a single process.
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.#options.killMilliseconds ?? KILL_MILLISECONDS;
@@ -90,7 +89,7 @@ export class Cores {
     } else {
       const since = time - this.#stoppingSinceMilliseconds;
       if (signal === "SIGHUP" || since < SAME_SIGNAL_MILLISECONDS) return;
-      // A third one changes nothing.
+      // A third signal changes nothing.
       this.#stoppingSinceMilliseconds = Infinity;
       killMilliseconds = LAST_LINES_MILLISECONDS;
     }
@@ -117,7 +116,9 @@ export class Cores {
     }
   }
 
-  /** @param pauseMilliseconds before the next start, should it not stay */
+  /**
+   * @param pauseMilliseconds before the next start, if the process ends soon
+   */
   async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
     const startedMilliseconds = performance.now();
     const { message, properties, code, signal } = await this.#runOnce();
@@ -199,9 +200,9 @@ export class Cores {
 }
 
 /**
- * Gives the variables that Deno reads for telemetry, unless they are set: metrics
- * of two processes must differ in something, and docs/telemetry.md has the
- * reasons for the rest.
+ * Gives Deno's variables for telemetry, with defaults for unset ones: metrics
+ * of two processes must differ in an attribute; docs/telemetry.md has the
+ * reasons for the others.
  */
 function telemetryVariables(): Record<string, string> {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
@@ -226,7 +227,7 @@ export const stderr = new LineQueue(
   printDropped,
 );
 
-/** Passes what a process prints on. */
+/** Passes the output of a process on, in whole lines. */
 async function passOn(
   from: ReadableStream<Uint8Array<ArrayBuffer>>,
   to: LineQueue,

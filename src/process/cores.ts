@@ -7,9 +7,9 @@
  * ```
  *
  * Linux hands each connection to one of the processes. Everything else they
- * share is in the database, as always. The arguments are the command to run
- * that many times. Its output is passed on in whole lines. `REUSE_PORT` tells
- * each process to share the port, and `--with-parent` to end with this process.
+ * share is in the database, as always. The arguments are the command that each
+ * process runs. Its output is passed on in whole lines. `REUSE_PORT` tells each
+ * process to share the port, and `--with-parent` to end with this process.
  *
  * @module
  */

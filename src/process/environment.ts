@@ -11,7 +11,7 @@ import type { Logger } from "../log/log.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 import { StartError } from "../settings/complaint.ts";
 
-/** Reads without a prompt for permission. */
+/** Gives access to variables and files, without a prompt for permission. */
 export function processSettings(): SettingsOptions & {
   environment: Environment;
 } {
@@ -36,7 +36,7 @@ export function processSettings(): SettingsOptions & {
   };
 }
 
-/** Everything that may be read, misspelt names too, where Deno tells it. */
+/** Reads all variables, misspelt ones too; undefined if not all may be read. */
 function readAll(state: Deno.PermissionState): Environment | undefined {
   try {
     // Otherwise Deno would ask on the terminal.
@@ -50,7 +50,7 @@ function readAll(state: Deno.PermissionState): Environment | undefined {
  * Deno 2.9.6 never answers a request whose `baggage` header is malformed, and
  * keeps its connection: a thousand of them end a server.
  *
- * @throws {StartError} where others could send them
+ * @throws {StartError} if other machines could send them
  */
 export function checkPropagators(config: Config): void {
   if (!telemetry?.readsBaggage || config.deployed || isLocal(config)) return;

@@ -16,7 +16,7 @@ import { whileLocked } from "../store/persist.ts";
 import { StartError } from "../settings/complaint.ts";
 import { checkLock, guardFile, prepareFile } from "./kv_file.ts";
 
-/** Opening takes a few milliseconds, unless another process has it locked. */
+/** The time after which a warning says that the database is not open yet. */
 const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
 
@@ -45,7 +45,7 @@ export function checkDatabase(
 }
 
 /**
- * Checks the `KV_PATH` of a command that reads it alone, as a server's is.
+ * Checks `KV_PATH` as the settings do, for a command that reads it alone.
  *
  * @throws {StartError}
  */
@@ -107,7 +107,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     // Another process may be opening the same file.
     const kv = await whileLocked(() => Deno.openKv(kvPath));
     if (file) await guardFile(kv, file, log);
-    // A watch on a file sees this process alone.
+    // A watch on a file sees only the changes of this process.
     return Object.assign(kv, { isRemote: deployed || isRemote(kvPath) });
   } catch (error) {
     if (error instanceof StartError) throw error;
@@ -139,11 +139,11 @@ export interface ProcessFacts {
 }
 
 /**
- * True if systemd started the process, directly or through `deno task`, or if it
- * is a container's main process. Not looked at: `INVOCATION_ID`, which terminals
- * of a desktop inherit; the marks of a container, in which people develop too;
- * and, outside of Deno's images, a parent with the number 1, which adopts all
- * background processes.
+ * True if systemd started the process, directly or through `deno task`, or if
+ * it is a container's main process. These say nothing: `INVOCATION_ID`, which
+ * terminals of a desktop inherit; the marks of a container, in which people
+ * develop too; and, outside of Deno's images, a parent with the number 1, which
+ * adopts all background processes.
  */
 export function isService(
   { pid, ppid, systemdPid, image, terminal }: ProcessFacts,

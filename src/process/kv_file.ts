@@ -1,6 +1,5 @@
 /**
- * The file of the database: made for its owner alone, and checked while it is
- * open.
+ * The file of the database: its owner's alone, and checked while it is open.
  *
  * @module
  */
@@ -13,7 +12,7 @@ const OTHERS = 0o007;
 const SQLITE = "SQLite format 3\0";
 /** The time between two checks of the file, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
-/** The time after which a file that is gone is told of again. */
+/** The time after which a missing file is logged again. */
 const LOG_MILLISECONDS = 60_000;
 
 /**
@@ -40,7 +39,7 @@ export async function prepareFile(path: string, log: Logger): Promise<void> {
   if (await isThere(path)) return await keepFromOthers(path, log);
   if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   try {
-    // SQLite takes it for an empty database, and makes its -wal like it.
+    // SQLite takes it for an empty database, and gives its -wal the same mode.
     (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
       .close();
   } catch (error) {
@@ -50,9 +49,9 @@ export async function prepareFile(path: string, log: Logger): Promise<void> {
 }
 
 /**
- * True if the database is there: a file that is empty or SQLite's.
+ * True if the file exists, and is empty or SQLite's.
  *
- * @throws {Error} if something else is there, whose rights stay as they are
+ * @throws {Error} if it is anything else, which stays as it is
  */
 async function isThere(path: string): Promise<boolean> {
   let info;
@@ -74,13 +73,13 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Throws at once where `Deno.openKv()` would stop the whole process for five
- * seconds: no signal, no line of the log. It waits for readers, and for writers.
+ * Throws at once if a reader or a writer holds the file: `Deno.openKv()` would
+ * stop the process for five seconds, without a signal or a line of the log.
  *
  * @throws {Error} "database is locked"
  */
 export async function checkLock(path: string): Promise<void> {
-  // Without it no other process has the database open.
+  // Without a -wal file no other process has the database open.
   if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
   const { DatabaseSync } = await import("node:sqlite");
   using database = new DatabaseSync(path);
@@ -114,9 +113,9 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
 }
 
 /**
- * Makes a handle tell of its file being removed or replaced: in the log, and by
- * `checkPlace`. An open file can still be written then, so nothing else fails,
- * but no other process sees it, and it is lost with this one.
+ * Makes a handle report that its file was removed or replaced: in the log, and
+ * by `checkPlace`. The open file can still be written, so nothing else fails;
+ * but no other process sees it, and it is lost when this one ends.
  */
 export async function guardFile(
   kv: Deno.Kv,
@@ -126,7 +125,7 @@ export async function guardFile(
 ): Promise<void> {
   const opened = await identityOf(path);
   const checkPlace = async () => {
-    // A disk that does not tell, for once, has not lost it.
+    // A disk that fails once has not lost the file.
     const found = await identityOf(path).catch(() => opened);
     if (found === opened) return;
     throw new Error(`The database file ${path} was removed or replaced`);
@@ -152,7 +151,7 @@ export async function guardFile(
   Object.assign(kv, { checkPlace, close, [Symbol.dispose]: close });
 }
 
-/** Gives what a file is known by, whatever its name; undefined if none is there. */
+/** Gives device and inode of a file; undefined if there is none. */
 async function identityOf(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await Deno.stat(path);

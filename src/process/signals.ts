@@ -1,7 +1,7 @@
 /**
  * The end of a process: running calls may finish, then they are told to stop,
  * then they are abandoned. A process may also end with its parent, even if that
- * is killed and can tell no one: the system then gives it another parent.
+ * is killed: it then gets another parent.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const ENDING_MILLISECONDS = {
   /** Stopped calls are answered, and the database is closed. */
   close: 1500,
 };
-/** The same on Deno Deploy, which kills five seconds after the signal. */
+/** The times on Deno Deploy, which kills five seconds after the signal. */
 const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
 const CHECK_MILLISECONDS = 25;
 /** The longest time from a signal to the end, while the process can run. */
@@ -41,9 +41,10 @@ interface EndingProcess {
 
 /**
  * Ends the process in good order after a signal; a second signal ends it at
- * once. A terminal sends its signal to all processes, and `deno task` passes
- * its own on. SIGHUP, from a terminal that closes, and the end of the parent
- * count as SIGTERM, but never as a second signal.
+ * once. A signal that soon follows the first is the same: terminals send theirs
+ * to all processes, and `deno task` passes its own on. SIGHUP, from a terminal
+ * that closes, and the end of the parent are taken as SIGTERM, but never as a
+ * second signal.
  */
 export function stopOnSignal(ending: EndingProcess): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
@@ -97,15 +98,15 @@ async function whenIdle(server: Server): Promise<void> {
 }
 
 /**
- * The argument of a process that was started this way. A parent that knows its
- * own number adds it: `--with-parent=1234`.
+ * The argument that makes a process end with its parent. It may have the ID of
+ * the parent: `--with-parent=1234`.
  */
 export const WITH_PARENT = "--with-parent";
 
 /** The time between two checks of the parent. */
 const PARENT_MILLISECONDS = 500;
 
-/** The parent of a process whose flag has no number, read early. */
+/** The parent at the start, for a flag without an ID. */
 const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**

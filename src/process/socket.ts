@@ -36,12 +36,12 @@ export class Socket {
   readonly #handler: Handler;
   readonly #log: Logger;
   readonly #onLost: (error: unknown) => void;
-  /** Servers, and those that accept no more but have connections. */
+  /** All servers, also those that only finish their connections. */
   readonly #servers = new Set<Deno.HttpServer>();
   #isLeaving = false;
   #isClosing = false;
   #listenedMilliseconds = 0;
-  /** The time at which it was last steady. */
+  /** The time at which the socket was last steady. */
   #steadyMilliseconds = performance.now();
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
 
@@ -67,9 +67,9 @@ export class Socket {
   }
 
   /**
-   * Goes on, but makes each answer the last of its connection, so that none is
-   * in use when the socket closes. Deno leaves closing to the client: nothing
-   * that the client has sent is lost.
+   * Still accepts requests, but makes each answer the last of its connection,
+   * so that none is in use when the socket closes. Deno leaves closing to the
+   * client: nothing that the client has sent is lost.
    */
   leave(): void {
     this.#isLeaving = true;

@@ -28,7 +28,7 @@ import type { RoutesContext } from "./server_options.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
-/** The site of the routes, whose address is known. */
+/** A site whose address is known. */
 interface KnownSite {
   /** The public address, without a trailing slash. */
   baseUrl: string;
@@ -104,7 +104,9 @@ export async function createApp(
   return { routes: app, upstream, close: async () => await close?.() };
 }
 
-/** Adds what every request passes: CORS, names, the log, the check of `Host`. */
+/**
+ * Adds the middleware of all requests: CORS, reference, log, check of `Host`.
+ */
 function addMiddleware(
   app: Hono<AppEnv>,
   plan: Plan,
@@ -144,7 +146,9 @@ function addMiddleware(
   });
 }
 
-/** Adds the endpoint of calls, for the requests that come here after all. */
+/**
+ * Adds the routes of `/mcp`. Most calls are answered before, by `ServerSite`.
+ */
 function addCallRoutes(
   app: Hono<AppEnv>,
   mcp: McpEndpoint,
@@ -181,13 +185,13 @@ function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
   });
 }
 
-/** The methods that have a route at a path, those with parameters too. */
+/** Lists the methods that have a route at a path, also one with parameters. */
 function methodsAt(app: Hono<AppEnv>, path: string): string[] {
   const methods = new Set(app.routes.map(({ method }) => method));
   for (const method of ["ALL", "OPTIONS"]) methods.delete(method);
   return [...methods].sort().filter((method) => {
     const [handlers] = app.router.match(method, path);
-    // Middleware is for all methods, and for paths that are nowhere.
+    // Middleware matches all methods, and paths that have no route.
     return handlers.some(([[, route]]) => route.method === method);
   });
 }
@@ -195,7 +199,7 @@ function methodsAt(app: Hono<AppEnv>, path: string): string[] {
 /**
  * Adds the author's routes last, so that none takes the place of the server's.
  *
- * @throws {Error} for one that would
+ * @throws {Error} if one has a method and path of the server's own
  */
 function addOwnRoutes(
   app: Hono<AppEnv>,

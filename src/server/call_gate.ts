@@ -60,7 +60,7 @@ export async function callGate(
     : gate;
 }
 
-/** Makes an API that is loaded when a tool uses it. */
+/** Makes a provider's API that is loaded when a tool uses it. */
 function lateApi(load: () => Promise<Upstream>): Upstream {
   return {
     token: async () => await (await load()).token(),

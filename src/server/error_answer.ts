@@ -47,8 +47,9 @@ export function errorAnswer(
 }
 
 /**
- * Gives the answer of an `HTTPException`, which a route of the author's throws,
- * or Hono's middleware in it; their Hono may be another copy than ours.
+ * Gives the response of Hono's `HTTPException`, which an author's route or its
+ * middleware throws; undefined for other errors. The author's Hono may be
+ * another copy than ours.
  */
 function exceptionResponse(
   error: Error & { getResponse?(): unknown },
@@ -57,11 +58,11 @@ function exceptionResponse(
     const response = error.getResponse?.();
     return response instanceof Response ? response : undefined;
   } catch {
-    // No status of HTTP, or a body that was sent before.
+    // Its status is invalid, or its body was sent before.
   }
 }
 
-/** Gives an error as the wire has it. */
+/** Gives the status, code, description and headers of an error. */
 function printed(
   error: Error,
   c: Context,
@@ -96,8 +97,8 @@ function headersFor(
   { code, status }: OAuthError,
   c: Context,
 ): Record<string, string> {
-  // RFC 6749 §5.2: only for clients that tried it; browsers would ask for a
-  // password.
+  // RFC 6749 §5.2: only for clients that sent the header; browsers would ask
+  // for a password.
   if (code === "invalid_client" && c.req.header("authorization")) {
     return { "WWW-Authenticate": 'Basic realm="clients"' };
   }

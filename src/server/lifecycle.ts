@@ -65,7 +65,7 @@ export class Lifecycle {
     return this.#starting;
   }
 
-  /** Gives the settings and services that a definition's context holds. */
+  /** Gives the settings and services that a definition declares. */
   provide({ settings = {}, services = {} }: Needing): Provided {
     return {
       settings: Object.fromEntries(
@@ -120,11 +120,11 @@ export class Lifecycle {
 interface Provided {
   /** Parsed values by the name of their variable. */
   settings: Record<string, unknown>;
-  /** Started services, by the name that their user gave them. */
+  /** Started services, by their name in the definition. */
   services: Record<string, unknown>;
 }
 
-/** Wraps the definitions that declare needs; others stay as they are. */
+/** Wraps definitions that declare settings or services, to provide them. */
 export function provideNeeds(
   { tools = [], resources = [], prompts = [], skills }: Definitions,
   lifecycle: Lifecycle,

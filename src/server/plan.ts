@@ -26,7 +26,7 @@ export class Plan {
   readonly config: Config;
   readonly log: Log;
   readonly scopes: Scopes;
-  /** Undefined: everyone may be granted everything. */
+  /** Undefined if everyone may be granted everything. */
   readonly permissions?: Permissions;
   readonly lifecycle: Lifecycle;
   #catalogue?: Catalogue;
@@ -75,7 +75,7 @@ export class Plan {
     return this.#catalogue ??= compile(this);
   }
 
-  /** Warns, at the first start only, of what is probably a slip. */
+  /** Warns of probable mistakes, at the first start only. */
   reportDoubts(): void {
     if (this.#isReported) return;
     this.#isReported = true;

@@ -15,10 +15,14 @@ import { basePathOf } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { methodName } from "../telemetry/redaction.ts";
 
-/** Routes that machines ask for all day; only failures are worth a line. */
+/**
+ * Routes that machines request all day: logged at `debug`, below status 500.
+ */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
-/** Logs requests. A path is told as its route: the rest may hold secrets. */
+/**
+ * Logs requests, with the route in place of the path, which may hold secrets.
+ */
 export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedMilliseconds = performance.now();
@@ -63,7 +67,8 @@ function outcomeOf(
   }
   const isOurs = error instanceof OAuthError || error instanceof HttpError;
   if (!isOurs) {
-    // Below 500 it is an `HTTPException` of the author's, whose text stays out.
+    // Below 500 it is an `HTTPException` of the author's, whose text is not
+    // logged.
     return { outcome: c.res.status < 500 ? "refused" : "internal_error" };
   }
   return { outcome: "refused", refusal: error.message };

@@ -62,9 +62,9 @@ export interface ServerCore {
   stopping: AbortController;
 }
 
-/** The sites of a server, as its durable work finds them. */
+/** The sites of a server, for durable work. */
 interface Sites {
-  /** Finds the site at an address, the home of the server if it is empty. */
+  /** Finds the site at an address, or the home if it is empty. */
   at(address: string): Pick<Engine, "gate" | "waitPages">;
   addresses(): readonly string[];
 }
@@ -138,7 +138,7 @@ function openDatabase(
 ): Database {
   return new Database(checkedKv(observedKv(kv)), {
     clock,
-    // The handles of Deno Deploy do not say.
+    // Handles of Deno Deploy have no `isRemote`.
     isRemote: kv.isRemote ?? config.deployed,
     deadlineMilliseconds,
     onClockAhead: (seconds) =>

@@ -19,7 +19,7 @@ import { failureResponse, ServerSites } from "./server_sites.ts";
 export class ServerInstance implements Server {
   readonly #sites: ServerSites;
   readonly #core: ServerCore;
-  /** The log of all starts, in which a repeated failure is told once a second. */
+  /** The log of all starts, which has a repeated failure once a second. */
   readonly #log: Logger;
   #closing?: Promise<void>;
 
@@ -58,7 +58,7 @@ export class ServerInstance implements Server {
     if (options.routes && this.#sites.hasHome) await this.#sites.at().app();
   }
 
-  /** Takes up durable work that is due, and starts the services before it. */
+  /** Starts the services, and then resumes durable work that is due. */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
@@ -73,7 +73,7 @@ export class ServerInstance implements Server {
     return running.size + taskRegistry.size;
   }
 
-  /** The tasks that it works on. */
+  /** The tasks that this process works on. */
   get tasks(): TaskRegistry {
     return this.#core.engine.taskRegistry;
   }

@@ -35,10 +35,13 @@ export interface ServerOptions<
   icons?: Icon[];
   /** Instructions for models that use it. */
   instructions?: string;
-  /** Words for scopes on the consent page; scopes that wait for a step-up. */
+  /**
+   * Descriptions of scopes for the consent page, and which of them are only
+   * asked for when needed (step-up).
+   */
   scopes?: ScopeDefinitions;
   /**
-   * The scopes that a person may be granted, asked at every sign-in, token and
+   * Gives the scopes that a person may be granted, at every sign-in, token and
    * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
    */
   permissions?: DecidePermissions;
@@ -54,16 +57,16 @@ export interface ServerOptions<
   routes?(app: Hono, context: RoutesContext<S, V>): void;
   /**
    * The seconds after which a tool call that still runs becomes a task, and is
-   * answered how far it is; 45 by default, 0 for never. A tool may say another
-   * time. If it is set, all tools count as such that may take long: see
-   * `handOver` of a tool.
+   * answered with its progress; 45 by default, 0 for never. A tool may set
+   * another time. If this is set, every tool may take long: see `handOver` of a
+   * tool.
    */
   handOver?: number;
   /** Runs around every tool call. */
   around?: Around;
   /**
-   * The log's level and output: lines on standard output by default, from
-   * `LOG_LEVEL` on.
+   * The log's level and output: by default lines on standard output, of
+   * `LOG_LEVEL` and above.
    */
   log?: LogOptions;
 }
@@ -78,14 +81,15 @@ export interface RoutesContext<
   /** The services that the server declares, started. */
   readonly services: ServiceValues<V>;
   /**
-   * Identifies the sender of a request, by the same credentials as `/mcp`. Its
-   * exception becomes the 401 with its challenge.
+   * Identifies the sender of a request, by the same credentials as `/mcp`. If
+   * it throws, let the exception pass: it becomes a 401 with a challenge.
    */
   authenticate(request: Request): Promise<Authenticated>;
   /**
-   * Answers a `wait` of durable work, by the token that its `open` was given.
-   * The first answer counts; false if nothing waits for it, or not any more. The
-   * token is all that is checked: verify the sender as its service says.
+   * Answers a `wait` of durable work, by the token that was given to `open`.
+   * Only the first answer is used; resolves to false if nothing waits for it,
+   * or no longer. Only the token is checked: verify the sender as the sending
+   * service says.
    *
    * @param data JSON of at most 16,000 characters
    */
@@ -115,13 +119,13 @@ export interface CreateServerOptions<
 
 /** A server without its socket. */
 export interface Server extends AsyncDisposable {
-  /** Answers a request. The method works without its object. */
+  /** Answers a request. It works without `this`. */
   fetch(
     request: Request,
     info?: ConnectionInfo,
   ): Response | Promise<Response>;
   /**
-   * Starts the services. The first request does so too.
+   * Starts the services, as else the first request does.
    *
    * @throws {import("./lifecycle.ts").ServiceError}
    * @throws {import("../settings/complaint.ts").StartError} if the database is
@@ -129,8 +133,8 @@ export interface Server extends AsyncDisposable {
    */
   start(): Promise<void>;
   /**
-   * Takes up durable work whose time has come, and waits for it, at most 50
-   * seconds: for what calls a process that sleeps between requests.
+   * Resumes durable work that is due, and waits for it, at most 50 seconds: for
+   * a scheduler, if the process sleeps between requests.
    */
   wake(): Promise<void>;
   /** The number of requests, streams and tasks that are being worked on. */

@@ -23,7 +23,7 @@ import type { ServerCore } from "./server_core.ts";
 
 export class ServerSite {
   readonly gate: Gate;
-  /** The pages on which people answer; undefined: no one signs in here. */
+  /** The pages on which people answer; undefined without sign-in. */
   readonly waitPages?: WaitPages;
   readonly #mcp: McpEndpoint;
   readonly #basePath: string;
@@ -61,7 +61,7 @@ export class ServerSite {
 
   /** Loads the routes besides that of a call, with the first request for one. */
   app(): Promise<App> {
-    // A load that failed may succeed next time: a file that was away.
+    // A load that failed is tried again: a file may be back.
     return this.#loading ??= this.#loadApp().catch((error) => {
       this.#loading = undefined;
       throw error;

@@ -56,8 +56,8 @@ export class ServerSites {
   }
 
   /**
-   * The addresses whose durable work is done here, an empty one for callers who
-   * are the same at all of them.
+   * Lists the addresses whose durable work is done here; an empty one is for
+   * callers who are the same at every address.
    */
   addresses(): readonly string[] {
     const { config: { baseUrl, auth } } = this.core.plan;
@@ -66,7 +66,7 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Looks for durable work, once the address of its callers is known. */
+  /** Has durable work looked for, once an address of the server is known. */
   notice(): void {
     if (!this.#hasDurable || !this.hasHome) return;
     this.core.engine.taskRegistry.poller.notice();

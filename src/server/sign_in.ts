@@ -49,7 +49,7 @@ export function signInAt(
   return made;
 }
 
-/** Fetches a document by Node's modules, which are loaded with the first one. */
+/** Fetches a document by Node's modules, which are loaded at the first use. */
 const fetchPublic: FetchDocument = async (url) => {
   const { fetchDocument } = await import("../auth/clients/fetch_document.ts");
   return await fetchDocument(url);

@@ -7,11 +7,11 @@ import { issuerId } from "../oauth/subject.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
-  /** The provider's name for people; undefined: its own name, or its host. */
+  /** The provider's name on pages; by default its own name, or its host. */
   name?: string;
   clientId: string;
   clientSecret: string;
-  /** The scopes to ask of the provider; undefined: the provider's preset. */
+  /** The scopes to request at the provider; by default its preset. */
   scopes?: readonly string[];
   /** Query parameters added to the provider's authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;

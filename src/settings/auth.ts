@@ -157,14 +157,14 @@ function complainOfNamesakes(
   }
 }
 
-/** The hosts of issuers whose people have a subject with a provider's name. */
+/** The issuers' hosts of providers whose subjects begin with their name. */
 const HOSTS: Readonly<Record<string, string>> = {
   google: "accounts.google.com",
   microsoft: "login.microsoftonline.com",
   gitlab: "gitlab.com",
 };
 
-/** Doubts that two doors know the same people by two subjects. */
+/** Warns if people of one issuer have two subjects: by sign-in and by JWT. */
 function doubtTwoSubjects(
   settings: Settings,
   { providers }: OAuthConfig,
@@ -187,8 +187,8 @@ function doubtTwoSubjects(
 }
 
 /**
- * Complains of credentials in the settings of a server that lets everyone in:
- * it is hardly meant to.
+ * Complains of credentials of a server that lets everyone in because
+ * `AUTH_STRATEGY` is unset.
  */
 function complainOfTelltales(settings: Settings): void {
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;

@@ -6,11 +6,11 @@
 
 /** A variable that is wrong, and how to fix it. */
 export interface Complaint {
-  /** Its name, as it is set. */
+  /** The name of the variable. */
   variable: string;
   /** The value found; undefined if nothing was set. Never a secret. */
   got?: string;
-  /** The value wanted instead. */
+  /** The values that are accepted. */
   wants: string;
   /** The way to fix it. */
   fix: string;
@@ -47,7 +47,6 @@ export function oneLine(words: string): string {
 /** A start that failed because of a setting, which the operator can fix. */
 export class StartError extends Error {
   override name = "StartError";
-  /** Tells the complaint in one line. */
   constructor(complaint: Complaint) {
     super(printComplaint(complaint));
   }

@@ -57,7 +57,7 @@ export interface Config {
   openaiChallenge?: string;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
-  /** Settings of authors that may not be read, and have their default. */
+  /** Authors' settings that may not be read, and so have their defaults. */
   unread: readonly string[];
   /** Names that are misspelt or were changed, a sentence each. */
   notes: readonly string[];

@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/** The setting of static credentials; shorter ones could be guessed. */
+/** A setting of credentials; shorter ones could be guessed. */
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",
@@ -69,13 +69,13 @@ export function parseBearerTokens(
 /** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */
 export interface JwtConfig {
   issuers: readonly { issuer: string; jwksUrl: string }[];
-  /** A token must name one of them. */
+  /** The audiences; a token must have one of them. */
   audiences: readonly string[];
   /** The accepted difference between an issuer's clock and ours. */
   leewaySeconds: number;
   /** Accepted `typ`s in lower case without `application/`; empty for none. */
   types: readonly string[];
-  /** The claims that may hold scopes; the first one present counts. */
+  /** The claims that may hold scopes; the first one present is used. */
   scopeClaims: readonly string[];
 }
 

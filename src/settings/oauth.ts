@@ -49,7 +49,7 @@ export function parseOAuth(
   exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  // First: it tells which variables are no misspelt ones.
+  // First, because clients name variables, which are then not misspelt.
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
@@ -87,7 +87,7 @@ export function parseOAuth(
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 
-/** The settings of lifetimes. A shorter one counts for what is open, too. */
+/** The lifetimes. A shorter one applies to open grants and tokens, too. */
 export const LIFETIMES = settingsOf({
   OAUTH_ACCESS_TOKEN_MINUTES: {
     words: "For how many minutes an access token of a client is good.",

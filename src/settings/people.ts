@@ -67,7 +67,7 @@ export interface PeopleConfig {
   allowedUsers: readonly ListEntry[];
   /** The people who may see everyone's grants. */
   admins: readonly ListEntry[];
-  /** The people and clients who may nothing. */
+  /** The blocked people and clients. */
   blocked: readonly ListEntry[];
   /** The days for which a connection's latest calls are kept; 0: none. */
   ledgerDays: number;
@@ -93,7 +93,7 @@ export function parsePeople(
   };
 }
 
-/** The memberships that each kind of provider tells. */
+/** The memberships that each kind of provider reports. */
 const KINDS: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {
@@ -131,8 +131,8 @@ function readList(
 }
 
 /**
- * Doubts rules about memberships that no listed provider tells. It is no
- * complaint, because the provider of an app of one's own may tell others.
+ * Warns of rules about memberships that no listed provider reports. It is no
+ * complaint, because an app's own provider may report them.
  */
 function doubtMemberships(
   settings: Settings,

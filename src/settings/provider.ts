@@ -125,7 +125,7 @@ function endpoint(name: string) {
   };
 }
 
-/** Gives a setting as it is called for one of several providers. */
+/** Gives a setting under its name for one of several providers. */
 export type Rename = <S extends NamedSetting>(setting: S) => S;
 
 /** Parses the settings of a provider of one kind. */

@@ -11,11 +11,11 @@ import { oneOf } from "./shapes.ts";
 
 /** A provider of the list, which may be the only one. */
 export interface ListedProvider {
-  /** The prefix of its people's subjects. */
+  /** The prefix of the subjects of its people. */
   id: string;
   /**
-   * Its name in the list of several, and at the end of its redirect URI;
-   * undefined: it is the only one.
+   * Its name in `OAUTH_PROVIDER` and at the end of its redirect URI; undefined
+   * if it is the only one.
    */
   key?: string;
   /** The domains whose addresses no other provider can vouch for. */
@@ -29,7 +29,7 @@ export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
 export const CALLBACK_PATH = "/oauth/provider-callback";
 
 /**
- * Gives the redirect URI at a provider, which exactly is to be registered there.
+ * Gives the redirect URI to register at a provider, exactly.
  *
  * @param key its name, if it is one of several
  */
@@ -40,7 +40,7 @@ export function callbackAt(baseUrl: string, key?: string): string {
 
 const { OAUTH_PROVIDER: CHOICE, ...GROUP } = PROVIDER;
 
-/** Gives the settings of one of several as its group calls them. */
+/** Makes the function that renames settings for one of several providers. */
 export function renameFor(key?: string): Rename {
   if (key === undefined) return (setting) => setting;
   return (setting) => ({
@@ -50,7 +50,7 @@ export function renameFor(key?: string): Rename {
   });
 }
 
-/** The setting that says of which kind one of several is. */
+/** Makes the setting of the kind of one of several providers. */
 function kindSetting(key: string) {
   return {
     ...renameFor(key)(CHOICE),
@@ -82,7 +82,7 @@ export function parseProviders(
   exposure: Exposure,
 ): ListedProviders {
   const names = settings.require(CHOICE);
-  // The complaint is made; the rest is read as for `dev`, which needs nothing.
+  // The complaint is made; go on as for `dev`, which needs no settings.
   if (!names) return [{ id: "dev", config: { provider: "dev" }, domains: [] }];
   const [first, ...others] = names;
   doubtOtherGroups(settings, others.length > 0 ? names : []);
@@ -139,7 +139,7 @@ function parseListed(
   return { id: idOf(config), key, config, domains };
 }
 
-/** Gives the prefix of subjects; none if an address is missing or wrong. */
+/** Gives the prefix of subjects; only the kind if an address is wrong. */
 function idOf(config: ProviderConfig): string {
   try {
     return providerId(config);
@@ -148,7 +148,7 @@ function idOf(config: ProviderConfig): string {
   }
 }
 
-/** Gives the name that pages have for a provider; a host for one of many. */
+/** Gives a provider's name on pages in lower case: its own, host or kind. */
 function labelOf({ id, config }: ListedProvider): string {
   if (config.provider === "dev") return "dev";
   const host = ["oidc", "custom"].includes(config.provider) &&
@@ -228,7 +228,7 @@ function complainOfDomains(
   });
 }
 
-/** Doubts groups of providers that are not listed, which no one reads. */
+/** Warns of settings of providers that are not listed: they are not read. */
 function doubtOtherGroups(settings: Settings, keys: readonly string[]): void {
   const known = new Set(settings.options.known?.map(({ name }) => name));
   for (const name of Object.keys(settings.environment)) {

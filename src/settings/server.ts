@@ -47,9 +47,8 @@ export function isPostgres(path = ""): boolean {
 }
 
 /**
- * Prints a `KV_PATH` without what opens it: of an address only the scheme, the
- * host and the path, and no more than the scheme where it cannot be told which
- * part is the password.
+ * Prints a `KV_PATH` without secrets: of an address only the scheme, the host
+ * and the path; or the scheme alone if it is unclear what the password is.
  */
 export function printDatabase(path: string): string {
   const [, scheme, rest] = /^([a-z][a-z\d+.-]+:)(.*)$/is.exec(path) ?? [];
@@ -66,7 +65,7 @@ export function printDatabase(path: string): string {
 export interface Exposure {
   /** True on a public platform. */
   deployed: boolean;
-  /** True if only this machine can. */
+  /** True if only this machine can reach the server. */
   loopback: boolean;
 }
 

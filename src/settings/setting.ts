@@ -15,7 +15,7 @@ export interface Setting {
   shape: TextShape<unknown>;
   /** The value of an unset variable. */
   default?: unknown;
-  /** The default in words, where no text is equal to it. */
+  /** Describes the default where it cannot be written as a value. */
   unset?: string;
   /** A text of the shape. */
   example?: string;
@@ -23,7 +23,7 @@ export interface Setting {
   fix?: string;
   /** True if no one may see the text. */
   secret?: boolean;
-  /** Prints a text without what is secret in it; {@linkcode hideSecrets}. */
+  /** Prints a text without secrets; {@linkcode hideSecrets} by default. */
   print?(text: string): string;
 }
 
@@ -44,7 +44,7 @@ type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
-/** The text that means the same as an unset variable, if there is one. */
+/** Gives the text that means the same as an unset variable, if any. */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
   const isText = Object(value) !== value || Array.isArray(value);
@@ -95,19 +95,21 @@ export class Settings {
     return this.#misspellings(name);
   }
 
-  /** The text of a variable that another setting names: it is no misspelt one. */
+  /** Gives the text of a variable that another setting names: not misspelt. */
   namedText(name: string): string | undefined {
     this.#named.push(name);
     this.#misspellings = undefined;
     return this.text({ name });
   }
 
-  /** The text of a variable; undefined when it is unset or blank. */
+  /** Gives the text of a variable; undefined when it is unset or blank. */
   text({ name }: Pick<NamedSetting, "name">): string | undefined {
     return this.environment[name]?.trim() || undefined;
   }
 
-  /** The parsed value; the default when unset or (with a complaint) wrong. */
+  /**
+   * Gives the value; the default if it is unset, or wrong (and complained of).
+   */
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {
     const got = this.text(setting);
@@ -139,7 +141,7 @@ export class Settings {
     return this.read(setting);
   }
 
-  /** Complains of a setting, in its own words where no others are given. */
+  /** Adds a complaint, by default with the setting's own words. */
   complain(
     setting: NamedSetting,
     { got, wants = setting.shape.wants, fix = this.#fixOf(setting) }: Partial<
@@ -185,9 +187,9 @@ export class Settings {
 }
 
 /**
- * Finds the misspelt variant of an unset variable: a name that is set and not
- * read, one letter away (missing, added, wrong, or exchanged with the next).
- * Case and underscores do not count.
+ * Makes the search for the misspelt form of an unset variable: a name that is
+ * set and not read, one letter away (missing, added, wrong, or exchanged with
+ * the next). Case and underscores are ignored.
  *
  * @param set names of variables that have a value
  * @param known every name that is read

@@ -5,13 +5,13 @@
  */
 import { isLoopback } from "../net/url.ts";
 
-/** A shape in words, and the parser of such texts, which throws. */
+/** The description of a shape, and its parser, which throws. */
 export interface TextShape<T> {
   wants: string;
   parse(text: string): T;
 }
 
-/** The error of a text of another shape; a message adds to `wants`. */
+/** A text has another shape. The message is added to `wants`. */
 export class ShapeError extends Error {}
 
 /** Refuses a text. @throws {ShapeError} */
@@ -97,14 +97,14 @@ export const ISSUER_URL: TextShape<string> = {
   parse: (text) => text.includes("?") ? refuseText() : SERVER_URL.parse(text),
 };
 
-/** Gives the letters of a name: case and underscores do not count. */
+/** Gives a name in capitals, without underscores. */
 export function lettersOf(name: string): string {
   return name.replaceAll("_", "").toUpperCase();
 }
 
 /**
- * True if one letter is missing, added, wrong, or exchanged with the next, or
- * none.
+ * True if at most one letter is missing, added, wrong, or exchanged with the
+ * next.
  */
 export function isNear(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;

@@ -90,7 +90,7 @@ function detailOf({ issues }: z.ZodError, secret?: string): string {
     .join("; ");
 }
 
-/** True if a message has four characters of a secret, or a shorter one. */
+/** True if a message repeats a secret: four characters in a row, or all. */
 function repeats(message: string, secret: string): boolean {
   const length = Math.min(4, secret.length);
   for (let at = 0; at + length <= secret.length; at++) {
