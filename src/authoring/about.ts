@@ -11,16 +11,18 @@ import { isLoopback } from "../net/url.ts";
  * §2, RFC 8414 §2). Directories ask for the privacy page and for support.
  */
 export interface About {
-  /** Its purpose, in at most 100 characters; directories show it. */
+  /**
+   * The purpose of the server, in at most 100 characters; directories show it.
+   */
   description?: string;
   /**
-   * Its name in directories, such as `com.example/mail`: reverse DNS, one
-   * slash. The default is made of its host and its name.
+   * The server's name in directories, such as `com.example/mail`: reverse DNS,
+   * one slash. The default is made of its host and its name.
    */
   registryName?: string;
   /** The operator: a person, a team or a company. */
   operator?: string;
-  /** The address of a page about it. */
+  /** The address of a page about the server. */
   websiteUrl?: string;
   /** The privacy policy: an https address. */
   privacyUrl?: string;
@@ -54,7 +56,7 @@ export function aboutComplaints(about: About): string[] {
   return [...complaints, ...addressComplaints(about)];
 }
 
-/** SEP-2127, and the registry's schema. */
+/** A name in the registry, by SEP-2127 and the registry's schema. */
 export const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
 function addressComplaints(about: About): string[] {

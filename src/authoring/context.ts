@@ -38,9 +38,9 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
       /** An address that the person opens, https or http. */
       url: string;
       /**
-       * The end of the question. `opened`, the default: the person agreed to
-       * open it. `done`: they said on a page of this server, signed in, that
-       * they have done there what they were asked.
+       * The time at which the question is answered. `opened`, the default: when
+       * the person agrees to open the address. `done`: when they say, signed in
+       * on a page of this server, that they have done there what was asked.
        */
       until?: "opened" | "done";
     }
@@ -132,8 +132,9 @@ export interface Context<
   /** Asks for the client's root directories. */
   roots(): Promise<Root[]>;
   /**
-   * Does something once in durable work: its result is kept as JSON, and given
-   * in place of another run.
+   * Does something once in durable work: the result is stored as JSON, and
+   * later
+   * runs get it without calling `run`.
    *
    * @param id names the step within the task: the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`
@@ -144,16 +145,17 @@ export interface Context<
     options?: StepOptions,
   ): Promise<T>;
   /**
-   * Waits in durable work, for days if need be: no process waits with it.
+   * Waits in durable work, for days if need be: no process is held meanwhile.
    *
    * @param until the seconds to wait, or the time to wait for
    * @throws {TypeError} in a tool without `task: { durable: true }`
    */
   sleep(id: string, until: number | Date): Promise<void>;
   /**
-   * Waits in durable work for a word from outside, which a route of the server's
-   * own brings by `answer(token, data)`: gives the data as JSON has it, not
-   * checked by any schema, or undefined when the time is over.
+   * Waits in durable work for a webhook, for which a route of the server's own
+   * calls `answer(token, data)`. Returns the data as parsed JSON, which no
+   * schema
+   * has checked; undefined when the time is over.
    *
    * @param id names the wait within the task: the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`

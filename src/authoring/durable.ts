@@ -7,12 +7,12 @@
  */
 import type { MaybePromise } from "./service.ts";
 
-/** The longest time for which the result of a durable task is kept. */
+/** The longest time for which the result of a durable task is stored. */
 export const MAX_KEEP_SECONDS = 30 * 24 * 60 * 60;
 
 /** The option `task` of a tool whose work survives its process. */
 export interface DurableTask {
-  /** Tells it from the other values of `task`. */
+  /** Distinguishes it from the other values of `task`. */
   durable: true;
   /**
    * The seconds for which the result stays after the end, at most 30 days; a
@@ -55,18 +55,18 @@ export interface StepOptions {
  * a word from outside, such as a payment that a webhook tells of.
  */
 export interface WaitOptions {
-  /** Says in the task's status what is waited for. */
+  /** The text of the wait in the task's status. */
   message: string;
   /**
-   * Begins what will answer, and gives it the token. Anyone who has the token
-   * answers: it is a secret. It may run again with the same token.
+   * Starts what will answer, and passes the token to it. Keep the token secret:
+   * anyone who has it can answer. May be called again with the same token.
    */
   open(token: string): MaybePromise<unknown>;
   /** The longest time to wait. */
   seconds: number;
 }
 
-/** Tells an author that a member of the context needs durable work. */
+/** Makes the error for a member of the context that needs durable work. */
 export function notDurable(member: string): TypeError {
   return new TypeError(
     `${member} is there only in the run of a tool with task: { durable: true }`,
@@ -94,7 +94,7 @@ export function checkDurable(
   }
 }
 
-/** Gives the option of a tool whose work is durable. */
+/** Returns the option of a tool whose work is durable; undefined for others. */
 export function durableOf(
   { task }: { task?: "optional" | "required" | DurableTask },
 ): DurableTask | undefined {

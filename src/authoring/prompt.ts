@@ -35,7 +35,7 @@ export interface PromptDefinition<
 
 /** A declared prompt, its types erased. */
 export interface Prompt extends Described {
-  /** Tells a prompt from a tool and a resource. */
+  /** Distinguishes a prompt from a tool and a resource. */
   readonly kind: "prompt";
   /** The arguments' schema. */
   args?: z.ZodObject;

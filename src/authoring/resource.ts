@@ -105,7 +105,7 @@ export interface ResourceDefinition<
 /** A declared resource, its types erased. */
 export interface Resource
   extends Omit<ResourceDefinition, "complete" | "read"> {
-  /** Tells a resource from a tool and a prompt. */
+  /** Distinguishes a resource from a tool and a prompt. */
   readonly kind: "resource";
   /** Proposals for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;

@@ -5,9 +5,9 @@
  */
 
 /**
- * A scope's meaning for people, such as "Read your mail". With `stepUp` no
- * sign-in asks for it; the client is asked to get it when something first needs
- * it.
+ * The description of a scope for people, such as "Read your mail". With
+ * `stepUp` no sign-in asks for the scope: the client is told to request it when
+ * something first needs it.
  */
 export type ScopeDefinition = string | {
   description: string;
@@ -23,7 +23,7 @@ export interface Scopes {
   supported: readonly string[];
   /** The scopes that every sign-in asks for. */
   usual: readonly string[];
-  /** Words for people, if the author wrote some. */
+  /** Descriptions for people, by scope, where the author wrote one. */
   words: ReadonlyMap<string, string>;
 }
 
@@ -52,9 +52,10 @@ export function scopesOf(
 }
 
 /**
- * Finds probable slips in definitions of scopes: one that no tool, resource,
- * prompt or skill needs, and where there are words, one without. A route of the
- * author's own may look at either.
+ * Finds probable slips in definitions of scopes: a definition that no tool,
+ * resource, prompt or skill needs, and, if there are definitions, a needed
+ * scope without one. Either may be right, since a route of the author's own may
+ * check scopes.
  */
 export function scopeDoubts(
   needed: readonly string[],

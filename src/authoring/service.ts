@@ -23,9 +23,9 @@ export interface StartContext<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > {
-  /** The values of the settings it declares. */
+  /** The values of the settings that the service declares. */
   readonly settings: SettingValues<S>;
-  /** The services it declares; they have started. */
+  /** The services that the service declares; they have started. */
   readonly services: ServiceValues<V>;
 }
 
@@ -49,7 +49,7 @@ export interface ServiceDefinition<
 
 /** A declared service; `T` is its started value. */
 export interface Service<T> {
-  /** Tells a service from other definitions. */
+  /** Distinguishes a service from other definitions. */
   readonly kind: "service";
   /** Names it in the log and in errors. */
   readonly name: string;
@@ -91,7 +91,7 @@ export function service<
   return { kind: "service", ...definition } as unknown as Service<T>;
 }
 
-/** Anything that declares needs. */
+/** A definition that may need settings and services. */
 export interface Needing {
   name: string;
   settings?: SettingSchemas;

@@ -40,13 +40,16 @@ export function isSecret(schema: z.ZodType): boolean {
   return schema.meta()?.secret === true || wrapped(schema).some(isSecret);
 }
 
-/** The description of a setting, or of a schema inside it. */
+/** Finds the description of a setting, or of a schema inside it. */
 export function describe(schema: z.ZodType): string | undefined {
   return schema.description ??
     wrapped(schema).map(describe).find((words) => words !== undefined);
 }
 
-/** The schemas in `.optional()`, `.default()`, `.pipe()`, `.or()` and so on. */
+/**
+ * Lists the schemas in `.optional()`, `.default()`, `.pipe()`, `.or()` and so
+ * on.
+ */
 function wrapped(schema: z.ZodType): z.ZodType[] {
   const { innerType, in: input, out, options = [] } = schema.def as {
     innerType?: z.ZodType;

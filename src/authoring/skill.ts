@@ -27,7 +27,7 @@ export interface SkillDefinition {
 
 /** A declared skill. */
 export interface Skill extends SkillDefinition {
-  /** Tells a skill from a tool, a resource and a prompt. */
+  /** Distinguishes a skill from a tool, a resource and a prompt. */
   readonly kind: "skill";
   /**
    * Parses the front matter of `SKILL.md`. @throws {Error} if it is not YAML

@@ -77,10 +77,11 @@ export interface ToolDefinition<
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a task for clients that know tasks. For the others `optional`
-   * runs in the request, and `required` begins a task, to hand over when it
-   * takes long (see `handOver`; with 0 they are refused). `{ durable: true }`
-   * is `required` for work that survives its process, and may name its steps.
+   * Long work as a task, for clients that know tasks. For other clients
+   * `optional` runs in the request. `required` begins a task for them too, and
+   * hands the call over to it when it takes long (see `handOver`; with 0 they
+   * are refused). `{ durable: true }` is `required` for work that survives its
+   * process.
    */
   task?: "optional" | "required" | DurableTask;
   /**
@@ -108,7 +109,7 @@ export interface ToolDefinition<
    * the origins and permissions it needs. It needs an `output`.
    */
   view?: undefined extends O ? undefined : string | ToolView;
-  /** Calls to look at while you write the view, by what people call them. */
+  /** Sample calls to show while you write the view, by a title for people. */
   samples?: Readonly<
     Record<
       string,
@@ -145,7 +146,7 @@ export interface Tool<I = unknown, O = unknown> extends
     ToolDefinition,
     "input" | "output" | "view" | "samples" | "prepare" | "run"
   > {
-  /** Tells a tool from a resource and a prompt. */
+  /** Distinguishes a tool from a resource and a prompt. */
   readonly kind: "tool";
   /** Only for the compiler: the member never exists. */
   readonly _types?: { input: I; output: O };
@@ -155,7 +156,7 @@ export interface Tool<I = unknown, O = unknown> extends
   output?: z.ZodType;
   /** The view that clients with MCP Apps show. */
   view?: string | ToolView;
-  /** Calls to look at while the view is written. */
+  /** Sample calls to show while the view is written. */
   samples?: Readonly<Record<string, ViewSample>>;
   /** Runs in the request, before a task begins. */
   prepare?(input: unknown, context: Context): unknown;
@@ -214,8 +215,8 @@ export interface ToolLimit {
   /** Calls per minute; the whole minute's calls may come at once. */
   callsPerMinute?: number;
   /**
-   * Calls that run at the same time in one process; for a long task, its work
-   * counts.
+   * Calls that run at the same time in one process. A task counts while this
+   * process works on it.
    */
   callsAtOnce?: number;
   /**
@@ -225,7 +226,7 @@ export interface ToolLimit {
   shared?: boolean;
 }
 
-/** @throws {Error} unless its counts can be reached */
+/** @throws {Error} unless its counts are whole numbers above 0 */
 export function checkLimit(
   { callsPerMinute = 1, callsAtOnce = 1 }: ToolLimit,
 ): void {

@@ -12,7 +12,7 @@ export type ViewPermission =
   | "geolocation"
   | "clipboard-write";
 
-/** A call to look at in development, while the view is written. */
+/** A sample call to show in development, while the view is written. */
 export interface ViewSample<
   I = Record<string, unknown>,
   O = Record<string, unknown>,

@@ -43,7 +43,7 @@ import { isTemplate } from "./uri_template.ts";
 interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
-  /** The seconds after which calls are handed over; as of `serve`. */
+  /** The seconds after which calls are handed over: the option of `serve`. */
   handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
@@ -61,7 +61,10 @@ export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
-  /** The names of the server's own tools, where an author's may take long. */
+  /**
+   * The names of the server's own tools. Empty unless an author's tool is
+   * declared to take long.
+   */
   taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
   /** Resources with one URI, by that URI. */
@@ -77,7 +80,7 @@ export interface Catalogue {
   isEmpty: boolean;
   /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
-  /** The time and the caches for which lists may be kept. */
+  /** The time for which lists may be cached, and by which caches. */
   listCache: CacheHint;
   /** For the revisions with sessions. */
   session: PrintedLists;
@@ -86,9 +89,9 @@ export interface Catalogue {
   /** The answer to `server/discover`, as JSON text. */
   discovery: string;
   /**
-   * Gives the catalogue for a caller who can only ever hold these scopes:
-   * anything that needs others is left out. Without a ceiling, gives
-   * everything.
+   * Returns the catalogue for a caller who can never be granted other scopes
+   * than these: anything that needs others is left out. Without a ceiling,
+   * returns everything.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
   /** In a catalogue within a ceiling: the one with everything. */
@@ -117,7 +120,7 @@ export function compileCatalogue(
       scopes.every((scope) => reachable.includes(scope));
     const seen = narrowed.get(key) ??
       { ...select(source, isSeen), within, whole };
-    // The set asked for last is the last one to be dropped.
+    // Inserted again: the set that was used last is dropped last.
     narrowed.delete(key);
     narrowed.set(key, seen);
     if (narrowed.size > MAX_NARROWED) {
@@ -130,7 +133,7 @@ export function compileCatalogue(
   return whole;
 }
 
-/** The most sets of scopes whose printed lists are kept. */
+/** The most sets of scopes whose printed lists are in memory. */
 const MAX_NARROWED = 64;
 
 /** Compiles everything that catalogues are selected from. */

@@ -47,7 +47,7 @@ export interface CompiledTemplate {
   resource: Resource;
 }
 
-/** The faults of a set of definitions. */
+/** Thrown for a set of definitions with faults. */
 export class CatalogueError extends Error {
   /** The name of the class. */
   override name = "CatalogueError";
@@ -91,13 +91,16 @@ class Compilation {
   readonly tools: CompiledTool[] = [];
   readonly templates: CompiledTemplate[] = [];
   readonly skills: CompiledSkill[] = [];
-  /** The entries of lists; prompts and plain resources are their own. */
+  /**
+   * The list entries, each by its item: a compiled tool, a prompt or a
+   * resource.
+   */
   readonly listed = new Map<Described, JsonObject>();
   readonly views = new Map<Tool["view"], CompiledView>();
 
   constructor(private readonly defaults: ToolDefaults) {}
 
-  /** Runs one step and keeps what it complains about. */
+  /** Runs one step, and adds its exception to the complaints. */
   attempt(what: string | undefined, step: () => void): void {
     try {
       step();
@@ -137,7 +140,9 @@ class Compilation {
     });
   }
 
-  /** Compiles a tool's view; a view of several tools is one resource. */
+  /**
+   * Compiles a tool's view. Tools that have the same view share one resource.
+   */
   #viewOf(tool: Tool): CompiledView | undefined {
     if (tool.view === undefined) return undefined;
     let compiled = this.views.get(tool.view);
@@ -187,7 +192,10 @@ class Compilation {
     });
   }
 
-  /** Lists the files of skills, which no other resource may be. */
+  /**
+   * Makes the list entries of the files of skills. No other resource may have
+   * their URIs.
+   */
   checkSkillFiles(resources: readonly Resource[]): void {
     for (const file of this.skills.flatMap(({ resources }) => resources)) {
       this.listed.set(file, listResource(file));

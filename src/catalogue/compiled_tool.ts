@@ -19,11 +19,14 @@ import {
 } from "./descriptions.ts";
 import { type CompiledView, viewMetaOf } from "./view_resource.ts";
 
-/** A tool that finds in its context what it declared it needs. */
+/** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
   /** The tool as its author declared it; absent: this one. */
   author?: Tool;
-  /** Gives a context what the tool needs; absent: it needs nothing. */
+  /**
+   * Adds the tool's settings and services to a context. Absent if it needs
+   * none.
+   */
   provide?(context: Context): Context;
 }
 
@@ -92,7 +95,7 @@ export function compileTool(
   return { compiled, listed };
 }
 
-/** @throws {Error} unless it is a time after which a call may be handed over */
+/** @throws {Error} unless it is a number of seconds, or 0 */
 export function checkHandOver(seconds: number | undefined): void {
   if (seconds === undefined) return;
   if (Number.isFinite(seconds) && seconds >= 0) return;

@@ -65,7 +65,10 @@ function collectFaults(
 /** A piece: its name (undefined: the whole value), its schema, its value. */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
-/** Yields the pieces of a value by its schema; itself if none are known. */
+/**
+ * Yields the pieces of a value by its schema; the whole value if no pieces of
+ * the schema are known.
+ */
 function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {

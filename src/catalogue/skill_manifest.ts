@@ -99,7 +99,11 @@ export function skillsPerPage(entries: readonly JsonObject[]): number {
   return Math.max(1, Math.floor(MAX_PAGE_BYTES / largest));
 }
 
-/** @see https://agentskills.io/specification#frontmatter */
+/**
+ * Checks the front matter of a skill.
+ *
+ * @see https://agentskills.io/specification#frontmatter
+ */
 function checkFrontmatter(
   { name, description, metadata }: JsonObject,
 ): { name: string; description: string } {

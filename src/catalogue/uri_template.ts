@@ -91,7 +91,10 @@ function matchSteps(
   const tail = steps.at(-1)?.after ?? "";
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;
-  /** For each step, the end of its variable if it begins there; 0: no match. */
+  /**
+   * For each step, and each place in the URI: the end of the step's variable if
+   * it begins there; 0 if it cannot.
+   */
   const ends: Uint16Array[] = [];
   for (const { crossesSegments, after } of steps.toReversed()) {
     const next = ends.at(-1);

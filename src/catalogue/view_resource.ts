@@ -36,7 +36,7 @@ export interface CompiledView {
   csp: ViewPolicy;
 }
 
-/** The origins that a view may reach; none where there are none. */
+/** The origins that a view may reach: none where a list is empty. */
 export interface ViewPolicy {
   connectDomains: readonly string[];
   resourceDomains: readonly string[];

@@ -80,7 +80,10 @@ export function makeView<I, O>(
     post({ method: "ui/notifications/size-changed", params });
   }
 
-  /** Asks once the host is there. Some hosts answer a refusal as a result. */
+  /**
+   * Sends a request once the host has answered the first. A result with
+   * `isError` is thrown: some hosts refuse in this way.
+   */
   async function request(method: string, params: Loose): Promise<Loose> {
     await ready;
     const result = await ask(method, params);
@@ -196,7 +199,7 @@ export function makeView<I, O>(
     post({ method: "ui/notifications/initialized", params: {} });
     isConnected = true;
     measure();
-    // Browsers call it only for frames in sight.
+    // Browsers call `requestAnimationFrame` only for frames in sight.
     new page.ResizeObserver(() => page.requestAnimationFrame(measure))
       .observe(root);
   }

@@ -22,7 +22,7 @@ export type ViewStatus =
   /** The page was opened without a host around it. */
   | "alone";
 
-/** The size of a view. */
+/** The way in which a host shows a view. */
 export type DisplayMode = "inline" | "fullscreen" | "pip";
 
 /** A tool's result as its view gets it. */
@@ -42,21 +42,21 @@ export interface ViewResult<O = Record<string, unknown>> {
 
 /** The things that the host around a view can do for it. */
 export interface ViewAbilities {
-  /** Calls tools. */
+  /** True if the host can call tools. */
   call: boolean;
-  /** Reads resources. */
+  /** True if the host can read resources. */
   read: boolean;
-  /** Sends a message in the person's name. */
+  /** True if the host can send a message in the person's name. */
   say: boolean;
-  /** Gives the model context. */
+  /** True if the host can give the model context. */
   tell: boolean;
-  /** Saves a file. */
+  /** True if the host can save files. */
   download: boolean;
-  /** The display modes it offers. */
+  /** The display modes that the host offers. */
   modes: readonly DisplayMode[];
 }
 
-/** Everything that a view shows may depend on. */
+/** The state from which a view is drawn. */
 export interface ViewState<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
@@ -118,7 +118,10 @@ export interface View<
   beforeEnd(finish: () => void | Promise<void>): void;
 }
 
-/** Makes the result. Its source text is put into a page. */
+/**
+ * Makes a tool's result for its view. The source text of this function is put
+ * into a page.
+ */
 export function viewResult<O>(
   { structuredContent, content = [], _meta }: Loose,
 ): ViewResult<O> {
@@ -133,7 +136,7 @@ export function viewResult<O>(
       const value = JSON.parse(text);
       if (typeof value === "object") data = value ?? undefined;
     } catch {
-      // It was text for people.
+      // The text is for people, and no JSON.
     }
   }
   return {
