@@ -48,6 +48,11 @@ const CERTIFICATE_FIX =
   "Give the CA's file in sslrootcert, and the name that " +
   "the certificate has as the host";
 
+/** The way to fix that a role may not do all that it must. */
+export const RIGHTS_FIX =
+  "Use the role that owns the schema, or grant what docs/postgres.md names " +
+  "under Rights";
+
 const REASONS: Record<string, Reason> = {
   ECONNREFUSED: {
     words: "nothing listens there",
@@ -93,7 +98,7 @@ const REASONS: Record<string, Reason> = {
   },
   "42501": {
     words: "the role lacks a right",
-    fix: "Give the role its schema as deploy/postgres.sql does",
+    fix: RIGHTS_FIX,
   },
   "25006": {
     words: "it is a read-only replica",

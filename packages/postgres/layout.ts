@@ -59,7 +59,18 @@ export function statusSql(schema: string): string {
   current_setting('statement_timeout') = '0' as is_endless,
   current_setting('synchronous_commit') = 'off'
     or current_setting('fsync') = 'off' as is_forgetful,
+  current_setting('is_superuser')::bool as is_superuser,
   to_regclass('${schema}.kv_layout') is not null as has_layout`;
+}
+
+/** The statement that reads the layout, and if the role may use it. */
+export function readLayoutSql(schema: string): string {
+  const rights = ["select", "insert", "update", "delete"].map((right) =>
+    `has_table_privilege('${schema}.kv', '${right}')`
+  );
+  return `select number, oldest, ${rights.join(" and ")}
+  and has_sequence_privilege('${schema}.kv_version', 'usage') as may_use
+  from ${schema}.kv_layout`;
 }
 
 /** The name by which changes are announced. */

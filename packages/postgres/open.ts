@@ -8,12 +8,13 @@ import { env } from "node:process";
 import { type Address, parseAddress, printPlace } from "./address.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { Connections, type Row } from "./driver.ts";
-import { failureOf, PostgresError } from "./failure.ts";
+import { failureOf, PostgresError, RIGHTS_FIX } from "./failure.ts";
 import {
   channelOf,
   LAYOUT,
   layoutSql,
   presenceSql,
+  readLayoutSql,
   statusSql,
 } from "./layout.ts";
 import { Listener } from "./listener.ts";
@@ -89,7 +90,7 @@ async function open(
   const { schema } = address;
   const { connections, listener, status } = await connect(address, max);
   try {
-    await prepare(connections, schema, status);
+    await prepare(connections, address, status);
     const channel = channelOf(schema);
     await listener.start((payload) =>
       connections.query({
@@ -147,7 +148,7 @@ async function connect(address: Address, max: number) {
 /** Makes the layout, or checks it. */
 async function prepare(
   connections: Connections,
-  schema: string,
+  { schema, user }: Address,
   status: Row,
 ): Promise<void> {
   if (status.version as number < OLDEST_VERSION) {
@@ -161,7 +162,17 @@ async function prepare(
     });
   }
   const layout = status.has_layout ? await layoutOf(connections, schema) : 0;
-  if (layout < LAYOUT) await connections.script(layoutSql(schema));
+  if (layout >= LAYOUT) return;
+  await connections.script(layoutSql(schema)).catch((error) => {
+    if (error.code !== "42501" || status.has_layout) throw error;
+    throw new PostgresError(
+      `the role cannot make its tables: ${error.message}`,
+      {
+        fix: "Have an administrator run there: create schema " +
+          `${schema} authorization "${user}"`,
+      },
+    );
+  });
 }
 
 /** Gives the number of the layout that is there. */
@@ -169,22 +180,31 @@ async function layoutOf(
   connections: Connections,
   schema: string,
 ): Promise<number> {
-  const [{ number, oldest }] = await connections.query({
+  const [{ number, oldest, may_use: mayUse }] = await connections.query({
     name: "kv_layout",
-    text: `select number, oldest from ${schema}.kv_layout`,
+    text: readLayoutSql(schema),
     values: [],
-  }) as { number: number; oldest: number }[];
-  if (oldest <= LAYOUT) return number;
-  throw new PostgresError(
-    `its layout is ${number}, for versions that know layout ${oldest}, and ` +
-      `this one knows ${LAYOUT}`,
-    { fix: "Start the newer version of the server again" },
-  );
+  }) as { number: number; oldest: number; may_use: boolean }[];
+  if (oldest > LAYOUT) {
+    throw new PostgresError(
+      `its layout is ${number}, for versions that know layout ${oldest}, and ` +
+        `this one knows ${LAYOUT}`,
+      { fix: "Start the newer version of the server again" },
+    );
+  }
+  if (mayUse) return number;
+  throw new PostgresError("the role lacks a right on a table or the sequence", {
+    fix: RIGHTS_FIX,
+  });
 }
 
 /** Gives the sentences for an operator about settings of the database. */
 function* doubts(
-  { is_endless: isEndless, is_forgetful: isForgetful }: Row,
+  {
+    is_endless: isEndless,
+    is_forgetful: isForgetful,
+    is_superuser: isSuperuser,
+  }: Row,
   hears: boolean,
 ): Generator<string> {
   if (!hears) {
@@ -194,6 +214,10 @@ function* doubts(
   if (isEndless) {
     yield "A statement may hang for ever: run ALTER ROLE … SET " +
       "statement_timeout = '4500ms'";
+  }
+  if (isSuperuser) {
+    yield "The role is a superuser, and may read and change everything in this " +
+      "Postgres: make one as deploy/postgres.sql does";
   }
   if (isForgetful) {
     yield "A crash of the database loses what was acknowledged: set " +

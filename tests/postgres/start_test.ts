@@ -134,9 +134,10 @@ postgresTest(
     const role = `r${schema}`;
     await sql(`create role ${role} login password 'wrong-one'`);
     const address = changed(url, { username: role, password: "wrong-one" });
-    await refused(address, /42501 the role lacks a right/, /postgres\.sql/);
+    const schemaFix = new RegExp(`create schema ${schema} authorization`);
+    await refused(address, /the role cannot make its tables: /, schemaFix);
     await sql(`create schema ${schema}`);
-    await refused(address, /42501/, /postgres\.sql/);
+    await refused(address, /42501 the role lacks a right/, /under Rights/);
   },
 );
 
@@ -151,6 +152,18 @@ postgresTest(
     grant select on ${schema}.kv_layout to ${role};
     grant usage on sequence ${schema}.kv_version to ${role};`);
     const address = changed(url, { username: role, password: "a" });
+    for (
+      const right of [
+        ...["select", "insert", "update", "delete"].map((it) =>
+          `${it} on ${schema}.kv`
+        ),
+        `usage on sequence ${schema}.kv_version`,
+      ]
+    ) {
+      await sql(`revoke ${right} from ${role}`);
+      await refused(address, /lacks a right on a table/, /under Rights/);
+      await sql(`grant ${right} to ${role}`);
+    }
     await using kv = await openPostgres(address);
     assert((await kv.atomic().set(["a"], 1).commit()).ok);
     assert.equal((await kv.get(["a"])).value, 1);
@@ -190,7 +203,8 @@ postgresTest(
     const role = `r${schema}`;
     await sql(`create role ${role} login password 'a' connection limit 1;
     grant usage on schema ${schema} to ${role};
-    grant select on ${schema}.kv_layout to ${role}`);
+    grant all on all tables in schema ${schema} to ${role};
+    grant all on all sequences in schema ${schema} to ${role}`);
     const waiting: string[] = [];
     const address = changed(url, { username: role, password: "a" });
     await using kv = await openPostgres(address, {
@@ -209,13 +223,14 @@ postgresTest(
 );
 
 postgresTest(
-  "openPostgres() warns of a database that forgets, once",
+  "openPostgres() warns of a superuser and of a database that forgets, once",
   async ({ open }) => {
     const warnings: string[] = [];
     await open({ onWarning: (message) => warnings.push(message) });
-    // The cluster of these tests runs with fsync off.
-    assert.equal(warnings.length, 1);
-    assert.match(warnings[0], /loses what was acknowledged/);
+    // The cluster of these tests runs with fsync off, and they own all of it.
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0], /superuser/);
+    assert.match(warnings[1], /loses what was acknowledged/);
   },
 );
 
