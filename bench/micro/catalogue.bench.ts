@@ -27,11 +27,11 @@ Deno.bench("a tool by name, of 1,000", { group: "find" }, () => {
 });
 
 Deno.bench("tools/list of 1", { group: "list", baseline: true }, () => {
-  one.session.tools.at(undefined);
+  one.session.tools.page(undefined);
 });
 
 Deno.bench("tools/list of 1,000", { group: "list" }, () => {
-  thousand.session.tools.at(undefined);
+  thousand.session.tools.page(undefined);
 });
 
 Deno.bench("compileCatalogue() of 1,000 tools", () => {

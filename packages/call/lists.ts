@@ -31,13 +31,13 @@ export class Lists {
   ) {}
 
   async read(method: string, member: string): Promise<Json[]> {
-    const { items, isCut } = await this.client.list(
+    const { items, hasMore } = await this.client.list(
       method,
       member,
       MAX_PAGES,
       { signal: this.signal },
     );
-    if (isCut) {
+    if (hasMore) {
       this.terminal.report(`Only the first ${MAX_PAGES} pages are shown`);
     }
     return items;

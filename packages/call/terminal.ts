@@ -81,11 +81,11 @@ function columnsOf(): number {
 }
 
 function write(
-  to: { writeSync(bytes: Uint8Array): number },
+  output: { writeSync(bytes: Uint8Array): number },
   bytes: Uint8Array,
 ) {
   for (let sent = 0; sent < bytes.length;) {
-    sent += to.writeSync(bytes.subarray(sent));
+    sent += output.writeSync(bytes.subarray(sent));
   }
 }
 

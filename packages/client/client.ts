@@ -13,7 +13,7 @@ export interface ListRead {
   items: Json[];
   pages: number;
   /** True if there are more pages. */
-  isCut: boolean;
+  hasMore: boolean;
 }
 
 /**
@@ -94,7 +94,7 @@ export class Client extends Exchange {
       }
       cursor = page.nextCursor;
     } while (++pages < mostPages && cursor !== undefined);
-    return { items, pages, isCut: cursor !== undefined };
+    return { items, pages, hasMore: cursor !== undefined };
   }
 
   /**
@@ -135,13 +135,13 @@ export class Client extends Exchange {
       signal,
     );
     const messages = this.messages(response);
-    const cut = (error: unknown) => {
+    const onBroken = (error: unknown) => {
       if (signal?.aborted || !(error instanceof TypeError)) throw error;
       // A stream that the network cut says nothing about the task.
       return { value: undefined };
     };
     for (;;) {
-      const { value } = await messages.next().catch(cut);
+      const { value } = await messages.next().catch(onBroken);
       if (!value) return undefined;
       const { method, params, error } = value as Message;
       if (error && error.code !== -32601) throw this.failure(error, response);

@@ -61,17 +61,17 @@ export class Exchange extends Session {
     const request = await this.encode(method, params);
     signal?.throwIfAborted();
     const { id: requestId } = JSON.parse(request.body);
-    const cut = new AbortController();
+    const abort = new AbortController();
     let cancelling: Promise<void> | undefined;
     const cancel = () =>
       cancelling ??= this.notify({
         method: "notifications/cancelled",
         params: { requestId },
-      }).finally(() => cut.abort());
+      }).finally(() => abort.abort());
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       return await this.read(
-        await this.send(request, cut.signal),
+        await this.send(request, abort.signal),
         async ({ id, method, params = {} }) => {
           const result = method === "ping"
             ? {}

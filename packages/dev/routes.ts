@@ -121,7 +121,7 @@ export function viewHostRoutes(
 
 /** Lists the tools, with details that only this page gets. */
 function shownTools(catalogue: Catalogue): ShownTool[] {
-  const { tools } = JSON.parse(catalogue.stateless.tools.at(undefined)) as {
+  const { tools } = JSON.parse(catalogue.stateless.tools.page(undefined)) as {
     tools: (JsonObject & { name: string })[];
   };
   return tools.map((listed) => {

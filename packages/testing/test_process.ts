@@ -61,17 +61,17 @@ export class TestProcess implements AsyncDisposable {
 
   /** Answers a request. @throws {TypeError} when it dies meanwhile */
   async answer(request: Request): Promise<Response> {
-    const cut = this.database.death.then(() => {
+    const death = this.database.death.then(() => {
       throw new TypeError(
         "The process of the test's server died before it had answered",
       );
     });
     const answer = this.server.fetch(request);
-    const response = await Promise.race([answer, cut]);
+    const response = await Promise.race([answer, death]);
     const isStream = response.headers.get("content-type")
       ?.startsWith("text/event-stream");
     if (!response.body || !isStream) return response;
-    return new Response(endingWith(cut, response.body), response);
+    return new Response(endingWith(death, response.body), response);
   }
 
   /** Stops it and its services; of a dead one, what it still holds. */
@@ -83,14 +83,14 @@ export class TestProcess implements AsyncDisposable {
 
 /** Makes a stream that is cut when a promise rejects. */
 function endingWith(
-  cut: Promise<never>,
+  death: Promise<never>,
   body: ReadableStream<Uint8Array>,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {
       try {
-        const { done, value } = await Promise.race([reader.read(), cut]);
+        const { done, value } = await Promise.race([reader.read(), death]);
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {

@@ -47,8 +47,9 @@ export function serverCard(
       "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
     name: about.registryName ?? `${namespaceOf(baseUrl)}/${suffixOf(name)}`,
     version,
-    description: about.description ?? cut(`${title}: tools for assistants`),
-    title: cut(title),
+    description: about.description ??
+      truncate(`${title}: tools for assistants`),
+    title: truncate(title),
     ...(websiteUrl !== undefined && { websiteUrl }),
     ...(icons !== undefined && { icons }),
     remotes: [{
@@ -72,7 +73,7 @@ function suffixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.length > 100 ? `${text.slice(0, 99)}…` : text;
 }
 

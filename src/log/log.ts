@@ -100,7 +100,7 @@ export class Log {
   logger(category: string): Logger {
     const isEnabledFor = (level: Severity) =>
       LOG_LEVELS.indexOf(level) >= this.#least;
-    const at = (level: Severity, audit?: true) => {
+    const writer = (level: Severity, audit?: true) => {
       if (!(audit ? this.#audits : isEnabledFor(level))) return () => {};
       return (message: string, properties: Properties = {}) =>
         this.#take({
@@ -117,11 +117,11 @@ export class Log {
     };
     return {
       isEnabledFor,
-      debug: at("debug"),
-      info: at("info"),
-      warning: at("warning"),
-      error: at("error"),
-      audit: at("info", true),
+      debug: writer("debug"),
+      info: writer("info"),
+      warning: writer("warning"),
+      error: writer("error"),
+      audit: writer("info", true),
     };
   }
 

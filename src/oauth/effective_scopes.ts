@@ -13,7 +13,7 @@ import { isMachine } from "./configured_client.ts";
 import { resourceOf } from "./resource.ts";
 import type { ListEntry } from "./list_entry.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
-import { cutScopes, opensNothing, parseScope } from "./scope.ts";
+import { opensNothing, parseScope, scopesWithin } from "./scope.ts";
 
 /** The effective scopes of a token. */
 export interface EffectiveScopes {
@@ -75,38 +75,38 @@ export function effectiveScopesBy(
     }
   }
 
-  /** Cuts scopes to a ceiling; undefined if nothing is left of the grant. */
-  function cut(
+  /** Keeps the scopes within a ceiling; undefined if nothing is left of the grant. */
+  function within(
     grant: Grant,
     scopes: readonly string[],
     ceiling: readonly string[],
   ): EffectiveScopes | undefined {
     const isEmptied = !opensNothing(grant.scopes) &&
-      opensNothing(cutScopes(grant.scopes, ceiling));
+      opensNothing(scopesWithin(grant.scopes, ceiling));
     return isEmptied
       ? undefined
-      : { scopes: cutScopes(scopes, ceiling), ceiling };
+      : { scopes: scopesWithin(scopes, ceiling), ceiling };
   }
 
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, rules.blocked)) return undefined;
     // A token from before the person took scopes away still names those.
-    if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
+    if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
     if (grant.kind === "client") {
       const allowed = machines.get(grant.clientId);
-      const effective = allowed && cut(grant, scopes, allowed);
+      const effective = allowed && within(grant, scopes, allowed);
       if (!effective || !permissions) {
         return effective && { scopes: effective.scopes };
       }
       // The operator chose the scopes of a machine, so they are its ceiling.
-      return { ...effective, ceiling: cutScopes(grant.scopes, allowed) };
+      return { ...effective, ceiling: scopesWithin(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {
       return undefined;
     }
     return permissions
-      ? cut(grant, scopes, permissions.ceiling(grant))
+      ? within(grant, scopes, permissions.ceiling(grant))
       : { scopes };
   };
 }

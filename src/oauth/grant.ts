@@ -8,7 +8,7 @@ import { newRefreshKey } from "./credential.ts";
 import type { Lifetimes } from "./lifetimes.ts";
 import type { RefreshTokens } from "./refresh_token.ts";
 import { resourceOf } from "./resource.ts";
-import { cutScopes } from "./scope.ts";
+import { scopesWithin } from "./scope.ts";
 
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
@@ -137,7 +137,7 @@ export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
 
 /** Removes all scopes but `kept`. Only another sign-in adds scopes again. */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
-  const scopes = cutScopes(grant.scopes, kept);
+  const scopes = scopesWithin(grant.scopes, kept);
   if (scopes.length === grant.scopes.length) return grant;
   return {
     ...grant,

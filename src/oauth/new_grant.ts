@@ -15,7 +15,7 @@ import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { IdentityRecheck } from "./identity_recheck.ts";
 import type { Permissions } from "./permissions.ts";
-import { cutScopes, opensNothing } from "./scope.ts";
+import { opensNothing, scopesWithin } from "./scope.ts";
 
 /** Makes the grant of an approved request, whose code is not redeemed yet. */
 export function openGrant(
@@ -145,7 +145,7 @@ export function grantOfSignIn(
   }
   const kept = rules.identityRecheck.reduce(identity);
   const ceiling = rules.permissions?.ceiling({ subject, identity: kept });
-  const scopes = cutScopes(consented, ceiling);
+  const scopes = scopesWithin(consented, ceiling);
   if (opensNothing(scopes) && !opensNothing(consented)) {
     throw new OAuthError(
       "access_denied",

@@ -175,7 +175,7 @@ export function permissionsOf(
         const names = identity[kind] ?? [];
         const some = decide === undefined
           ? names.filter((name) => isKept(kind, name))
-          : cut(
+          : truncate(
             [...names].sort((a, b) =>
               Number(isKept(kind, b)) - Number(isKept(kind, a))
             ),
@@ -201,7 +201,7 @@ function unionOf(
 }
 
 /** Keeps as many names as fit into a grant. */
-function cut(names: readonly string[]): string[] {
+function truncate(names: readonly string[]): string[] {
   let characters = 0;
   return names.filter(({ length }) =>
     (characters += length) <= MAX_KEPT_CHARACTERS

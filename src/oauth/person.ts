@@ -78,7 +78,7 @@ export function folded(text: string): string {
 }
 
 /** Gives the text by which a person is sorted in a list. */
-export function personListing(person: Person): string {
+export function personSortKey(person: Person): string {
   return folded(personName(person));
 }
 

@@ -78,7 +78,7 @@ export function grantableScopes(
  * Keeps the scopes that are in a ceiling; `offline_access` has no effect and
  * always stays. Without a ceiling, returns the same list.
  */
-export function cutScopes(
+export function scopesWithin(
   scopes: readonly string[],
   ceiling: readonly string[] | undefined,
 ): readonly string[] {

@@ -63,7 +63,7 @@ export function AccountPage(props: AccountProps) {
           </strong>{" "}
           with {providerName}
         </p>
-        <AccountForm base={base} csrf={props.csrf} to="/account/sign-out">
+        <AccountForm base={base} csrf={props.csrf} action="/account/sign-out">
           <button class="quiet" type="submit">Sign out</button>
         </AccountForm>
       </section>

@@ -39,7 +39,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
   /** True if the calls are everyone's. */
   isForOperators?: boolean;
   /** True if there are more people than those whose calls were read. */
-  isCut?: boolean;
+  hasMore?: boolean;
   now: number;
 }
 
@@ -66,7 +66,7 @@ export function outcomeOf(text = ""): Outcome | undefined {
 const OUTCOMES = Object.keys(OUTCOME_WORDS) as Outcome[];
 
 export function CallsSection(
-  { base = "", calls, filter, isForOperators, isCut, now }: CallsProps,
+  { base = "", calls, filter, isForOperators, hasMore, now }: CallsProps,
 ) {
   const { person, client, outcome } = filter;
   const isFiltered = Boolean(person || client || outcome);
@@ -122,7 +122,7 @@ export function CallsSection(
         </label>
         <button type="submit">Show</button>
       </form>
-      {isCut && (
+      {hasMore && (
         <p class="small soft">
           Calls of machines and of the first people of the list, who are not
           all: search for a person.

@@ -62,7 +62,7 @@ export function EndForm(
   return (
     <AskedOnce label={label} of={of}>
       <p class="small">{children}</p>
-      <AccountForm {...form} to="/account/end" fields={ended}>
+      <AccountForm {...form} action="/account/end" fields={ended}>
         <button class="quiet danger" type="submit">
           {label} <bdi>{of}</bdi>
         </button>
@@ -108,7 +108,7 @@ export function ConnectionRow(
           {!hasSingleToken && (
             <AccountForm
               {...form}
-              to={isPaused ? "/account/resume" : "/account/pause"}
+              action={isPaused ? "/account/resume" : "/account/pause"}
               fields={grant}
             >
               <button class="quiet" type="submit">
@@ -153,7 +153,7 @@ function NarrowForm(
       </summary>
       <AccountForm
         {...form}
-        to="/account/narrow"
+        action="/account/narrow"
         fields={grant}
         autocomplete="off"
         class="narrow"

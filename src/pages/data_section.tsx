@@ -32,7 +32,7 @@ export function DataSection(
           <dl class="facts kept">
             {kept.map(([what, until]) => <Fact term={what}>{until}</Fact>)}
           </dl>
-          <AccountForm {...form} to="/account/export">
+          <AccountForm {...form} action="/account/export">
             <div class="actions">
               <button type="submit">Download it as JSON</button>
             </div>
@@ -71,7 +71,7 @@ export function DataSection(
           </ul>
           {mayErase
             ? (
-              <AccountForm {...form} to="/account/erase">
+              <AccountForm {...form} action="/account/erase">
                 <label class="tick">
                   <input type="checkbox" name="erase" value="on" required />
                   {" "}

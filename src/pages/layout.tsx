@@ -171,18 +171,20 @@ export function HiddenFields(
 
 /** A form of the account, posted to an address below the base. */
 export function AccountForm(
-  { base = "", csrf, back, to, fields, children, ...attributes }: FormPage & {
-    /** `/account/end`. */
-    to: string;
-    /** Further hidden fields. */
-    fields?: Readonly<Record<string, string>>;
-    class?: string;
-    autocomplete?: "off";
-    children: Child;
-  },
+  { base = "", csrf, back, action, fields, children, ...attributes }:
+    & FormPage
+    & {
+      /** `/account/end`. */
+      action: string;
+      /** Further hidden fields. */
+      fields?: Readonly<Record<string, string>>;
+      class?: string;
+      autocomplete?: "off";
+      children: Child;
+    },
 ) {
   return (
-    <form method="post" action={`${base}${to}`} {...attributes}>
+    <form method="post" action={`${base}${action}`} {...attributes}>
       <HiddenFields
         of={Object.entries({ csrf, back: back || undefined, ...fields })}
       />

@@ -126,7 +126,7 @@ interface OperatorWorkProps {
   /** The work that was read, the most overdue first. */
   work: readonly (WorkAhead & ToolInWords)[];
   /** True if there is more than the page has read. */
-  isCut: boolean;
+  hasMore: boolean;
   /** The most wakes that are read. */
   wakes: number;
   /** The steps that failed, the worst first. */
@@ -141,7 +141,7 @@ const MAX_ROWS = 25;
 
 /** Everyone’s durable work. */
 export function OperatorWork(props: OperatorWorkProps) {
-  const { work, isCut, wakes, failures, now } = props;
+  const { work, hasMore, wakes, failures, now } = props;
   const stuck = work.filter((one) => troubleOf(one, now) !== undefined);
   const oldest = work.toSorted((a, b) => a.createdAt - b.createdAt);
   const last = ["Begun", "Tool", "Reference"];
@@ -151,7 +151,7 @@ export function OperatorWork(props: OperatorWorkProps) {
         Read: the next {wakes}{" "}
         wakes, so the times at which work is due, and the count of steps that
         failed. {work.length} {work.length === 1 ? "task" : "tasks"} found
-        {isCut && "; there are more"}. Work that waits for an answer alone has
+        {hasMore && "; there are more"}. Work that waits for an answer alone has
         no wake, and is not among them.
       </p>
       <Table

@@ -88,7 +88,7 @@ function TokenForm(
     & Pick<TokenProps, "scopes" | "isBare" | "days">,
 ) {
   return (
-    <AccountForm base={base} csrf={csrf} to="/account/tokens">
+    <AccountForm base={base} csrf={csrf} action="/account/tokens">
       <label>
         Name
         <input

@@ -83,7 +83,7 @@ export function WaitPage(props: WaitProps) {
           <SignedInAs person={props.person} />
         </Fact>
       </dl>
-      <AccountForm base={base} csrf={csrf} to={`/wait/${id}`}>
+      <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
         <div class="actions">
           <a
             class="button primary whole"
@@ -161,7 +161,7 @@ export function NoWaitPage(
         use to you, and they get nothing from you.
       </p>
       <SignedInAs person={person} />
-      <AccountForm base={base} csrf={csrf} to="/account/sign-out">
+      <AccountForm base={base} csrf={csrf} action="/account/sign-out">
         <div class="actions">
           <a class="button" href={`${base}/account`}>Your account</a>
           <button type="submit">Sign out</button>

@@ -35,7 +35,7 @@ export interface WorkPageProps extends FormPage, WorkInWords {
   steps: readonly StepInWords[];
   questions: readonly QuestionInWords[];
   /** The result, or the error; absent before the end. */
-  result?: { text: string; isCut: boolean };
+  result?: { text: string; isTruncated: boolean };
   now: number;
 }
 
@@ -83,7 +83,7 @@ export function WorkPage(props: WorkPageProps) {
               base={base}
               csrf={props.csrf}
               back={props.back}
-              to="/account/work/cancel"
+              action="/account/work/cancel"
               fields={{ task: props.taskId }}
             >
               <button class="quiet danger" type="submit">
@@ -145,7 +145,7 @@ function Questions(
 
 /** The result as text, or the reason of the failure. */
 function Result(
-  { of: { text, isCut }, hasFailed }: {
+  { of: { text, isTruncated }, hasFailed }: {
     of: NonNullable<WorkPageProps["result"]>;
     hasFailed: boolean;
   },
@@ -159,7 +159,7 @@ function Result(
             <bdi>{text}</bdi>
           </p>
         )}
-        {isCut && (
+        {isTruncated && (
           <p class="small soft">
             Cut here: the app that asked has all of it.
           </p>

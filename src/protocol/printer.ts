@@ -63,7 +63,7 @@ export interface Pages {
    *
    * @throws {RpcError} -32602 for any other cursor
    */
-  at(cursor: unknown): string;
+  page(cursor: unknown): string;
 }
 
 /**
@@ -93,7 +93,7 @@ export function printPages(
     pages.set(start === 0 ? undefined : cursorAt(start), print(result));
   }
   return {
-    at(cursor) {
+    page(cursor) {
       const page = pages.get((cursor ?? undefined) as string | undefined);
       if (page === undefined) {
         throw invalidParams(

@@ -65,7 +65,7 @@ export interface ServerCore {
 /** The sites of a server, for durable work. */
 interface Sites {
   /** Finds the site at an address, or the home if it is empty. */
-  at(address: string): Pick<Engine, "gate" | "waitPages">;
+  site(address: string): Pick<Engine, "gate" | "waitPages">;
   addresses(): readonly string[];
 }
 
@@ -126,7 +126,7 @@ export function openCore(
       runs: given.runs,
     }),
   };
-  const resume = resumeBy(engine, (address) => sites.at(address));
+  const resume = resumeBy(engine, (address) => sites.site(address));
   const waits = waitStore(database);
   const stopping = new AbortController();
   return { plan, given, database, waits, engine, stopping };

@@ -55,7 +55,7 @@ export class ServerInstance implements Server {
     }
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
-    if (options.routes && this.#sites.hasHome) await this.#sites.at().app();
+    if (options.routes && this.#sites.hasHome) await this.#sites.site().app();
   }
 
   /** Starts the services, and then resumes durable work that is due. */

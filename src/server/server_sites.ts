@@ -51,8 +51,8 @@ export class ServerSites {
   }
 
   /** Finds the site at an address of the server; by default at its home. */
-  at(address = ""): ServerSite {
-    return this.#at(address === "" ? this.#home : address);
+  site(address = ""): ServerSite {
+    return this.#site(address === "" ? this.#home : address);
   }
 
   /**
@@ -118,12 +118,12 @@ export class ServerSites {
     const { baseUrl } = this.core.plan.config;
     const isHome = baseUrl !== undefined || home === undefined ||
       request.url.startsWith(`${home}/`);
-    if (isHome) return this.#at(home);
+    if (isHome) return this.#site(home);
     const { origin } = new URL(request.url);
-    return this.#at(isTwin(origin, home) ? origin : home);
+    return this.#site(isTwin(origin, home) ? origin : home);
   }
 
-  #at(baseUrl: string | undefined): ServerSite {
+  #site(baseUrl: string | undefined): ServerSite {
     let site = this.#sites.get(baseUrl);
     if (site === undefined) {
       site = new ServerSite(this.core, baseUrl);

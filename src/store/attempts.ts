@@ -67,14 +67,14 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   const failures = known.filter(({ failure }) => failure !== undefined);
   const successes = known.filter(({ failure }) => failure === undefined);
   return [
-    ...cutFairly(failures, MAX_FAILURES),
+    ...dropFairly(failures, MAX_FAILURES),
     ...successes.slice(0, MAX_SUCCESSES),
     ...strangers.slice(0, MAX_STRANGERS),
   ];
 }
 
 /** Cuts a list: the oldest entry of the most frequent cause goes first. */
-function cutFairly(failures: Attempt[], most: number): Attempt[] {
+function dropFairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
     const causes = Map.groupBy(

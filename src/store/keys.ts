@@ -124,7 +124,7 @@ export const listedWaitKey = listedIn("wait");
 export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
   waitsOfKey(subject, String(wait));
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
-export const waitAtKey = hashed("wait-at");
+export const waitOfAskerKey = hashed("wait-of-asker");
 
 /** A secret that all processes share, made once · for ever. */
 export const secretKey = plain("secret");

@@ -7,7 +7,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../oauth/grant.ts";
-import { personListing, personTerms } from "../oauth/person.ts";
+import { personSortKey, personTerms } from "../oauth/person.ts";
 import {
   type Database,
   type Expiring,
@@ -26,8 +26,8 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The texts of one listing: a person who changes their name has several. */
-interface Listing extends Expiring {
+/** The texts by which a person is in the lists, of one name that they had. */
+interface IndexedPerson extends Expiring {
   /** The text of the entry by name. */
   name: string;
   /** The texts of the entries by word. */
@@ -37,7 +37,7 @@ interface Listing extends Expiring {
 
 function rowsOf(
   subject: string,
-  { name, terms, days }: Omit<Listing, "expiresAt">,
+  { name, terms, days }: Omit<IndexedPerson, "expiresAt">,
 ): Deno.KvKey[] {
   const key = (by: PersonOrder, text: string) =>
     personKey(by, text, { subject, days });
@@ -53,7 +53,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
   const { subject, identity, createdAt, endsAt } = grant;
   const known = { subject, identity };
   const texts = {
-    name: personListing(known),
+    name: personSortKey(known),
     terms: personTerms(known),
     // Grants of one lifetime end in the order in which they began, so none
     // shortens the row of another. The day below is for clocks that differ and
@@ -66,7 +66,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
   for (const key of rowsOf(subject, texts)) {
     transaction.set<ListedPerson>(key, { subject, expiresAt });
   }
-  transaction.set<Listing>(listedPersonKey(subject, listedAs), {
+  transaction.set<IndexedPerson>(listedPersonKey(subject, listedAs), {
     ...texts,
     expiresAt,
   });
@@ -82,20 +82,20 @@ export async function unlistPerson(
   subject: string,
   hasLive: (subject: string) => Promise<boolean>,
 ): Promise<void> {
-  const listings = await database.list<Listing>(listedPersonKey(subject));
+  const indexed = await database.list<IndexedPerson>(listedPersonKey(subject));
   const seen = new Set<string>();
-  const read = await Promise.all(listings.map(async (listing) => {
-    // Listings share rows, such as that of the subject, which stays the same.
-    const keys = rowsOf(subject, listing.value).filter((key) => {
+  const read = await Promise.all(indexed.map(async (entry) => {
+    // The entries share rows, such as that of the subject, which stays the same.
+    const keys = rowsOf(subject, entry.value).filter((key) => {
       const printed = JSON.stringify(key);
       return !seen.has(printed) && seen.add(printed);
     });
-    return [listing, ...await database.getMany(keys)];
+    return [entry, ...await database.getMany(keys)];
   }));
   if (read.length === 0 || await hasLive(subject)) return;
-  for (const [listing, ...rows] of read) {
-    // The listing goes last: if this stops half-way, the rows are found by it.
-    const entries = [...rows, listing];
+  for (const [entry, ...rows] of read) {
+    // The index entry goes last: if this stops half-way, the rows are found by it.
+    const entries = [...rows, entry];
     for (let start = 0; start < entries.length; start += MAX_CHECKS) {
       const some = entries.slice(start, start + MAX_CHECKS);
       // The check keeps rows that a new grant has written meanwhile.

@@ -69,28 +69,28 @@ export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
  * @throws {import("../settings/complaint.ts").StartError} if `from` has another layout
  */
 export async function move(
-  from: Kv,
-  to: Kv,
+  source: Kv,
+  target: Kv,
   { clock, onProgress = () => {} }: {
     clock: Clock;
     onProgress?: (records: number) => void;
   },
 ): Promise<number> {
-  await requireLayout(from);
-  await checkUnused(to);
-  await whileLocked(() => to.atomic().set(movingKey(), true).commit());
-  await empty(to);
-  const records = await copy(from, to, { clock, onProgress });
-  await compare(from, to, now(clock) + SOON_SECONDS);
-  await whileLocked(() => to.atomic().delete(movingKey()).commit());
+  await requireLayout(source);
+  await checkUnused(target);
+  await whileLocked(() => target.atomic().set(movingKey(), true).commit());
+  await empty(target);
+  const records = await copy(source, target, { clock, onProgress });
+  await compare(source, target, now(clock) + SOON_SECONDS);
+  await whileLocked(() => target.atomic().delete(movingKey()).commit());
   return records;
 }
 
 /** @throws {MoveError} if a database has records that no move has left */
-export async function checkUnused(to: Kv): Promise<void> {
-  const { value: isMoving } = await whileLocked(() => to.get(movingKey()));
+export async function checkUnused(target: Kv): Promise<void> {
+  const { value: isMoving } = await whileLocked(() => target.get(movingKey()));
   if (isMoving) return;
-  for await (const { key } of to.list({ prefix: [] }, { limit: 1 })) {
+  for await (const { key } of target.list({ prefix: [] }, { limit: 1 })) {
     throw new MoveError(
       `The database to move to has records (${
         String(key[0])
@@ -101,16 +101,16 @@ export async function checkUnused(to: Kv): Promise<void> {
 }
 
 /** Deletes all records but the mark of the move. */
-async function empty(to: Kv): Promise<void> {
+async function empty(target: Kv): Promise<void> {
   const marked = movingKey()[0];
   for (;;) {
     const some = await Array.fromAsync(
-      to.list({ prefix: [] }, { limit: MAX_RECORDS }),
+      target.list({ prefix: [] }, { limit: MAX_RECORDS }),
     );
     const left = some.filter(({ key }) => key[0] !== marked);
     if (left.length === 0) return;
     await whileLocked(() => {
-      const operation = to.atomic();
+      const operation = target.atomic();
       for (const { key } of left) operation.delete(key);
       return operation.commit();
     });
@@ -118,8 +118,8 @@ async function empty(to: Kv): Promise<void> {
 }
 
 async function copy(
-  from: Kv,
-  to: Kv,
+  source: Kv,
+  target: Kv,
   { clock, onProgress }: {
     clock: Clock;
     onProgress: (records: number) => void;
@@ -130,7 +130,7 @@ async function copy(
   let bytes = 0;
   const write = async () => {
     await whileLocked(() => {
-      const operation = to.atomic();
+      const operation = target.atomic();
       for (const { key, value } of batch) {
         operation.set(key, value, {
           expireIn: isExpiring(value) ? expireIn(value, clock) : undefined,
@@ -141,7 +141,7 @@ async function copy(
     onProgress(records += batch.length);
     [batch, bytes] = [[], 0];
   };
-  for await (const entry of liveRecords(from, now(clock))) {
+  for await (const entry of liveRecords(source, now(clock))) {
     const size = cloneBytes(entry.value).byteLength + KEY_BYTES;
     if (batch.length === MAX_RECORDS || bytes + size > MAX_BYTES) await write();
     batch.push(entry);
@@ -152,8 +152,8 @@ async function copy(
 }
 
 /** @throws {MoveError} unless both have the same records that live on */
-async function compare(from: Kv, to: Kv, time: number): Promise<void> {
-  const [a, b] = [from, to].map((kv) => liveRecords(kv, time));
+async function compare(source: Kv, target: Kv, time: number): Promise<void> {
+  const [a, b] = [source, target].map((kv) => liveRecords(kv, time));
   for (;;) {
     const [{ value: one }, { value: other }] = await Promise.all([
       a.next(),

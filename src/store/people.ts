@@ -7,7 +7,7 @@
 import type { Grant } from "../oauth/grant.ts";
 import {
   isFoundBy,
-  personListing,
+  personSortKey,
   personTerms,
   searchWords,
 } from "../oauth/person.ts";
@@ -85,7 +85,7 @@ export function peopleStore(
     }
     // Each person is at several places, and shown at the first of them.
     const places = lookup === undefined
-      ? [personListing(held[0])]
+      ? [personSortKey(held[0])]
       : held.flatMap(personTerms).filter((term) => term.startsWith(lookup));
     if (places.toSorted().at(0) !== text) return undefined;
     const isWanted = held.some((grant) => isFoundBy(grant, words));

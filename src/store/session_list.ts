@@ -90,7 +90,7 @@ export interface SessionCounts {
    */
   of: ReadonlyMap<string | undefined, number>;
   /** True if there are more sessions than were counted. */
-  isCut: boolean;
+  hasMore: boolean;
 }
 
 /**
@@ -213,11 +213,11 @@ export function sessionLists(database: Database) {
       const perRead = Math.min(most + 1, LISTED_PER_READ);
       for await (const some of listedOf(binding, perRead)) {
         for (const { value: { grantId } } of some) {
-          if (++count > most) return { of, isCut: true };
+          if (++count > most) return { of, hasMore: true };
           of.set(grantId, (of.get(grantId) ?? 0) + 1);
         }
       }
-      return { of, isCut: false };
+      return { of, hasMore: false };
     },
   };
 }

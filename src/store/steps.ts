@@ -175,7 +175,9 @@ export function stepStore(database: Database) {
     const listed = await database.list<StepRecord>(taskStepKey(taskId));
     for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
       const some = listed.slice(i, i + STEPS_PER_COMMIT);
-      await tidy(() => database.commit((to) => write(to, some)));
+      await tidy(() =>
+        database.commit((transaction) => write(transaction, some))
+      );
     }
     for (const { value: { result } } of listed) {
       if (result) await deleteText(database, result);

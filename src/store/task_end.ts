@@ -69,13 +69,13 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
    */
   async function end(
     taskId: string,
-    to: TaskEnd,
+    taskEnd: TaskEnd,
     claim?: Claim,
   ): Promise<boolean> {
-    const { status } = to;
+    const { status } = taskEnd;
     const keep = claim?.run.keep ?? TASK_SECONDS;
-    const outcome = "outcome" in to
-      ? await saveText(database, JSON.stringify(to.outcome), {
+    const outcome = "outcome" in taskEnd
+      ? await saveText(database, JSON.stringify(taskEnd.outcome), {
         expiresAt: database.now() + keep,
       })
       : undefined;
@@ -91,12 +91,13 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         if (claim && work?.run.versionstamp !== endedBy) return undefined;
         return {
           status,
-          statusMessage: to.statusMessage === undefined
+          statusMessage: taskEnd.statusMessage === undefined
             ? statusMessage
-            : shortMessage(to.statusMessage),
+            : shortMessage(taskEnd.statusMessage),
           outcome,
           // A tool says in its result that it has failed.
-          ...to.status === "completed" && to.outcome.isError === true &&
+          ...taskEnd.status === "completed" &&
+            taskEnd.outcome.isError === true &&
             { isError: true },
           questions: {},
           ...work && {

@@ -177,9 +177,9 @@ export function taskStore(
      * Stores the messages of a task. An empty one removes the message before.
      */
     async setMessages(taskId: string, messages: TaskMessages): Promise<void> {
-      const cut = Object.entries(messages)
+      const short = Object.entries(messages)
         .map(([member, message = ""]) => [member, shortMessage(message)]);
-      await changeTask(database, taskId, () => Object.fromEntries(cut));
+      await changeTask(database, taskId, () => Object.fromEntries(short));
     },
 
     /** Resolves when the task has ended, in any process. */

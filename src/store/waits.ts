@@ -7,7 +7,7 @@
 import { randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
 import { type Database, type Found, isFound } from "./database.ts";
-import { listedWaitKey, waitAtKey, waitKey, waitsOfKey } from "./keys.ts";
+import { listedWaitKey, waitKey, waitOfAskerKey, waitsOfKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 import {
   expireWait,
@@ -94,7 +94,7 @@ export function waitStore(database: Database) {
         );
       }
       const { asker, ...own } = waiting;
-      const askerKey = waitAtKey(asker);
+      const askerKey = waitOfAskerKey(asker);
       const id = randomId();
       const key = waitKey(id);
       // Every new wait changes this record, so the count stays true.
@@ -172,7 +172,7 @@ export function waitStore(database: Database) {
 
     /** Finds the wait of an asker; undefined if there is none. */
     async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
-      const pointer = await database.find<Pointer>(waitAtKey(asker));
+      const pointer = await database.find<Pointer>(waitOfAskerKey(asker));
       const found = pointer &&
         await database.find<WaitRecord>(pointer.value.wait);
       return found?.value.subject === subject

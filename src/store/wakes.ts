@@ -98,12 +98,12 @@ export interface WorkAhead
  * what it gave: that which is most overdue comes first.
  *
  * @param most the most wakes that are read, with a run each
- * @returns `isCut` when there may be more
+ * @returns `hasMore` when there may be more
  */
 export async function workAhead(
   database: Database,
   most: number,
-): Promise<{ work: WorkAhead[]; isCut: boolean }> {
+): Promise<{ work: WorkAhead[]; hasMore: boolean }> {
   const wakes = await wakeStore(database).all(most);
   const first = new Map(
     wakes.toReversed().map(({ taskId, dueSeconds }) => [taskId, dueSeconds]),
@@ -121,5 +121,5 @@ export async function workAhead(
     const state = { isParked, deaths, missingSince };
     return [{ taskId, tool, createdAt, dueSeconds, ...state }];
   });
-  return { work, isCut: wakes.length >= most };
+  return { work, hasMore: wakes.length >= most };
 }

@@ -728,7 +728,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         steps={[{ name: "draft", state: "uncertain", at: NOW - 3900 }]}
         result={{
           text: `A report.\n\n${LONG_NAME} ${RTL_NAME}\n`.repeat(4),
-          isCut: true,
+          isTruncated: true,
         }}
       />
     </AccountPage>
@@ -737,7 +737,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <AccountPage {...operator("durable", "Everyone’s durable work")}>
       <OperatorWork
         work={DURABLE}
-        isCut
+        hasMore
         wakes={200}
         failures={[
           {
@@ -763,7 +763,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <AccountPage {...operator("durable", "Everyone’s durable work")}>
       <OperatorWork
         work={[]}
-        isCut={false}
+        hasMore={false}
         wakes={200}
         failures={[]}
         now={NOW}
@@ -812,7 +812,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         calls={OPERATOR_CALLS}
         filter={{}}
         isForOperators
-        isCut
+        hasMore
         now={NOW}
       />
     </AccountPage>

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { scopesOf } from "../../src/authoring/scope.ts";
 import {
-  cutScopes,
   grantableScopes,
   narrowScopes,
   opensNothing,
   parseScope,
+  scopesWithin,
   unionOfScopes,
 } from "../../src/oauth/scope.ts";
 
@@ -102,13 +102,13 @@ Deno.test("grantableScopes() leaves to a step-up what an author marked so", () =
 
 Deno.test("cutScopes() leaves what is below a ceiling, and offline_access", () => {
   const granted = [...SUPPORTED, "offline_access"];
-  assert.equal(cutScopes(granted, undefined), granted);
-  assert.deepEqual(cutScopes(granted, ["mail:send", "files"]), [
+  assert.equal(scopesWithin(granted, undefined), granted);
+  assert.deepEqual(scopesWithin(granted, ["mail:send", "files"]), [
     "mail:send",
     "offline_access",
   ]);
-  assert(opensNothing(cutScopes(granted, [])));
-  assert(!opensNothing(cutScopes(granted, SUPPORTED)));
+  assert(opensNothing(scopesWithin(granted, [])));
+  assert(!opensNothing(scopesWithin(granted, SUPPORTED)));
 });
 
 Deno.test("narrowScopes() repeats a hundred characters of what it refuses", () => {

@@ -37,7 +37,7 @@ function pageOf(
   generation: Generation,
   list: List,
 ): Json {
-  const page = catalogue[generation][list].at(undefined);
+  const page = catalogue[generation][list].page(undefined);
   return JSON.parse(page);
 }
 
@@ -201,7 +201,7 @@ Deno.test("the server's own tools are listed where an author says that a tool ma
     }, { serverInfo, handOver }).within(ceiling);
     const names = [stateless.allTools, session.allTools, stateless.tools].map(
       (pages) =>
-        JSON.parse(pages.at(undefined)).tools.map(({ name }: Json) => name),
+        JSON.parse(pages.page(undefined)).tools.map(({ name }: Json) => name),
     );
     return [...names, [...taskTools]];
   };
@@ -231,7 +231,7 @@ Deno.test("a list that the client's capabilities decide is private", () => {
       tools: [tool({ name: "a", run })],
     }, { serverInfo, handOver });
     return [tools, allTools, prompts].map((pages) =>
-      JSON.parse(pages.at(undefined)).cacheScope
+      JSON.parse(pages.page(undefined)).cacheScope
     );
   };
   assert.deepEqual(scopeOf(45), ["private", "private", "public"]);
@@ -423,8 +423,8 @@ Deno.test("every page says how long it may be kept, and is private where lists v
     }, { serverInfo, listsVary, handOver: 0, pageSize: 1 }).stateless.tools;
   for (const [listsVary, scope] of [[true, "private"], [false, "public"]]) {
     const pages = list(listsVary as boolean);
-    const first = JSON.parse(pages.at(undefined));
-    const second = JSON.parse(pages.at(first.nextCursor));
+    const first = JSON.parse(pages.page(undefined));
+    const second = JSON.parse(pages.page(first.nextCursor));
     for (const { resultType, cacheScope, ttlMs } of [first, second]) {
       assert.deepEqual(
         [resultType, cacheScope, ttlMs],

@@ -31,7 +31,7 @@ const ITEMS = [1, 2, 3, 4, 5].map((n) => ({ n }));
 
 function pagesOf(items = ITEMS, pageSize = 2) {
   const pages = printPages("items", items, pageSize, JSON.stringify);
-  return (cursor?: unknown) => JSON.parse(pages.at(cursor));
+  return (cursor?: unknown) => JSON.parse(pages.page(cursor));
 }
 
 Deno.test("printPages() walks the list in order, page by page", () => {
@@ -72,5 +72,5 @@ Deno.test("printPages() refuses a cursor into another list", () => {
 Deno.test("printPages() refuses a cursor into the same items of another member", () => {
   const { nextCursor } = pagesOf()();
   const others = printPages("others", ITEMS, 2, JSON.stringify);
-  refuses(() => others.at(nextCursor), -32602);
+  refuses(() => others.page(nextCursor), -32602);
 });

@@ -227,10 +227,10 @@ test.onDatabases("countsOf() counts the live sessions of each grant, and says wh
   assert.deepEqual(await sessions.countsOf("ada"), {
     // The third belongs to no grant.
     of: new Map([["g", 2], [undefined, 1]]),
-    isCut: false,
+    hasMore: false,
   });
-  assert.equal((await sessions.countsOf("ada", 3)).isCut, false);
-  assert.equal((await sessions.countsOf("ada", 2)).isCut, true);
+  assert.equal((await sessions.countsOf("ada", 3)).hasMore, false);
+  assert.equal((await sessions.countsOf("ada", 2)).hasMore, true);
   time.tick(HOUR / 2);
   assert.equal((await sessions.countsOf("ada")).of.get("g"), 1);
 });

@@ -317,7 +317,7 @@ test.inMemory("withdraw() of a used wait leaves its asker to the next", async ({
 test.inMemory("open() takes no used wait for the one of its asker, though it was read before", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
   const used = await waits.open(ASKED, PAYLOAD);
-  const [place] = await Array.fromAsync(kv.list({ prefix: ["wait-at"] }));
+  const [place] = await Array.fromAsync(kv.list({ prefix: ["wait-of-asker"] }));
   await waits.answer(used.id!, ADA, YES, nothing);
   await waits.take(used);
   // As a process has it that read the place before the answer was taken.
@@ -512,7 +512,7 @@ for (
   const [member, change] of Object.entries({
     subject: { subject: "github:2" },
     kind: { kind: "page" },
-    place: { askerKey: ["wait-at", "another"] },
+    place: { askerKey: ["wait-of-asker", "another"] },
     // The sealed question, moved to the place of its answer.
     part: { state: "answered" },
     row: {},
@@ -543,7 +543,7 @@ test.onDatabases("forgetAllOf() leaves nothing of a person's waits", async ({ kv
   await waits.answer(used.id!, ADA, YES, nothing);
   await waits.take(used);
   await waits.forgetAllOf(ADA);
-  for (const prefix of ["wait", "wait-of", "wait-at"]) {
+  for (const prefix of ["wait", "wait-of", "wait-of-asker"]) {
     assert.deepEqual(await database.list([prefix]), []);
   }
 });

@@ -44,8 +44,8 @@ test.onDatabases("workAhead() lists each piece of work once, the most overdue fi
     ],
   );
   assert.equal(found.work[0].createdAt, now + 1);
-  assert.equal(found.isCut, false);
+  assert.equal(found.hasMore, false);
   assert.doesNotMatch(JSON.stringify(found), /ada|secret/);
   const cut = await workAhead(new Database(other), 2);
-  assert.deepEqual([cut.work.length, cut.isCut], [1, true]);
+  assert.deepEqual([cut.work.length, cut.hasMore], [1, true]);
 });

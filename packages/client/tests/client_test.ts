@@ -614,7 +614,7 @@ Deno.test("list() reads page after page, up to a bound", async () => {
   });
   const { items, ...all } = await client.list("tools/list", "tools");
   assert.deepEqual(items.map(({ name }) => name), ["t0", "t1", "t2", "t3"]);
-  assert.deepEqual(all, { pages: 4, isCut: false });
+  assert.deepEqual(all, { pages: 4, hasMore: false });
   const some = await client.list("tools/list", "tools", 2);
-  assert.deepEqual([some.items.length, some.pages, some.isCut], [2, 2, true]);
+  assert.deepEqual([some.items.length, some.pages, some.hasMore], [2, 2, true]);
 });

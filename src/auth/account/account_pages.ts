@@ -57,7 +57,7 @@ export function accountPlaces(
     },
 
     /** Gives a place of a form, or the first part for one that is too long. */
-    cut(place = ""): string {
+    truncate(place = ""): string {
       return place.length <= MAX_CHARACTERS ? place : "";
     },
 

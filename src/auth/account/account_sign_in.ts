@@ -119,7 +119,7 @@ export function accountSignIn(
       const form = c.req.header("content-type") === undefined
         ? undefined
         : await readParameters(c.req.raw);
-      const place = places.cut(form?.get("back"));
+      const place = places.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
       // Several, and a form that names none: the page has a button for each.
       if (!chosen) return redirect(c, places.addressOf(place));

@@ -44,16 +44,16 @@ export function callsPart(services: CallServices): AccountPart {
         client,
         outcome: outcomeOf(outcome),
       };
-      const { grants, isCut } = isOperator
+      const { grants, hasMore } = isOperator
         ? await grantsOfPeople(services, filter)
-        : { grants: (await ownGrants(subject, services)).own, isCut: false };
+        : { grants: (await ownGrants(subject, services)).own, hasMore: false };
       const calls = await callsOf(services, grants, filter, isOperator);
       return CallsSection({
         base,
         calls,
         filter,
         isForOperators: isOperator,
-        isCut,
+        hasMore,
         now,
       });
     },
@@ -64,11 +64,11 @@ export function callsPart(services: CallServices): AccountPart {
 async function grantsOfPeople(
   { people }: CallServices,
   { person: search }: CallFilter,
-): Promise<{ grants: Grant[]; isCut: boolean }> {
+): Promise<{ grants: Grant[]; hasMore: boolean }> {
   const page = await people.list({ search, most: MAX_PEOPLE });
   return {
     grants: page.people.flatMap((one) => one.grants.slice(0, MAX_CONNECTIONS)),
-    isCut: page.next !== undefined,
+    hasMore: page.next !== undefined,
   };
 }
 

@@ -40,7 +40,9 @@ export function connectionChanges(
    * Reads what a form is about: all sign-ins of the connection that a grant
    * belongs to, or a grant that is in none.
    */
-  async function sharing(grant: Found<Grant>): Promise<Found<Grant>[]> {
+  async function grantsOfConnection(
+    grant: Found<Grant>,
+  ): Promise<Found<Grant>[]> {
     if (grant.value.kind !== undefined) return [grant];
     return await connections.signInsOf(grant.value);
   }
@@ -131,10 +133,10 @@ export function connectionChanges(
       .filter(({ value: { subject } }) =>
         subject === session.subject || signedIn.isOperator(session)
       );
-    const shared = (await Promise.all(own.map(sharing))).flat()
+    const all = (await Promise.all(own.map(grantsOfConnection))).flat()
       .filter(({ value }) => value.status !== "closed");
     // Several of one connection may have been named.
-    const once = new Map(shared.map((one) => [one.value.id, one]));
+    const once = new Map(all.map((one) => [one.value.id, one]));
     const ended = [...once.values()]
       .map((read) => ({ grant: read.value, read }));
     await endGrants(ended);

@@ -112,7 +112,7 @@ export function sessionCounts(
       const counts = await Promise.all([...bindings].map(begin));
       return {
         of: new Map(counts.flatMap(({ of }) => [...of])),
-        isCut: counts.some(({ isCut }) => isCut),
+        hasMore: counts.some(({ hasMore }) => hasMore),
       };
     },
   };
@@ -128,7 +128,7 @@ export function connectionInWords(
     ...grant,
     scopes: inWords(grant.scopes),
     sessions: sessions.of.get(grant.id) ?? 0,
-    hasMoreSessions: sessions.isCut,
+    hasMoreSessions: sessions.hasMore,
   };
 }
 

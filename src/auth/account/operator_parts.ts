@@ -89,7 +89,7 @@ export function durablePart(
     isForOperators: true,
 
     async show({ now }) {
-      const [{ work, isCut }, failures] = await Promise.all([
+      const [{ work, hasMore }, failures] = await Promise.all([
         workAhead(database, MAX_WAKES),
         stepFailures.list(),
       ]);
@@ -99,7 +99,7 @@ export function durablePart(
       });
       return OperatorWork({
         work: work.map(titled),
-        isCut,
+        hasMore,
         wakes: MAX_WAKES,
         failures: failures.map(titled),
         now,

@@ -116,12 +116,12 @@ function stepInWords(
 /** Prints the result of a task for its person; undefined if it has none yet. */
 export function resultInWords(
   { status, outcome }: Pick<Task, "status" | "outcome">,
-): { text: string; isCut: boolean } | undefined {
+): { text: string; isTruncated: boolean } | undefined {
   if (outcome === undefined) return undefined;
   const text = status === "failed" ? textOf(outcome.message) : printed(outcome);
   return {
     text: text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed(),
-    isCut: text.length > MAX_RESULT_CHARACTERS,
+    isTruncated: text.length > MAX_RESULT_CHARACTERS,
   };
 }
 

@@ -120,7 +120,7 @@ export const KEPT_DATA: readonly KeptData[] = [
   },
   {
     what: "Questions on pages of this server, sealed, with your answers",
-    keys: ["wait", "wait-of", "wait-at"],
+    keys: ["wait", "wait-of", "wait-of-asker"],
     until: () =>
       `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, ` +
       `${printDuration(DURABLE_SECONDS)} at most`,

@@ -211,13 +211,13 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
 async function microsoftGroups(
   claims: Readonly<Record<string, unknown>>,
   ask: Ask,
-): Promise<{ groups: string[]; isCut: boolean } | undefined> {
+): Promise<{ groups: string[]; hasMore: boolean } | undefined> {
   const { _claim_names: elsewhere, hasgroups } = claims;
   const isTooMany = hasgroups === true || hasgroups === "true" ||
     isObject(elsewhere) && elsewhere.groups !== undefined;
   if (!isTooMany) return undefined;
   const first = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
-  const { items, isCut } = await readPages(ask, first, {
+  const { items, hasMore } = await readPages(ask, first, {
     what: "groups",
     within: GRAPH,
     async parse(response) {
@@ -225,5 +225,5 @@ async function microsoftGroups(
       return { items: answer.value, next: answer["@odata.nextLink"] };
     },
   });
-  return { groups: namesIn(items.map(({ id }) => id)), isCut };
+  return { groups: namesIn(items.map(({ id }) => id)), hasMore };
 }

@@ -173,7 +173,7 @@ async function gitHubMemberships(
     if (!wanted.has(kind)) return [];
     let isPartial = false;
     const first = `${apiUrl}${path}?per_page=100`;
-    const { items, isCut } = await readPages(ask, first, {
+    const { items, hasMore } = await readPages(ask, first, {
       what: "organizations",
       within: `${new URL(apiUrl).origin}/`,
       parse(response) {
@@ -182,7 +182,7 @@ async function gitHubMemberships(
         return parsePage(response);
       },
     });
-    if (isPartial || isCut) unknown.push(kind);
+    if (isPartial || hasMore) unknown.push(kind);
     return items;
   }
   const [organizations, teams] = await Promise.all([

@@ -55,7 +55,7 @@ export interface OpenIdOptions {
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
     ask: Ask,
-  ): Promise<{ groups: readonly string[]; isCut: boolean } | undefined>;
+  ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /** False if `userinfo` tells nothing beyond the `id_token`. */
   userinfo?: boolean;
 }
@@ -108,8 +108,8 @@ export function openIdProvider(
     if (!memberships.has("groups")) return identity;
     const read = await options.readGroups?.(claims, ask);
     if (!read) return identity;
-    const { groups, isCut } = read;
-    return { ...identity, groups, ...isCut && { unknown: ["groups"] } };
+    const { groups, hasMore } = read;
+    return { ...identity, groups, ...hasMore && { unknown: ["groups"] } };
   }
 
   /** Verifies an `id_token`, and gives its person and their last `auth_time`. */

@@ -171,7 +171,7 @@ export async function isTokenAlive(
 const MAX_PAGES = 10;
 
 /**
- * Reads the objects of a list that comes in pages. `isCut`: it goes on, beyond
+ * Reads the objects of a list that comes in pages. `hasMore`: it goes on, beyond
  * the pages that are read or at an address that may not have our token.
  *
  * @param what the list, for the error
@@ -187,11 +187,11 @@ export async function readPages(
     within: string;
     parse(response: Response): Promise<{ items: unknown; next: unknown }>;
   },
-): Promise<{ items: Record<string, unknown>[]; isCut: boolean }> {
+): Promise<{ items: Record<string, unknown>[]; hasMore: boolean }> {
   const items: Record<string, unknown>[] = [];
   let next: unknown = first;
   for (let page = 0; page < MAX_PAGES; page++) {
-    if (typeof next !== "string") return { items, isCut: false };
+    if (typeof next !== "string") return { items, hasMore: false };
     if (!next.startsWith(within)) break;
     const response = await ask(next);
     const answer = await parse(response);
@@ -201,5 +201,5 @@ export async function readPages(
     items.push(...answer.items.filter(isObject));
     next = answer.next;
   }
-  return { items, isCut: typeof next === "string" };
+  return { items, hasMore: typeof next === "string" };
 }

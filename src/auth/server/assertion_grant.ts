@@ -17,11 +17,11 @@ import {
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import {
-  cutScopes,
   grantableScopes,
   OFFLINE_ACCESS,
   opensNothing,
   parseScope,
+  scopesWithin,
 } from "../../oauth/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../../oauth/subject.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
@@ -97,7 +97,7 @@ export function assertionGrant(
     if (!effectiveScopes({ ...requested, scopes: [] })) {
       throw invalidGrant("This account may not sign in here");
     }
-    const effective = effectiveScopes(requested, cutScopes(wanted, allowed));
+    const effective = effectiveScopes(requested, scopesWithin(wanted, allowed));
     if (!effective || opensNothing(effective.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",

@@ -79,8 +79,8 @@ export function authorizeEndpoint(
     const states = query.filter(([name]) => name === "state");
     // Neither of two is the client's own.
     const state = states.length === 1 ? states[0][1] : undefined;
-    const to = { redirectUri, state: state || undefined };
-    return authorizationResponseUrl(to, { error }, baseUrl);
+    const redirect = { redirectUri, state: state || undefined };
+    return authorizationResponseUrl(redirect, { error }, baseUrl);
   }
 
   return async function authorize(c) {

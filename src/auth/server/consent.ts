@@ -15,7 +15,7 @@ import { OFFLINE_ACCESS, opensNothing } from "../../oauth/scope.ts";
 import { BOXES } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";
-import { findOwnRequest } from "./own_request.ts";
+import { findBrowserRequest } from "./browser_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
 import { redirect } from "../../http/browser.ts";
@@ -52,7 +52,7 @@ export function consentEndpoint(
     for (;;) {
       if (await requests.approve(found, consent)) return;
       // The button was pressed twice, or the provider has answered meanwhile.
-      ({ found } = await findOwnRequest(c, found.handle, services));
+      ({ found } = await findBrowserRequest(c, found.handle, services));
       if (found.value.phase === "done") throw answeredAlready();
     }
   }
@@ -60,7 +60,7 @@ export function consentEndpoint(
   return async function consent(c) {
     const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");
-    const { found, browser } = await findOwnRequest(c, handle, services);
+    const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, request: { scopes: asked, providerHints }, revokedScopes } =
       found.value;
     if (phase === "done") throw answeredAlready();

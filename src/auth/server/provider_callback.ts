@@ -25,7 +25,7 @@ import {
   providerUnavailable,
   signInInterrupted,
 } from "../provider/unavailable.ts";
-import { findOwnRequest, finishedAlready } from "./own_request.ts";
+import { findBrowserRequest, finishedAlready } from "./browser_request.ts";
 import { redirect } from "../../http/browser.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
 import { upstreamSecrets } from "../grants/provider_choice.ts";
@@ -119,7 +119,7 @@ export function providerCallbackEndpoint(
     // The request that this browser began.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
-    const { found, browser } = await findOwnRequest(c, handle, services);
+    const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
       // This page may have been answered with 503 a moment ago.

@@ -17,7 +17,7 @@ import type { Grant } from "../../oauth/grant.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import { grantOfSignIn } from "../../oauth/new_grant.ts";
 import { subjectOf } from "../../oauth/subject.ts";
-import { finishedAlready } from "./own_request.ts";
+import { finishedAlready } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
 /** The most sign-ins and changes of one connection that may come first. */

@@ -22,7 +22,7 @@ const COMMENT = encoder.encode(":\n\n");
 /** The unread bytes beyond which a sender waits. */
 const ROOM_BYTES = 64 * 1024;
 
-/** The unread bytes beyond which a stream is cut. */
+/** The unread bytes beyond which a stream is abandoned. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** The time after which a sender no longer waits for a stalled reader. */
@@ -86,7 +86,7 @@ export class PendingResponse {
   async send(message: string): Promise<void> {
     this.open();
     if (this.hasEnded) return;
-    if (this.#queuedBytes > MAX_BYTES) return this.#cut();
+    if (this.#queuedBytes > MAX_BYTES) return this.#abandon();
     this.#write(event(message));
     if (this.#queuedBytes > ROOM_BYTES) {
       await (this.#room ??= Promise.withResolvers()).promise;
@@ -150,8 +150,8 @@ export class PendingResponse {
     if (wasOpen) this.onGone();
   }
 
-  /** Cuts the stream of a client that reads nothing; its queue is dropped. */
-  #cut(): void {
+  /** Abandons the stream of a client that reads nothing; its queue is dropped. */
+  #abandon(): void {
     this.isStalled = true;
     this.#stream!.error(new Error("The client stopped reading"));
     this.#leave();
@@ -169,7 +169,7 @@ export class PendingResponse {
   /** Gives a reader that left too much unread some time to go on. */
   #expectReader(): void {
     if (this.#queuedBytes <= ROOM_BYTES) return;
-    this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
+    this.#stalling ??= setTimeout(() => this.#abandon(), STALL_MILLISECONDS);
   }
 
   #stopExpecting(): void {

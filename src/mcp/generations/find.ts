@@ -93,7 +93,7 @@ const EMPTY: Method = () => ({ result: "{}" });
 
 function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
   return ({ printedLists, params }) => ({
-    result: printedLists[list].at(params.cursor),
+    result: printedLists[list].page(params.cursor),
   });
 }
 
@@ -101,7 +101,7 @@ function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
 function listTools(call: Call): Result {
   const { printedLists: { tools, allTools }, params } = call;
   const list = hasTasks(call) ? tools : allTools;
-  return { result: list.at(params.cursor) };
+  return { result: list.page(params.cursor) };
 }
 
 /** Methods that both generations have. */

@@ -104,13 +104,13 @@ export async function initialize(
 /** Picks name, title and version of a client, each cut. */
 function namesOf({ name, title, version }: Implementation): Implementation {
   return {
-    name: cut(name),
-    version: cut(version),
-    ...typeof title === "string" && { title: cut(title) },
+    name: truncate(name),
+    version: truncate(version),
+    ...typeof title === "string" && { title: truncate(title) },
   };
 }
 
-function cut(text: unknown): string {
+function truncate(text: unknown): string {
   return String(text).slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }
 

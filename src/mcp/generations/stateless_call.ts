@@ -62,7 +62,7 @@ export class StatelessCall extends Call {
   readonly logLevel?: LoggingLevel;
   #rounds?: InputRounds;
   #links?: Links;
-  #gathering?: ReturnType<typeof setTimeout>;
+  #suspending?: ReturnType<typeof setTimeout>;
 
   constructor(
     engine: TaskEngine,
@@ -102,7 +102,7 @@ export class StatelessCall extends Call {
   }
 
   get isAsking(): boolean {
-    return this.#gathering !== undefined;
+    return this.#suspending !== undefined;
   }
 
   override recall(question: AskedQuestion): JsonObject | undefined {
@@ -117,8 +117,8 @@ export class StatelessCall extends Call {
     const answer = this.#rounds.ask(question);
     if (answer) return answer;
     // Questions asked side by side go out together.
-    clearTimeout(this.#gathering);
-    this.#gathering = setTimeout(() => this.#suspend(), 0);
+    clearTimeout(this.#suspending);
+    this.#suspending = setTimeout(() => this.#suspend(), 0);
     // Never settled: the run ends here, and what it awaits is collected.
     return await new Promise(() => {});
   }

@@ -74,7 +74,7 @@ export function addressOfWork(
  */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
-  at: (address: string) => Pick<Engine, "gate" | "waitPages">,
+  siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
   /**
    * Finds the caller by the grant of the call, or by the grant that last used
@@ -84,7 +84,7 @@ export function resumeBy(
     taskId: string,
     { caller, address }: Pick<RunRecord, "caller" | "address">,
   ): Promise<Authenticated | undefined> {
-    const { gate } = at(address);
+    const { gate } = siteOf(address);
     const found = await gate.restore(caller);
     if (found || caller.grantId === undefined) return found;
     const grantId = await engine.tasks.userOf(taskId, caller.binding);
@@ -105,7 +105,7 @@ export function resumeBy(
       work: durable &&
         durableWorkOf(tool, durable, beginning, { engine, stateless: true }),
       origin: restoredOrigin(
-        { ...engine, waitPages: at(run.address).waitPages },
+        { ...engine, waitPages: siteOf(run.address).waitPages },
         claim,
         beginning,
         authenticated,

@@ -21,7 +21,7 @@ function ofSkills(method: Method): Method {
 }
 
 export const listSkills: Method = ofSkills(({ printedLists, params }) => ({
-  result: printedLists.skills.at(params.cursor),
+  result: printedLists.skills.page(params.cursor),
 }));
 
 export const getSkill: Method = ofSkills(

@@ -18,7 +18,7 @@ import type { AuthServices } from "../services.ts";
  * @throws {OAuthError} `invalid_request` if there is none, or if it began in
  * another browser; the two look the same
  */
-export async function findOwnRequest(
+export async function findBrowserRequest(
   c: Context,
   handle: string,
   { baseUrl, requests }: Pick<AuthServices, "baseUrl" | "requests">,
