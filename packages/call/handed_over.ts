@@ -48,21 +48,21 @@ export async function resultAfter(
   { onTask }: Pick<ClientOptions, "onTask">,
   signal?: AbortSignal,
 ): Promise<Json> {
-  const begun = parseNotYet(answer);
-  if (begun === undefined) return answer;
-  const { taskId, isRepeatable } = begun;
+  const first = parseNotYet(answer);
+  if (first === undefined) return answer;
+  const { taskId, isRepeatable } = first;
   const send = (call: ToolCall, signal?: AbortSignal) =>
     client.request("tools/call", { ...call }, { signal });
   const ask = (name: string, signal?: AbortSignal) =>
     send({ name, arguments: { taskId } }, signal);
   try {
-    for (let found: typeof begun | undefined = begun;;) {
+    for (let found: typeof first | undefined = first;;) {
       const { state } = found;
       onTask?.({ taskId, status: "working", statusMessage: state });
       const next =
         await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
       // A tool that repeats what another server said names a task of that one.
-      if (found === begun && isUnknownTask(next)) return answer;
+      if (found === first && isUnknownTask(next)) return answer;
       found = parseNotYet(next);
       if (found?.taskId !== taskId) return next;
       await pause(PAUSE_MILLISECONDS, signal);

@@ -58,18 +58,18 @@ export function compileView(
   { name, title, description, icons }: Tool,
   view: string | ToolView,
 ): CompiledView {
-  const { html: document, ...wishes } = typeof view === "string"
+  const { html: document, ...options } = typeof view === "string"
     ? { html: view } as ToolView
     : view;
-  checkViewDocument(document, wishes);
+  checkViewDocument(document, options);
   const html = withViewScript(document);
-  const { connect = [], load = [], frames = [] } = wishes;
+  const { connect = [], load = [], frames = [] } = options;
   const csp: ViewPolicy = {
     connectDomains: connect,
     resourceDomains: load,
     ...(frames.length > 0 && { frameDomains: frames }),
   };
-  const _meta = metaOf(wishes, csp);
+  const _meta = metaOf(options, csp);
   const version = fingerprint(html + JSON.stringify(_meta)).slice(0, 16);
   const prefix = `ui://${name}/`;
   const resource: Resource = {

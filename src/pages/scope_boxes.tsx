@@ -39,10 +39,10 @@ export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
       )}
       <ScopeBoxes
         scopes={scopes}
-        box={({ scope, isWithheld }) => ({
+        box={({ scope, isRevoked }) => ({
           name: "scope",
           value: scope,
-          checked: !isWithheld,
+          checked: !isRevoked,
         })}
       />
       {count > 0 && (
@@ -168,7 +168,7 @@ function ScopeList({ scopes, box }: BoxesProps) {
 }
 
 function ScopeItem(
-  { scope, words, opens = [], isFixed, isWithheld, box }:
+  { scope, words, opens = [], isFixed, isRevoked, box }:
     & ScopeInWords
     & { box: ReturnType<BoxesProps["box"]> },
 ) {
@@ -180,7 +180,7 @@ function ScopeItem(
           <input type="checkbox" {...box} /> {words}
         </label>
       )} <code>{scope}</code>
-      {isWithheld && <p class="small soft">You took this away before.</p>}
+      {isRevoked && <p class="small soft">You took this away before.</p>}
       {opens.length > 0 && (
         <p class="small soft">
           Opens {opens.slice(0, MAX_TITLES).join(", ")}

@@ -15,7 +15,7 @@ export interface ScopeInWords {
   /** True if every approval includes it and it cannot be left out. */
   isFixed?: boolean;
   /** True if the person revoked the scope before: its box is not ticked. */
-  isWithheld?: boolean;
+  isRevoked?: boolean;
 }
 
 /**

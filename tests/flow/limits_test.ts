@@ -603,7 +603,7 @@ Deno.test("so many tasks of a person are kept for a day, and no more begin", asy
   assert.match(content[0].text, /^Too many stored tasks: try again in/);
 });
 
-Deno.test("a caller leaves no more wishes to cancel than they may make calls", async () => {
+Deno.test("a caller leaves no more cancellations than they may make calls", async () => {
   using _time = new FakeTime();
   await using server = await start(3);
   const headers = await signIn(server);
@@ -619,6 +619,8 @@ Deno.test("a caller leaves no more wishes to cancel than they may make calls", a
     statuses.push(response.status);
   }
   assert.deepEqual(statuses, [202, 202, 202, 429, 429]);
-  const wishes = await Array.fromAsync(server.kv.list({ prefix: ["cancel"] }));
-  assert.equal(wishes.length, 3);
+  const cancellations = await Array.fromAsync(
+    server.kv.list({ prefix: ["cancel"] }),
+  );
+  assert.equal(cancellations.length, 3);
 });

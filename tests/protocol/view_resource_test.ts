@@ -130,7 +130,7 @@ Deno.test("clients may keep a view for an hour", async () => {
   assert.equal(ttlMs, 3_600_000);
 });
 
-Deno.test("a view has another address when its content or its wishes change", async () => {
+Deno.test("a view has another address when its content or its options change", async () => {
   const addresses = new Set<string>();
   const views = [HTML, `${HTML} `, { html: HTML, border: true }, HTML];
   for (const view of views) {
@@ -348,9 +348,9 @@ const REFUSED: readonly (readonly [string, string, RegExp, object?])[] = [
   }],
 ];
 
-for (const [what, html, expected, wishes = {}] of REFUSED) {
+for (const [what, html, expected, options = {}] of REFUSED) {
   Deno.test(`checkViewDocument() refuses ${what}`, () => {
-    assert.throws(() => checkViewDocument(html, wishes), expected);
+    assert.throws(() => checkViewDocument(html, options), expected);
   });
 }
 

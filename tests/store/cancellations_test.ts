@@ -37,7 +37,7 @@ test.onDatabases("find() looks at any number of requests", async ({ kv }) => {
   );
 });
 
-test.onDatabases("find() leaves a request alone that began long after the wish", async ({ kv }) => {
+test.onDatabases("find() leaves a request alone that began long after the cancellation", async ({ kv }) => {
   using time = new FakeTime();
   const cancellations = cancellationsOn(kv);
   await cancellations.save("s", 1);
@@ -57,7 +57,7 @@ test.onDatabases("find() cancels once: an id used again at once is left alone", 
   assert.equal((await cancellations.find(() => [request(1)])).length, 1);
 });
 
-test.onDatabases("find() forgets a wish after five minutes", async ({ kv }) => {
+test.onDatabases("find() forgets a cancellation after five minutes", async ({ kv }) => {
   using time = new FakeTime();
   const cancellations = cancellationsOn(kv);
   const running = [request(1)];
@@ -96,7 +96,7 @@ test.onDatabases("find() looks again when a look failed", async ({ kv }) => {
   assert.equal((await cancellations.find(() => running)).length, 1);
 });
 
-test.onDatabases("find() finds a wish that overtook its request, or came by a clock behind", async ({ kv, other }) => {
+test.onDatabases("find() finds a cancellation that overtook its request, or came by a clock behind", async ({ kv, other }) => {
   using time = new FakeTime();
   const cancellations = cancellationsOn(kv);
   const behind = new Database(other, {
@@ -129,7 +129,7 @@ Deno.test("find() looks at a remote database once a second", async () => {
   kv.close();
 });
 
-test.onDatabases("find() leaves a wish that is newer than the one it fulfils", async ({ kv, other }) => {
+test.onDatabases("find() leaves a cancellation that is newer than the one it fulfils", async ({ kv, other }) => {
   const others = cancellationsOn(other);
   await others.save("s", 1);
   const slow = overtaken(kv, () => others.save("s", 1));
@@ -141,7 +141,7 @@ test.onDatabases("find() leaves a wish that is newer than the one it fulfils", a
   assert.equal(await found(), 0);
 });
 
-Deno.test("find() takes a wish from ten seconds before its request, and none from before that", async () => {
+Deno.test("find() takes a cancellation from ten seconds before its request, and none from before that", async () => {
   using time = new FakeTime();
   using kv = await Deno.openKv(":memory:");
   const found = async (seconds: number) => {
@@ -155,7 +155,7 @@ Deno.test("find() takes a wish from ten seconds before its request, and none fro
   assert.equal(await found(10.001), 0);
 });
 
-Deno.test("find() finds the wish for a request during which the clock was set back", async () => {
+Deno.test("find() finds the cancellation for a request during which the clock was set back", async () => {
   using time = new FakeTime();
   using kv = await Deno.openKv(":memory:");
   const cancellations = cancellationsOn(kv);

@@ -64,7 +64,7 @@ const LIVES: [
     return attempts.close();
   }],
   [
-    "a wish to cancel",
+    "a cancellation",
     [5 * MINUTE],
     (database) => cancellationStore(database).save("session", 1),
   ],

@@ -20,7 +20,7 @@ test.onDatabases("take() gives no more than a bucket has, however many processes
   }
 });
 
-test.inMemory("take() gives what there is of a wish, takes what was spent, and fills with time", async ({ kv }) => {
+test.inMemory("take() gives what there is of a request, takes what was spent, and fills with time", async ({ kv }) => {
   using time = new FakeTime();
   const rates = rateStore(new Database(kv), "token", RATE);
   const empty = (waitMilliseconds: number) => ({ given: 0, waitMilliseconds });

@@ -121,13 +121,13 @@ export function workPart(services: AuthServices): AccountPart {
       waits.listOf(session.subject),
     ]);
     const names = await own.clientNames(session, tasks);
-    const asks = new Set(asking.map(({ pageTask }) => pageTask));
+    const waitingTasks = new Set(asking.map(({ pageTask }) => pageTask));
     const work = tasks.map((task): WorkInWords => ({
       taskId: task.taskId,
       ...namedTool(task),
       client: names.get(task.grantId),
       createdAt: Math.floor(task.createdMilliseconds / 1000),
-      ...stateInWords(task, asks.has(task.taskId), now),
+      ...stateInWords(task, waitingTasks.has(task.taskId), now),
     }));
     return WorkSection({ base, work, count, now });
   }

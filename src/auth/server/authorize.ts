@@ -197,7 +197,7 @@ export function authorizeEndpoint(
         person: session && personName(session),
         scopes: inWords(scopes).map((words) => ({
           ...words,
-          ...revokedScopes.includes(words.scope) && { isWithheld: true },
+          ...revokedScopes.includes(words.scope) && { isRevoked: true },
         })),
         fields: { request: handle },
         action: `${frame.base}/authorize`,

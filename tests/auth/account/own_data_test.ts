@@ -59,7 +59,7 @@ const plan = tool({
   name: "plan",
   scopes: ["read"],
   task: { durable: true },
-  input: z.object({ wish: z.string() }),
+  input: z.object({ plan: z.string() }),
   async run(_input, { ask, step }) {
     await step("draft", () => "private".repeat(10_000));
     const schema = z.object({ text: z.string() });
@@ -80,7 +80,7 @@ async function leaveWork(kv: Deno.Kv, token: string) {
     headers: { authorization: `Bearer ${token}` },
     capabilities: { ...TASKS, elicitation: {} },
   };
-  const begun = { name: "plan", arguments: { wish: "private ".repeat(1000) } };
+  const begun = { name: "plan", arguments: { plan: "private ".repeat(1000) } };
   const { taskId } = await resultOf(server.call("tools/call", begun, options));
   const tasks = taskStore(new Database(kv));
   const questions = async () =>
@@ -177,7 +177,7 @@ Deno.test("POST /account/export sends every member of the table of what is kept,
   }
   const [{ tool, input, steps }] = data.tasks;
   assert.equal(tool, "plan");
-  assert.match(input.wish, /^private /);
+  assert.match(input.plan, /^private /);
   assert.deepEqual(
     steps.map(({ id }: { id: string }) => id.replace(/#.*/, "")),
     ["step:draft", "ask:elicitation", "ask:elicitation"],

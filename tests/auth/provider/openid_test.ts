@@ -36,18 +36,18 @@ function oidc(
   }, { timeoutSeconds: 2 });
 }
 
-Deno.test("authorizationUrl() passes a wish on, and keeps what the provider needs or the operator set", async () => {
+Deno.test("authorizationUrl() passes a hint on, and keeps what the provider needs or the operator set", async () => {
   await using fake = serveOpenId({
     metadata: { scopes_supported: ["offline_access"] },
   });
   const asked = async (
-    wishes: Pick<UpstreamRequest, "loginHint" | "prompts">,
+    hints: Pick<UpstreamRequest, "loginHint" | "prompts">,
     extraAuthParams: Record<string, string> = {},
   ) => {
     const provider = oidc(fake, { extraAuthParams });
     const { searchParams } = await provider.authorizationUrl({
       ...REQUEST,
-      ...wishes,
+      ...hints,
     });
     return [searchParams.get("login_hint"), searchParams.get("prompt")];
   };

@@ -152,9 +152,9 @@ Deno.test("OAUTH_TRUSTED_CLIENTS keeps a sign-in in the browser that began it", 
   );
 });
 
-Deno.test("what a client wishes of the provider's page is passed on, with consent and without", async () => {
+Deno.test("a client's hints for the provider's page are passed on, with consent and without", async () => {
   await using server = await start({ OAUTH_TRUSTED_CLIENTS: DOCUMENT_URL });
-  const wishes = {
+  const hints = {
     login_hint: "jo@example.com",
     prompt: "consent select_account",
   };
@@ -162,10 +162,10 @@ Deno.test("what a client wishes of the provider's page is passed on, with consen
     const { loginHint, prompts } = server.provider.asked!;
     return [loginHint, prompts];
   };
-  await (await Client.register(server)).connect(wishes);
+  await (await Client.register(server)).connect(hints);
   assert.deepEqual(passedOn(), ["jo@example.com", ["select_account"]]);
   const url = new Client(server, DOCUMENT_URL).authorizationUrl({
-    ...wishes,
+    ...hints,
     prompt: "login",
   });
   await server.browser().open(url);

@@ -111,7 +111,7 @@ Deno.test("POST /revoke takes a client's Basic authentication, and no one's word
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
-Deno.test("POST /revoke takes a token without a client for its holder's own wish", async () => {
+Deno.test("POST /revoke takes a token without a client for its holder alone", async () => {
   await using flow = await connected();
   const { tokens, revoke, client } = flow;
   assert.equal(await revoke(tokens.refresh_token, { client_id: "" }), 200);

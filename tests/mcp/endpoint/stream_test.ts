@@ -275,8 +275,10 @@ Deno.test("notifications/cancelled stops a request, which gets no response", asy
   slow.end.resolve("unheard");
   assert.deepEqual(await messagesOf(await answer), []);
   // A call in this process is stopped here: no other server has to know.
-  const wishes = await Array.fromAsync(server.kv.list({ prefix: ["cancel"] }));
-  assert.deepEqual(wishes, []);
+  const cancellations = await Array.fromAsync(
+    server.kv.list({ prefix: ["cancel"] }),
+  );
+  assert.deepEqual(cancellations, []);
 });
 
 Deno.test("a cancellation that lands on another server stops the request", async () => {

@@ -58,7 +58,7 @@ Deno.test("parseFilter() honours what is wanted and offered", () => {
 const BROKEN: Record<string, unknown> = {
   "no filter": undefined,
   "a filter that is no object": [],
-  "a wish that is no boolean": { toolsListChanged: "yes" },
+  "a filter that is no boolean": { toolsListChanged: "yes" },
   "subscriptions that are no list": { resourceSubscriptions: "a://b" },
   "a subscription that is no URI": { resourceSubscriptions: [1] },
   "more than a thousand subscriptions": {
