@@ -144,7 +144,8 @@ export interface Upstream {
   token(): Promise<string>;
   /**
    * Calls `fetch` with the provider's access token as the bearer. A path is
-   * resolved against the provider's API; a URL of another origin is refused.
+   * resolved against the provider's API; a URL that is not the provider's is
+   * refused.
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
 }

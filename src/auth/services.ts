@@ -54,13 +54,13 @@ export interface AuthorizationServerOptions {
   database: Database;
   /** The engine's store, because a process has one cache of sessions. */
   sessions: SessionStore;
-  /** The engine's, which reports those that are ended. */
+  /** The engine's store, which reports the tasks that are ended. */
   tasks: TaskStore;
   /** The latest calls, written by the engine. */
   ledger?: LedgerStore;
   baseUrl: string;
   serverTitle: string;
-  /** For pages and metadata. */
+  /** Facts about the server, for pages and metadata. */
   about?: About;
   /** Makes a provider of the list. */
   provider(listed: ListedProvider): Provider;
@@ -141,7 +141,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       ...shared,
       blocks: blockStore(database),
       endGrants,
-      // Some may have been kept before, even if none is now.
+      // Calls may have been stored before, even if none are now.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
       findBaseUrl: () => Promise.resolve(baseUrl),
     }),
@@ -151,7 +151,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     providerTokens: providerTokens({ ...shared, providers }),
     /** Decides when the provider is asked who a person is now. */
     identityRecheck: identityRecheck({ ...shared, allowedUsers }),
-    /** Tells what a grant's tokens may still be used for. */
+    /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: effectiveScopesBy({ ...config, baseUrl, permissions }),
   };
 }

@@ -32,7 +32,7 @@ export function signedInPeople(
     & Pick<PeopleConfig, "admins" | "blocked">
     & {
       baseUrl: string;
-      /** The listed providers: people of others are strangers. */
+      /** The listed providers; people of another are not signed in. */
       providers: Pick<SignInProviders, "of">;
       accountSessions: Pick<AccountSessionStore, "find">;
     },
@@ -75,8 +75,8 @@ export function signedInPeople(
 }
 
 /**
- * Returns true unless a provider says that a person showed who they are longer
- * ago. Many do not say.
+ * Returns false if the provider says that the person authenticated too long ago
+ * for a recent sign-in. Returns true if it does not say when: many do not.
  */
 export function isOfNow(
   authenticatedAt: number | undefined,

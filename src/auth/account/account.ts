@@ -24,7 +24,9 @@ import { workCancellation, workPart } from "./own_work.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 import { waitEndpoints } from "./waits.ts";
 
-/** Makes the routes of the account, and its way back from the provider. */
+/**
+ * Makes the routes of the account, and the handler of its provider callback.
+ */
 export function accountRoutes(
   services: AuthServices,
   rated: MiddlewareHandler,

@@ -1,8 +1,7 @@
 /**
- * The pages of the account: a frame, one part in it, or the button to sign in.
- * A part has its address, its heading, who sees it, and how it is made. A place
- * is a part, and what is asked of it, or a wait: a form and a sign-in carry the
- * place that they lead back to.
+ * The pages of the account: a frame with one part in it, or the button to sign
+ * in. A place is a part with its query, or the page of a wait. Forms and
+ * sign-ins carry the place to which they lead back.
  *
  * @module
  */
@@ -26,7 +25,7 @@ import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 
-/** The longest place: it travels through the provider. */
+/** The longest place: it is sent to the provider and back. */
 const MAX_CHARACTERS = 200;
 
 /** The page of a wait: `wait/` and an id that the store of waits made. */
@@ -34,7 +33,10 @@ const WAIT = /^wait\/[\w-]{43}$/;
 
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 
-/** Makes the printer and the reader of places; others lead to the first part. */
+/**
+ * Makes the printer and the reader of places; an unknown place leads to the
+ * first part.
+ */
 export function accountPlaces(
   baseUrl: string,
   parts: readonly Pick<AccountPart, "name" | "query">[],
@@ -62,8 +64,8 @@ export function accountPlaces(
     },
 
     /**
-     * Gives the address of a place that came back, with a message for its page.
-     * Only this server's own parts are places.
+     * Gives the address of a place that came back, with `message` in its query.
+     * An unknown place gives the address of the first part.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
       if (WAIT.test(place)) return `${baseUrl}/${place}`;
@@ -82,13 +84,16 @@ export function accountPlaces(
 /** A signed-in person who opens a part. */
 export interface AccountVisit extends SignedIn {
   isOperator: boolean;
-  /** The provider that they signed in at, by its name in the list of several. */
+  /**
+   * The name in `OAUTH_PROVIDER` of the provider that they signed in at, if
+   * there are several.
+   */
   providerKey?: string;
-  /** The name of that provider for people. */
+  /** The provider's name on pages. */
   providerName: string;
-  /** The parameters of its address. */
+  /** The query parameters of the part's address. */
   query: Readonly<Record<string, string>>;
-  /** For the forms of its page. */
+  /** The base, token and place for the forms of the part. */
   form: Required<FormPage>;
   /** Epoch seconds. */
   now: number;
@@ -96,15 +101,15 @@ export interface AccountVisit extends SignedIn {
 
 export interface AccountPart extends PartLink {
   title: string;
-  /** The parameters of its address that are kept on the way. */
+  /** The query parameters that belong to its places. */
   query?: readonly string[];
   /** True if a form of it may lead to the provider. */
   leadsAway?: true;
-  /** Reads what it shows, and shows it. */
+  /** Reads the data of the part, and renders it. */
   show(visit: AccountVisit): Promise<Child>;
 }
 
-/** The pages of one person: some of them read all that they have. */
+/** The rate at which one person opens pages: some read all of their data. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(
@@ -177,7 +182,10 @@ export function accountPages(
   };
 }
 
-/** The part that answers an address from when all were one page. */
+/**
+ * Gives the part for the query of an old address, from when all parts were one
+ * page; undefined if it is none.
+ */
 function movedTo(query: Record<string, string>): string | undefined {
   if (query.client !== undefined || query.outcome !== undefined) return "calls";
   if (query.person !== undefined || query.after !== undefined) return "people";

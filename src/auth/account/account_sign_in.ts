@@ -1,7 +1,7 @@
 /**
  * Signing in to the account page, through the same providers that clients use.
- * Nothing is stored before the person is back: the values for the way there are
- * derived from two cookies.
+ * Nothing is stored before the person is back: `state`, PKCE verifier and nonce
+ * are derived from two cookies.
  *
  * @module
  */
@@ -49,9 +49,9 @@ export function accountSignIn(
   const { baseUrl, places, providers, choice, identityRecheck, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
 
-  // It names the provider, whose answer is no other provider's business, and
-  // which cannot name another: it does not know the browser.
-  // Nor does it make a sign-in of another of one that was to be fresh.
+  // The fingerprint binds the `state` to browser, provider and `isFresh`. A
+  // provider, which does not know the browser's cookie, can neither make the
+  // `state` of another provider, nor change a fresh sign-in into a usual one.
   const stateOf = (
     handle: string,
     browser: string,
@@ -63,7 +63,9 @@ export function accountSignIn(
       fingerprint(`${browser} ${handle} ${id}${purpose}`).slice(0, 16);
   };
 
-  /** Makes the key that seals the place to come back to, for a browser alone. */
+  /**
+   * Makes the key that seals the place to come back to, for this browser alone.
+   */
   const placeKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
 
@@ -109,7 +111,8 @@ export function accountSignIn(
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
-      // Its cookies do not come with it, and would be replaced.
+      // A form of another site comes without the cookies, and would replace
+      // them.
       checkSameSite(c.req.raw, baseUrl);
       // The same handle for all tabs, so that the last tab does not break the
       // others.
@@ -121,7 +124,8 @@ export function accountSignIn(
         : await readParameters(c.req.raw);
       const place = places.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
-      // Several, and a form that names none: the page has a button for each.
+      // There are several and the form names none: the page has a button for
+      // each.
       if (!chosen) return redirect(c, places.addressOf(place));
       const isFresh = form?.get("fresh") !== undefined;
       const own = stateOf(handle, browser, chosen, isFresh);
@@ -141,13 +145,13 @@ export function accountSignIn(
     isReturning: (c: Context): boolean =>
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
-    /** Answers `GET /oauth/provider-callback`, if it belongs here. */
+    /** Answers `GET /oauth/provider-callback`, if `isReturning` says so. */
     async finish(c: Context): Promise<Response> {
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
       const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
-      // Each has its own address: no answer is taken for another's.
+      // Each provider has its own address: no answer is taken for another's.
       const from = providers.find(c.req.param("provider"));
       const isFresh = handle && browser && from
         ? [false, true].find((isFresh) =>
@@ -164,7 +168,8 @@ export function accountSignIn(
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await refusalOf(() => provider.checkIssuer?.(issuer));
-        // Not the provider's answer (RFC 9207 §2.4): its own may still come.
+        // It is not the provider's answer (RFC 9207 §2.4), which may still
+        // come.
         if (!other) dropCookie(c, cookie);
         throw refused(provider, other);
       }
@@ -207,7 +212,7 @@ export function accountSignIn(
         )
       );
       if (!identityRecheck.isWanted && provider.revokesOne) {
-        // Others would end all connections of this person with them. GitHub
+        // At others this would end all of the person's connections. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
         services.database.background(async () =>
           await provider.revoke?.(tokens)
@@ -220,7 +225,8 @@ export function accountSignIn(
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      // It only says where to go on: the sign-in does not fail with it.
+      // The place only says where to go on: the sign-in does not fail without
+      // it.
       const place = await unseal(placeKey(handle, browser), sealed)
         .catch(() => undefined);
       return redirect(c, places.addressOf(place));

@@ -60,7 +60,7 @@ export function callsPart(services: CallServices): AccountPart {
   };
 }
 
-/** Lists the grants of the first people that an operator asks for. */
+/** Lists the grants of the first people that an operator's search finds. */
 async function grantsOfPeople(
   { people }: CallServices,
   { person: search }: CallFilter,
@@ -72,7 +72,7 @@ async function grantsOfPeople(
   };
 }
 
-/** Lists the calls under some grants, and for an operator those of machines. */
+/** Lists the calls under some grants, and `withMachines` those of machines. */
 async function callsOf(
   { ledger, configured, titleOf }: CallServices,
   grants: readonly Grant[],

@@ -37,8 +37,8 @@ export function connectionChanges(
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
-   * Reads what a form is about: all sign-ins of the connection that a grant
-   * belongs to, or a grant that is in none.
+   * Reads all sign-ins of a grant's connection, or the grant alone if it is in
+   * none.
    */
   async function grantsOfConnection(
     grant: Found<Grant>,
@@ -47,15 +47,16 @@ export function connectionChanges(
     return await connections.signInsOf(grant.value);
   }
 
-  /** Keeps the scopes that a form leaves to a connection, in all sign-ins. */
+  /** Revokes the scopes that a form does not tick, in all sign-ins. */
   async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
     const held = (await connections.signInsOf(of)).map(({ value }) => value);
     const taken = held.flatMap((grant) => {
       const { scopes } = narrow(grant, form);
       return grant.scopes.filter((scope) => !scopes.includes(scope));
     });
-    // First what holds for the connection: a sign-in at this moment sees it, or
-    // is seen. A form that takes nothing stays out of the way of one.
+    // The connection is changed first: a sign-in at this moment sees the
+    // change, or is among the sign-ins below. If no scope is revoked, nothing
+    // is written: a write would make a sign-in try again.
     if (taken.length > 0) {
       await connections.revokeScopes(of, taken);
       await approvals.revokeScopes(held, taken);
@@ -66,11 +67,11 @@ export function connectionChanges(
     );
   }
 
-  /** Makes the endpoint of a change of one's own connection or token. */
+  /** Makes the endpoint of a change of a person's own connection or token. */
   function changing(
     done: Notice["change"],
     { connection, token }: {
-      /** Changes all sign-ins, and what holds for those to come. */
+      /** Changes all sign-ins of the connection, and those to come. */
       connection(of: Grant, form: Parameters): Promise<Changes>;
       token(grant: Grant, form: Parameters): Grant;
     },
@@ -119,8 +120,8 @@ export function connectionChanges(
   }
 
   /**
-   * Ends those of these grants that a person has, with the other sign-ins of
-   * their connections, and tells which.
+   * Ends the named grants that are the person's, or anyone's for an operator,
+   * with all sign-ins of their connections. Gives the notice of it.
    */
   async function endSome(
     c: Context,
@@ -162,7 +163,7 @@ export function connectionChanges(
     };
   }
 
-  /** Ends everything that a person or a machine has, and tells whose. */
+  /** Ends everything of a person or a machine. Gives the notice of it. */
   async function endAllOf(
     c: Context,
     subject: string,
@@ -223,7 +224,7 @@ function narrow(grant: Grant, form: Parameters): Grant {
   );
 }
 
-/** A subject as our form has it. @throws {HttpError} 400 */
+/** Decodes the subject in a form. @throws {HttpError} 400 */
 function decoded(subject: string): string {
   try {
     return decodeURIComponent(subject);

@@ -59,7 +59,7 @@ export function connectionsPart(services: AuthServices): AccountPart {
   };
 }
 
-/** Groups sign-ins under the connection that they are of, newest first. */
+/** Groups grants by their connection, newest first. */
 function byClient(grants: readonly Grant[]): Grant[][] {
   const groups = Map.groupBy(
     grants,
@@ -71,7 +71,10 @@ function byClient(grants: readonly Grant[]): Grant[][] {
 /** The most connections and access tokens on one page; a person has a few. */
 const MAX_CONNECTIONS = 500;
 
-/** Lists a person's live grants, newest first; `most` is set if it is cut. */
+/**
+ * Lists a person's live grants, newest first; `most` is set if there may be
+ * more.
+ */
 export async function ownGrants(
   subject: string,
   { grants, lifetimes, clock }: AuthServices,
@@ -85,10 +88,10 @@ export async function ownGrants(
 }
 
 /**
- * Makes the counter of the sessions of grants; most of one person have one
- * binding.
+ * Makes the counter of the sessions of grants, which reads those of one binding
+ * once: most grants of a person have the same.
  *
- * @param most how many are counted of a binding
+ * @param most the most sessions that are counted of a binding
  */
 export function sessionCounts(
   { sessions }: AuthServices,
@@ -98,7 +101,7 @@ export function sessionCounts(
 
   function begin(binding: string): Promise<SessionCounts> {
     const counts = counted.get(binding) ?? sessions.countsOf(binding, most);
-    // A failure is told to who waits for it.
+    // A failure is thrown where the counts are awaited.
     counts.catch(() => {});
     counted.set(binding, counts);
     return counts;
@@ -132,12 +135,12 @@ export function connectionInWords(
   };
 }
 
-/** Names the client of a grant, and an access token as such. */
+/** Gives the name of a grant's client, or of an access token. */
 export function clientNameOf({ kind, clientName }: Grant): string {
   return kind === "token" ? `${clientName} (access token)` : clientName;
 }
 
-/** Makes the address of the calls of a client of the person who looks. */
+/** Makes the address of the signed-in person's calls through a client. */
 export function callsHref(
   { form: { base }, isOperator, session }: AccountVisit,
   client: string,

@@ -1,7 +1,7 @@
 /**
  * Notices of a change that was made just now, for the next page of the account.
- * They travel in its address, sealed for the session: no link of a stranger's
- * puts words on the page.
+ * They are in the page's address, sealed for the session: a stranger's link
+ * cannot put words on the page.
  *
  * @module
  */

@@ -111,10 +111,10 @@ export function durablePart(
 /** The most people of a page. */
 const MAX_PEOPLE = 100;
 
-/** The most connections shown of each; all of them end with their person. */
+/** The most connections shown of each person; End everything ends all. */
 const MAX_CONNECTIONS = 20;
 
-/** The most sessions counted of each. */
+/** The most sessions counted of each binding. */
 const MAX_SESSIONS = 200;
 
 export function peoplePart(services: AuthServices): AccountPart {
@@ -187,7 +187,9 @@ async function personInWords(
   };
 }
 
-/** The registrations behind grants, newest first; documents are not read. */
+/**
+ * Lists the registered clients of grants, newest first; no documents are read.
+ */
 async function registeredClients(
   { clients }: AuthServices,
   shown: readonly Grant[],

@@ -41,12 +41,12 @@ export function dataPart(
   };
 }
 
-/** True if a person was asked a moment ago who they are. */
+/** True if the provider asked a person in the last minutes who they are. */
 function mayErase(session: AccountSession, now: number): boolean {
   return session.isFresh === true && isRecent(session, now);
 }
 
-/** The downloads of one person: each reads all that they ever had. */
+/** The rate of one person's downloads: each reads all of their data. */
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
 export function ownDataEndpoints(
@@ -89,7 +89,7 @@ export function ownDataEndpoints(
         throw new HttpError(400, "Tick the box to erase everything");
       }
       const count = await personData.erase(session.subject);
-      // The subject itself is what is erased.
+      // Without the subject, which is erased.
       log.audit("Person erased on the account page", {
         reference: c.get("reference"),
         count,

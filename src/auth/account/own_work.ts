@@ -3,9 +3,9 @@
  * under their access tokens, the page of one of them, and the form that cancels
  * it.
  *
- * Reading a task here needs no scopes, which a client would need: they bound
- * what a client does in a person's name, and this is the person. What an
- * operator's permissions keep from the person is kept from them here too.
+ * Reading a task here needs no scopes: they limit what a client does in a
+ * person's name, and this is the person. Tasks whose scopes the operator's
+ * permissions deny to the person are hidden here too.
  *
  * @module
  */
@@ -48,7 +48,10 @@ function ownWork(
       scopes.every((scope) => ceiling.includes(scope));
   }
 
-  /** Names what the person's tasks are bound to, signed in or with a token. */
+  /**
+   * Lists the bindings of the person's tasks: that of signing in, and that of
+   * JWTs, if they may have any.
+   */
   function bindingsOf({ subject }: AccountSession): string[] {
     const ofTokens = jwtBindingOf(subject);
     const own = bindingAt(baseUrl, subject);
@@ -81,7 +84,8 @@ function ownWork(
     ): Promise<{ tasks: ListedTask[]; count: number }> {
       const bindings = bindingsOf(session);
       const listed = await tasks.newest(bindings, MAX_TASKS);
-      // One whose process is gone fails once someone looks at it for a while.
+      // Reading a task begins a watch over its lease: it fails if its process
+      // is gone.
       await Promise.all(
         listed.tasks.filter(({ isUnattended }) => isUnattended)
           .map(({ taskId }) => find(taskId, bindings)),
@@ -92,7 +96,7 @@ function ownWork(
       };
     },
 
-    /** Names the clients of tasks by the grants that they were begun under. */
+    /** Gives the names of the clients that began tasks, by their grants. */
     async clientNames(
       { subject }: AccountSession,
       of: readonly Pick<Task, "grantId">[],

@@ -24,7 +24,7 @@ import { identifyAgain } from "../provider/unavailable.ts";
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
 
-/** Lists the lifetimes that a token may have, in days; the most is the last. */
+/** Lists the lifetimes that a token may have, in days; the longest last. */
 function tokenDays(
   { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
 ): number[] {
@@ -32,10 +32,10 @@ function tokenDays(
   return [...TOKEN_DAYS.filter((days) => days < most), most];
 }
 
-/** The most tokens of one person; with more, old ones are never ended. */
+/** The most tokens of one person; beyond it no more can be made. */
 const MAX_TOKENS = 50;
 
-/** True if some token of a person opens something, by all that they may have. */
+/** True if a token with everything that a person may have opens anything. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
   { scopes, opensUnscoped }: AuthServices,
@@ -84,9 +84,9 @@ export function tokensPart(services: AuthServices): AccountPart {
 }
 
 /**
- * Asks the provider who a signed-in person is now, where a rule looks at what
- * may have changed: a token lives for a year, while a session is up to an hour
- * old. It is asked with the access token of their sign-in.
+ * Asks the provider who a signed-in person is now, if a rule uses facts that
+ * may have changed: a session may be an hour old, and a token lives for a year.
+ * The provider is asked with the access token of the sign-in.
  *
  * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
  * provider does not answer
@@ -159,7 +159,7 @@ export function personalTokenEndpoint(
         most: MAX_TOKENS,
         async keep(token) {
           const stays = await accountSessions.stays(id);
-          // Everything of theirs has ended while it was made.
+          // Everything of this person was ended while the token was made.
           if (!stays) throw signedOut();
           const keep = await accountSessions.keepMade(id, grant.id, token);
           return (transaction) => {

@@ -1,7 +1,7 @@
 /**
  * `/wait/:id`: the page of a question that waits for one person, and its form.
- * The link is worth nothing: it shows a question to its own person only, after
- * they signed in.
+ * The link alone opens nothing: only the person who is asked sees the question,
+ * once they have signed in.
  *
  * @module
  */
@@ -43,14 +43,14 @@ function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
   services: AuthServices,
 ): ClientInWords {
-  // It signed in elsewhere: an ID of there says nothing here.
+  // It signed in at another issuer, whose IDs say nothing here.
   if (grantId === undefined) return { name: clientId };
   const client = clientInWords({ clientId, clientName }, services);
   // A token that the person made has no client.
   return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
-/** Lists what waits for a person, for their account page. */
+/** Lists the open questions to a person, for their account page. */
 export async function waitsInWords(
   subject: string,
   services: AuthServices,
@@ -136,7 +136,7 @@ export function waitEndpoints(services: AuthServices) {
         { action },
         (transaction) => stays(unlessBlocked(transaction, { subject })),
       );
-      // A later click is told the first answer, and is none itself.
+      // A later click does not change the first answer.
       if (wait?.answer?.action === action) {
         services.log.audit("Answered on the page of a wait", {
           reference: c.get("reference"),

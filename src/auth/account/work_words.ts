@@ -13,7 +13,7 @@ import type { WorkStateInWords } from "../../pages/work_section.tsx";
 const MAX_RESULT_CHARACTERS = 20_000;
 
 /**
- * Tells the state of a task.
+ * Describes the state of a task.
  *
  * @param isAsking true if a question of it waits on a page of ours
  */
@@ -43,10 +43,10 @@ export function stateInWords(
 /** A step without its result. */
 type OutlinedStep = Omit<Step, "text">;
 
-/** The steps of which a wait for a word from outside is made. */
+/** The steps of a wait for a webhook. */
 const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
 
-/** Tells how the steps of a task stand. */
+/** Describes the steps of a task. */
 export function stepsInWords(
   steps: readonly OutlinedStep[],
   { status }: Pick<Task, "status">,
@@ -64,7 +64,7 @@ export function stepsInWords(
   });
 }
 
-/** Tells how a wait for a word from outside stands. */
+/** Describes a wait for a webhook. */
 function waitInWords(
   name: string,
   { until = 0, startedAt }: OutlinedStep,
@@ -94,7 +94,7 @@ function stepInWords(
       if (isOver) return { ...words, state: "left" };
       return { ...words, state: "sleeping", at: until };
   }
-  // The words of other errors are for the log.
+  // Messages of other errors are only for the log.
   const said = step.error?.name === "ToolError"
     ? step.error.message
     : undefined;
@@ -125,7 +125,7 @@ export function resultInWords(
   };
 }
 
-/** Prints what a tool gave: its texts, and names for the rest. */
+/** Prints a tool's result: its texts, and the types of its other contents. */
 function printed(
   { content, structuredContent }: NonNullable<Task["outcome"]>,
 ): string {

@@ -68,8 +68,8 @@ export function clientDirectory(
   }
 
   /**
-   * Finds a client. `stale`: an old copy of its metadata document is enough if
-   * it cannot be fetched again.
+   * Finds a client. With `stale`, an old copy of its metadata document is used
+   * if it cannot be fetched again.
    *
    * @throws {OAuthError} `invalid_client` when there is none,
    * `temporarily_unavailable` when its document cannot be read
@@ -101,7 +101,9 @@ export function clientDirectory(
       : undefined;
   }
 
-  /** Fetches the keys that a client publishes now, unless they are fixed. */
+  /**
+   * Fetches a client's keys again; undefined if they are in its registration.
+   */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
   ): Promise<unknown> {
@@ -151,8 +153,8 @@ export function clientDirectory(
     },
 
     /**
-     * Authenticates the client of a request, and acts for it. If that ends with
-     * 503 or 429, the request may be repeated with the same assertion.
+     * Authenticates the client of a request, then calls `act`. If that fails
+     * with 503 or 429, the request may be repeated with the same assertion.
      *
      * @param act `isProven`: true if the client has proved who it is
      * @throws {OAuthError} `invalid_client` or `invalid_request`

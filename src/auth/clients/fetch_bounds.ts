@@ -21,16 +21,16 @@ import { registeredDomain } from "../../net/url.ts";
 const AT_ONCE = { all: 16, domain: 4 };
 
 /**
- * The most fetches a minute, from all domains and from one: who has a domain has
- * as many hosts in it as they like.
+ * The most fetches a minute, from all domains and from one: the owner of a
+ * domain can have any number of hosts in it.
  */
 const A_MINUTE = { all: 120, domain: 30 };
 
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents that no one has signed in with. Kept ones are
- * not counted, so that no stranger can block them.
+ * Bounds the fetches of documents. Stored ones, with which someone has signed
+ * in, are fetched without bounds, so that no stranger can block them.
  */
 export function boundedFetch(fetchDocument: FetchDocument): FetchForClient {
   const perMinute = (count: number) =>
@@ -73,8 +73,8 @@ export function boundedFetch(fetchDocument: FetchDocument): FetchForClient {
 
 /**
  * A document could not be fetched. The message is the same whatever happened,
- * so that no one can use us to probe a network; only `isPermanent` differs. The
- * log finds the reason in `cause`.
+ * so that no one can probe a network through this server; only `isPermanent`
+ * differs. The log finds the reason in `cause`.
  */
 export class DocumentError extends Error {
   override name = "DocumentError";
@@ -121,8 +121,8 @@ const SPECIAL_IPV4 = [
 const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
- * Networks within it that are not public, or that lead to an IPv4 address which
- * is not checked here.
+ * Networks of global unicast that are not public, or that lead to an IPv4
+ * address which is not checked here.
  *
  * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
  */

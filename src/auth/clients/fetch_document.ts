@@ -25,7 +25,7 @@ const MAX_LEVELS = 20;
 /** Addresses of one name that are tried, one after the other. */
 const MAX_ADDRESSES = 4;
 
-/** Parsed JSON, and the time that its headers give; a cache has own bounds. */
+/** The parsed JSON, and the time until which its headers call it fresh. */
 type FetchedDocument = Awaited<ReturnType<FetchDocument>>;
 
 /** The connection's settings; the defaults are for the public Internet. */
@@ -116,7 +116,7 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-/** Sends one request there; the certificate must match the URL's name. */
+/** Sends a request to an address; the certificate must match the URL's name. */
 function get(
   target: URL,
   { host, port, ca }: { host: string; port: number; ca?: string },
@@ -160,7 +160,7 @@ function parseDocument(
   throw new NoDocument(`It is nested more than ${MAX_LEVELS} deep`);
 }
 
-/** True if a value has so many levels of objects and arrays, or fewer. */
+/** True if a value has at most this many levels of objects and arrays. */
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 &&
@@ -171,7 +171,7 @@ function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** The default for answers that say nothing. */
+/** The default for responses whose headers give no time. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**

@@ -19,9 +19,9 @@ interface Doors {
 }
 
 /**
- * Makes one gate for all doors; a single door keeps its own gate. The kind of
- * credential in a request decides which of them is asked, and no other is. So a
- * refusal is the refusal of one door, and a stolen credential opens only one.
+ * Makes one gate of all doors; a single door is the gate itself. The form of
+ * the credential in a request decides which door checks it; no other does. So a
+ * refusal comes from one door, and a stolen credential opens only one.
  */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;
@@ -32,7 +32,7 @@ export function gateOfDoors(doors: Doors): Gate {
   const takesTokens = oauth ?? jwt ?? bearer;
   const byDoor = { oauth, token: oauth, jwt, bearer, api_key: apiKey };
 
-  /** Finds the door for a token, which may be static if that door is closed. */
+  /** Finds the door by a token's form; without it, that of static tokens. */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
       case "own":
@@ -107,7 +107,7 @@ function staticDoor(
   };
 }
 
-/** Makes the doors that open by comparison alone. */
+/** Makes the doors of static credentials. */
 export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {

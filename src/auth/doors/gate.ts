@@ -25,8 +25,8 @@ export interface Gate {
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
-   * Finds a caller whom it has let in before, as they are known now and without
-   * a request; undefined if they may not come in any more.
+   * Finds a caller who was let in before, as they are known now, without a
+   * request; undefined if they would no longer be let in.
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
@@ -116,8 +116,7 @@ export function presentedBearer(headers: Headers): string {
  *
  * @param parameters parameters of the strategy, such as `resource_metadata`;
  * undefined ones are left out
- * @param scopes the scopes that every sign-in asks for: a 401 names them
- * besides its own
+ * @param scopes the scopes of every sign-in, which a 401 names besides its own
  */
 export function printChallenge(
   refusal: ChallengeError,
@@ -139,7 +138,7 @@ export function printChallenge(
   return printed.length > 0 ? `Bearer ${printed.join(", ")}` : "Bearer";
 }
 
-/** Replaces characters that these values may not hold (RFC 6750 §3). */
+/** Replaces characters that no value of a challenge may have (RFC 6750 §3). */
 function quotable(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x5B\x5D-\x7E]/g, "?");
 }

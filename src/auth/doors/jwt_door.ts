@@ -1,6 +1,6 @@
 /**
- * The door of `AUTH_STRATEGY=jwt`: access tokens of other people's
- * authorization servers. We are only its resource.
+ * The door of `AUTH_STRATEGY=jwt`: access tokens of other authorization
+ * servers, whose resource this server is.
  *
  * @see RFC 9068 §4
  * @module
@@ -33,10 +33,10 @@ import {
 import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 
-/** Subjects of other doors, which are no person's. */
+/** Subjects of other doors that name no person. */
 const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
-/** The seconds in which the keys of an issuer must be there. */
+/** The seconds in which the keys of an issuer must arrive. */
 const KEYS_TIMEOUT_SECONDS = 5;
 
 /** The result for a token, remembered for up to a second. */
@@ -132,8 +132,8 @@ export function jwtDoor(
   }
 
   /**
-   * Makes a person's subject here. A subject of the first issuer stays as it
-   * is, unless another door could have the same, or knows the same people.
+   * Makes a person's subject here. Of the first issuer it is `sub` alone,
+   * unless another door could have the same subject, or knows the same people.
    */
   function subjectIn(id: string, sub: string): string {
     const isFree = id === firstId && !otherIds.includes(id) &&
@@ -157,7 +157,8 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // While its issuer is trusted: no one tells us when a JWT is revoked.
+    // A caller comes back while their issuer is trusted: no one reports that a
+    // JWT was revoked.
     async restore(caller) {
       if (caller.door !== "jwt") return undefined;
       const [id, sub] = parseJwtBinding(caller.binding);
@@ -178,7 +179,7 @@ export function jwtDoor(
   };
 }
 
-/** Gives a person by the subject with the issuer in front, first or not. */
+/** Gives the person of a caller, always with the issuer in the subject. */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,
 ): Person {

@@ -43,9 +43,9 @@ interface Verified {
 export function oauthDoor(
   parts: {
     baseUrl: string;
-    /** The scopes in a challenge that needs no particular ones. */
+    /** The scopes of every sign-in, for challenges. */
     scopes: Pick<Scopes, "usual">;
-    /** Tells what a grant's tokens may still be used for. */
+    /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: FindEffectiveScopes;
     accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
     grants: Pick<GrantStore, "touch">;
@@ -70,7 +70,7 @@ export function oauthDoor(
     return effective ? { grant, effective } : undefined;
   }
 
-  /** True if a grant still allows everything that it did. */
+  /** True if a grant still has all these scopes. */
   async function isStillHeld(
     grantId: string,
     scopes: readonly string[],
@@ -119,7 +119,8 @@ export function oauthDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // Without the provider's API: its tokens are sealed with the access token.
+    // Without `upstream`: the provider's tokens are sealed with the access
+    // token.
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);
       if (!found) return undefined;

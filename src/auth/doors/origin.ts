@@ -21,7 +21,7 @@ const QUIET_MILLISECONDS = 60_000;
 /** The most different refusals that are logged in that time. */
 const MAX_SEEN = 20;
 
-/** Makes the refusals of an `Origin` or a `Host`. */
+/** Makes the function that refuses an `Origin` or a `Host`, and logs it. */
 function refusals(
   baseUrl: string | undefined,
   log?: Logger,
@@ -61,8 +61,8 @@ function refusals(
 }
 
 /**
- * Makes the check of `Host`. A server that is bound to loopback is reached by a
- * loopback name or that of `BASE_URL` alone, others by any name.
+ * Makes the check of `Host`. A server that is bound to loopback accepts only
+ * loopback names and the host of `BASE_URL`; any other accepts every name.
  */
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
@@ -97,8 +97,8 @@ export function hostCheck(
 }
 
 /**
- * Makes the check of `Origin`, which may be absent, our own, that of a loopback
- * page (as the Inspector's) or of `ALLOWED_ORIGINS`; and of `Host`.
+ * Makes the check of `Origin` and `Host`. `Origin` may be absent, our own,
+ * loopback (such as the Inspector's), or one of `ALLOWED_ORIGINS`.
  */
 export function originCheck(
   config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,
@@ -125,8 +125,8 @@ export function originCheck(
 
 /**
  * Refuses a form that a page of another site sends. Our own pages send `Origin:
- * null`, because their addresses are no one else's business. A browser that
- * sends `Sec-Fetch-Site` knows best, also behind a proxy with another address.
+ * null`, because of their `Referrer-Policy`. A browser that sends
+ * `Sec-Fetch-Site` knows best, also behind a proxy with another address.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3

@@ -23,8 +23,8 @@ interface EndedGrant {
 export type EndGrants = ReturnType<typeof grantsEnd>;
 
 /**
- * Makes the function that ends grants with everything that belongs to them.
- * Lists a person's sessions and tasks once, however many of their grants end.
+ * Makes the function that ends grants with everything that belongs to them. It
+ * lists a person's sessions and tasks once, however many of their grants end.
  */
 export function grantsEnd(
   { grants, sessions, tasks, database }: {
@@ -43,9 +43,9 @@ export function grantsEnd(
       sessions.closeAllOf(binding, ids),
       tasks.cancelAllOf(binding, ids),
     ]);
-    // The last sessions end in the same commit as the first grant: a second try
-    // after a failure would find a grant closed and not its sessions. Tasks end
-    // by themselves.
+    // The sessions end in the same commit as the first grant: after a failure,
+    // a second try would find the grant closed, and leave its sessions open.
+    // Tasks end by themselves.
     await grants.close(first.grant.id, {
       read: first.read,
       extraWrites: endSessions.write,
@@ -80,10 +80,10 @@ interface SubjectStores {
   endGrants: EndGrants;
 }
 
-/** Nothing of who comes with another issuer's tokens is under a grant. */
+/** Sessions and tasks of a caller with another issuer's JWTs have no grant. */
 const NO_GRANT = new Set([undefined]);
 
-/** Ends the sessions and tasks that someone opened with an issuer's tokens. */
+/** Ends the sessions and tasks that a person opened with an issuer's JWTs. */
 async function endOfTokens(
   subject: string,
   { database, sessions, tasks }: SubjectStores,
@@ -100,8 +100,9 @@ async function endOfTokens(
 }
 
 /**
- * Ends everything of a subject: what is open, what a code still opens, and who
- * is signed in to the account page as them. Gives the number of connections.
+ * Ends everything of a subject: grants, also with codes that are not redeemed,
+ * sessions and tasks, and sign-ins to the account page. Gives the number of
+ * grants.
  */
 export async function endSubject(
   subject: string,
@@ -110,7 +111,7 @@ export async function endSubject(
   const { accountSessions, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
   let count = 0;
-  // Again until there is none: a client may get another one meanwhile.
+  // Repeated until no grant is open: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     await accountSessions.closeAllOf(subject);
     const open = await grants.listOpen(subject);

@@ -34,11 +34,15 @@ export interface KeptData {
   what: string;
   /** The first parts of the keys under which it is. */
   keys: readonly string[];
-  /** The time for which it is kept; undefined: it is not, by these settings. */
+  /**
+   * The time for which it is stored; undefined if these settings store none.
+   */
   until(settings: KeptUnder): string | undefined;
-  /** Its member in the copy; undefined: it is a secret, or a trace of another. */
+  /**
+   * Its member in the copy; undefined if it is secret, or follows from others.
+   */
   member?: string;
-  /** The reason why an erasure leaves it; undefined: it deletes it. */
+  /** The reason why an erasure leaves it; undefined if it is deleted. */
   stays?: string;
 }
 

@@ -65,7 +65,7 @@ export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
   const { accountSessions, accessTokens, blocks, waits } = stores;
 
-  /** Names what sessions and tasks are bound to where no grant tells it. */
+  /** Lists the bindings of a person that are known without a grant. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
     const baseUrl = await stores.findBaseUrl();
     const bindings = [
@@ -139,7 +139,7 @@ export function personData(stores: PersonStores) {
         Object.values(lists).some(({ length }) => length > 0);
     },
 
-    /** Prints the same as JSON, as it is read. */
+    /** Prints the result of `gather` as JSON, while it is read. */
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = await bindingsOf(subject);
       const block = await blocks.find(subject) ?? null;
@@ -159,15 +159,16 @@ export function personData(stores: PersonStores) {
 
     /**
      * Ends everything of a person, and deletes what is kept about them. Gives
-     * the number of connections that were open. A repetition goes on where it
-     * was broken off: the list of the grants goes last.
+     * the number of connections that were open. After a failure it can be
+     * repeated, because the list of grants is deleted last.
      */
     async erase(subject: string): Promise<number> {
       const count = await endSubject(subject, stores);
       const bindings = await bindingsOf(subject);
       for await (const kept of grants.kept(subject)) {
         for (const grant of kept) bindings.add(bindingOf(grant));
-        // From here on a call under way keeps nothing more for them.
+        // From here on, calls that still run store nothing more for these
+        // grants.
         await markErased(database, kept.map(({ id }) => id));
       }
       for (const binding of bindings) {

@@ -48,11 +48,12 @@ export function providerChoice(
     options,
 
     /**
-     * Finds the provider that a form names, that of the domain in `login_hint`,
-     * or the only one; undefined: the person is to choose, as also with the
-     * prompt `select_account`.
+     * Finds the provider that a form names, or that of the domain in
+     * `login_hint`, or the only one. Undefined if the person has to choose:
+     * among several without a name or a domain, or because of the prompt
+     * `select_account`.
      *
-     * @throws {OAuthError} `invalid_request` if a form names none that is
+     * @throws {OAuthError} `invalid_request` if a form names one that is not
      * listed
      */
     find(
@@ -102,7 +103,10 @@ export async function providerUrl(
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
-    /** True if the person is to show who they are, signed in there or not. */
+    /**
+     * True if the provider must ask who the person is, even if they are signed
+     * in there.
+     */
     isFresh?: boolean;
   },
 ): Promise<URL> {
@@ -120,9 +124,9 @@ export async function providerUrl(
 /**
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
  * the browser's cookie and the request's handle. A reader of the database or of
- * the addresses cannot derive them, and only this browser can finish. They
- * differ for each of several providers: one that the person turned away from
- * knows nothing that a code of another needs.
+ * the addresses cannot derive them, and only this browser can finish. Of
+ * several providers each gets its own: one that the person did not choose in
+ * the end has nothing by which a code of another can be redeemed.
  */
 export function upstreamSecrets(
   handle: string,

@@ -105,7 +105,9 @@ export function assertionVerifier(
   }
 }
 
-/** Keeps the key set of one address, as jose caches the keys in it. */
+/**
+ * Makes the reader of key sets. It keeps the last one, whose keys jose caches.
+ */
 function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {

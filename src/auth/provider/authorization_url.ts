@@ -14,10 +14,11 @@ export interface AuthorizationRequestOptions {
   extra: Readonly<Record<string, string>>;
   /** The `prompt` that any sign-in needs; `extra` takes precedence. */
   prompt?: string;
-  /** The provider's name for `login_hint`; undefined: it has none. */
+  /** The provider's name for `login_hint`; undefined if it has none. */
   hintName?: string;
   /**
-   * The `prompt` of a request with `isFresh`; undefined: the provider has none.
+   * The `prompt` of a request with `isFresh`; undefined if the provider has
+   * none.
    */
   freshPrompt?: "login" | "select_account";
 }
@@ -66,7 +67,7 @@ export function buildAuthorizationUrl(
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   if (isFresh && freshPrompt !== undefined) {
-    // The operator's parameters must not take it back.
+    // The operator's parameters must not undo this.
     query.set("prompt", freshPrompt);
     query.set("max_age", "0");
   }

@@ -46,15 +46,15 @@ const PRESETS: Readonly<
     name: "Google",
     issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
-    // Only with both is there a refresh token, also at later sign-ins.
+    // Only with both does every sign-in give a refresh token.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
-    // Its documentation knows no `login`.
+    // Google documents no `login`.
     freshPrompt: "select_account",
     apiUrl: "https://www.googleapis.com",
     isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
-    // The Workspace domain as a claim; such a parameter is only a hint.
+    // `hd` is the Workspace domain; as a parameter it would only be a hint.
     claims: {
       isOwnAddress: isGoogleAddress,
       memberships: { organizations: ["hd"] },
@@ -164,10 +164,10 @@ const TEMPLATE = "{tenantid}";
 const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
- * True if Microsoft's metadata found under `configured` may name `named`: it
- * has the same origin and tenant. If `configured` is an alias (`common`,
- * `organizations`, `consumers`, a domain), it may have the template or the
- * tenant that the alias stands for.
+ * True if the metadata of `configured` may have the issuer `named`: the same
+ * one; or, if `configured` has an alias in place of a tenant (`common`,
+ * `organizations`, `consumers`, a domain), one of the same origin with the
+ * tenant, or with the template.
  */
 export function isMicrosoftIssuer(configured: string, named: string): boolean {
   if (configured === named) return true;
@@ -182,10 +182,10 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 }
 
 /**
- * True if `issuer` is the metadata's, where one of Microsoft's may have a
- * template in place of the tenant: one application may serve many tenants.
- * Without a tenant (an authorization response has none), any tenant is
- * accepted: the `id_token` is checked for its own later.
+ * True if `issuer` is that of the metadata, in which Microsoft may have a
+ * template in place of a tenant. Then the issuer must have `tenant`; or any
+ * tenant if it is undefined, as for an authorization response: the tenant of
+ * its `id_token` is checked later.
  */
 function isTenantIssuer(
   template: string,
@@ -202,9 +202,9 @@ function isTenantIssuer(
 const GRAPH = "https://graph.microsoft.com/v1.0/";
 
 /**
- * Reads the groups of a person whose token says that more than 200 did not fit
- * in; undefined if they did. The address in the token is not used, because it
- * belongs to an older API.
+ * Reads the groups of a person whose token says that they are too many for it;
+ * undefined if the token has them. The address in the token is not used,
+ * because it belongs to an older API.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */

@@ -55,7 +55,7 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // No setting tells the issuer of a custom provider.
+        // No setting has the issuer of a custom provider.
         issuer: undefined,
       });
       return { tokens, identity: await afterCode(() => identify(tokens)) };

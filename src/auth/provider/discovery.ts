@@ -13,10 +13,10 @@ import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 /** The time after which a provider's metadata is fetched again, in seconds. */
 const METADATA_FRESH_SECONDS = 3600;
 
-/** The seconds for which metadata serves while it cannot be fetched again. */
+/** The seconds for which metadata is used if it cannot be fetched again. */
 const METADATA_TTL_SECONDS = 24 * 3600;
 
-/** The time between two fetches while metadata is there, in seconds. */
+/** The seconds until a failed fetch is repeated, if there is old metadata. */
 const METADATA_PAUSE_SECONDS = 60;
 
 /** The supported ways of client authentication, the preferred one first. */
@@ -37,7 +37,7 @@ export interface Metadata extends AuthorizationServer {
 
 /**
  * Makes the reader of a provider's metadata. It is fetched when first needed,
- * and again after an hour; while that fails, the old serves for a day.
+ * and again after an hour; while that fails, the old is used for a day.
  *
  * @param isIssuer true if the document may name this issuer
  */
@@ -103,8 +103,8 @@ async function fetchMetadata(
 
 /**
  * Parses a metadata document. oauth4webapi would compare issuers as URLs, where
- * `https://id.example` and `https://id.example/` are the same, and knows no
- * exceptions; these are in `isIssuer`.
+ * `https://id.example` and `https://id.example/` are the same, and has no
+ * exceptions, as `isIssuer` has.
  */
 function parseMetadata(
   document: Readonly<Record<string, unknown>>,
@@ -142,7 +142,7 @@ function parseMetadata(
     token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
       offered.includes(it)
     ),
-    // Without `none` and HMAC, which oauth4webapi would let the claims pass with.
+    // Without `none` and HMAC, with which oauth4webapi would accept claims.
     id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
       signed.includes(it)
     ),

@@ -97,7 +97,7 @@ export function gitHubProvider(
     scopes,
     extra,
     hintName: "login",
-    // It has nothing that asks for a password again.
+    // GitHub has no `prompt` that asks for a password again.
     freshPrompt: "select_account" as const,
   };
 
@@ -159,9 +159,10 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
- * `id:42`: names may pass to others, numbers never do. No login has a colon.
- * An organization that has not approved our application is silently absent; of
- * one that wants its own single sign-on first, a header tells.
+ * `id:42`: names may pass to others, numbers never do. No login has a colon. An
+ * organization that has not approved our application is left out without a
+ * notice. One that requires its own single sign-on first is left out too, which
+ * a header says.
  */
 async function gitHubMemberships(
   ask: Ask,

@@ -1,6 +1,6 @@
 /**
- * A person at GitHub, with their addresses, which are found at an endpoint of
- * their own.
+ * A person at GitHub, with their addresses, which have an endpoint of their
+ * own.
  *
  * @see https://docs.github.com/en/rest/users/emails
  * @module
@@ -35,7 +35,7 @@ export async function gitHubUser(
 }
 
 /**
- * Returns true if a 403 tells of a rate limit.
+ * Returns true if a 403 is due to a rate limit.
  *
  * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
@@ -45,7 +45,9 @@ function isRateLimited({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/** The most addresses of a person that are looked at. */
+/**
+ * The most verified addresses of a person that are read, and unverified ones.
+ */
 const MAX_ADDRESSES = 30;
 
 interface Emails {
@@ -55,7 +57,10 @@ interface Emails {
 
 const NONE: Emails = { verified: [], unverified: [] };
 
-/** Lists someone's addresses, the primary one first, if we may read them. */
+/**
+ * Lists a person's addresses, the primary one first; undefined if this is not
+ * allowed.
+ */
 async function readEmails(
   ask: Ask,
   apiUrl: string,

@@ -12,9 +12,9 @@ const MAX_LENGTH = 2048;
 
 /** A provider's own claim names, if they are not OpenID's. */
 export interface ClaimNames {
-  /** The claim that tells that the e-mail address was checked. */
+  /** The claim that says that the e-mail address was verified. */
   emailVerified?: string;
-  /** Returns true if the provider itself gives out a verified address. */
+  /** Returns true if a verified address is one that the provider gives out. */
   isOwnAddress?(
     email: string,
     claims: Readonly<Record<string, unknown>>,
@@ -61,7 +61,7 @@ function parseSubject(value: unknown): string {
   throw misbehaved("The provider must name the person by a sub or an id");
 }
 
-/** Reads a text that is not empty. */
+/** Reads a text; undefined if it is empty or too long, or no text. */
 export function claimText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" &&
       value.length <= MAX_LENGTH
@@ -112,7 +112,7 @@ export function isGoogleAddress(
     typeof hd === "string" && hd.toLowerCase() === domain;
 }
 
-/** Finds the address rule of an issuer: that of `oidc` may be Google's too. */
+/** Gives the address rule of Google's issuer; undefined for any other. */
 export function addressRuleOf(
   issuer: string,
 ): typeof isGoogleAddress | undefined {
@@ -121,7 +121,7 @@ export function addressRuleOf(
   return isGoogle ? isGoogleAddress : undefined;
 }
 
-/** The claims that may hold each kind; the first one present counts. */
+/** The claims that may hold each kind; the first one present is used. */
 export type MembershipClaims = Partial<
   Readonly<Record<Membership, readonly string[]>>
 >;
@@ -184,7 +184,7 @@ export function membershipsIn(
   return found;
 }
 
-/** Lists the wanted kinds for which there is a path, and no claim. */
+/** Lists the wanted kinds that have a path, but no claim. */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims = {},

@@ -32,7 +32,7 @@ export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
 /**
- * Makes our client, public without a secret. Its methods throw
+ * Makes our client; without a secret it is public. Its methods throw
  * {@linkcode UpstreamError}.
  */
 export function oauthClient(
@@ -134,7 +134,7 @@ export function oauthClient(
       });
     },
 
-    /** Refreshes tokens; without a new refresh token the old one stays. */
+    /** Refreshes tokens; without a new refresh token the old one is kept. */
     async refresh(server: Issuer, refreshToken: string): Promise<TokenAnswer> {
       const { tokens, idToken } = await grant(server, "refresh_token", {
         refresh_token: refreshToken,
@@ -143,7 +143,7 @@ export function oauthClient(
       return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },
 
-    /** Ends tokens, if the provider has an endpoint for that. */
+    /** Revokes tokens, if the provider has an endpoint for that. */
     async revoke(
       server: Issuer,
       { accessToken, refreshToken }: UpstreamTokens,
@@ -191,8 +191,9 @@ export function oauthClient(
         const { iss = "", tid = "" } = decodeJwt(id_token);
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
-        // oauth4webapi reads an id_token in a token answer only. Here it is read
-        // after one: a refresh has ended the old tokens, whatever came with it.
+        // oauth4webapi reads an id_token only in a token response. Here it is
+        // read later: the refresh has ended the old tokens, even if its
+        // id_token is wrong.
         const answer = Response.json({
           access_token: "elsewhere",
           token_type: "bearer",

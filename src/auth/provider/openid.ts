@@ -32,15 +32,15 @@ export interface OpenIdOptions {
   name: string;
   issuer: string;
   clientId: string;
-  /** Undefined: a public client. */
+  /** Undefined for a public client. */
   clientSecret?: string;
-  /** Undefined: the identity, and a refresh token if the provider has them. */
+  /** By default the identity, and a refresh token if the provider has them. */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
   /** The `prompt` that these scopes need. */
   prompt?: string;
-  /** The `prompt` that asks for who is signed in too; `login` by default. */
+  /** The `prompt` that asks even a signed-in person; `login` by default. */
   freshPrompt?: AuthorizationRequestOptions["freshPrompt"];
   apiUrl?: string;
   /** True if the metadata of `issuer` may name `named`; exact if unset. */
@@ -75,7 +75,7 @@ export function openIdProvider(
   const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
-  /** Finds the endpoint of `userinfo`, if that tells anything. */
+  /** Finds the endpoint of `userinfo`, unless it says nothing new. */
   function userinfoOf({ userinfo_endpoint }: Metadata): string | undefined {
     return options.userinfo === false ? undefined : userinfo_endpoint;
   }
@@ -231,7 +231,7 @@ function scopesToRequest(
   return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
-/** Lists the parts of an identity of which some claims say nothing. */
+/** Lists the parts of an identity that these claims do not have. */
 function unknownIn(
   claims: Readonly<Record<string, unknown>>,
   { memberships = NOTHING, claims: names = {} }: OpenIdOptions,

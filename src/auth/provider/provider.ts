@@ -1,6 +1,6 @@
 /**
  * The provider behind us: people sign in with it, and tools may use its tokens
- * in their name. We are its client, and meet its failures.
+ * in their name. We are its client.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { ProviderIdentity } from "../../oauth/person.ts";
 
 export type { UpstreamTokens };
 
-/** The request that a person is sent to the provider with. */
+/** The authorization request with which a person is sent to the provider. */
 export interface UpstreamRequest {
   /** Returned with the response. */
   state: string;
@@ -22,9 +22,15 @@ export interface UpstreamRequest {
   redirectUri: string;
   /** The account that the client proposes, usually an e-mail address. */
   loginHint?: string;
-  /** Steps that the person is to take there even if they are signed in. */
+  /**
+   * The steps that the provider is to ask of the person even if they are signed
+   * in there.
+   */
   prompts?: readonly ("login" | "select_account")[];
-  /** True if the person is to show who they are, signed in there or not. */
+  /**
+   * True if the provider must ask who the person is, even if they are signed in
+   * there.
+   */
   isFresh?: boolean;
 }
 
@@ -46,11 +52,11 @@ export interface UpstreamResponse {
 export interface RedeemedCode {
   /** The provider's tokens. */
   tokens: UpstreamTokens;
-  /** The person, as the provider tells of them. */
+  /** The person, as the provider describes them. */
   identity: Identity;
   /**
    * The time at which the person showed who they are, in epoch seconds (OpenID
-   * `auth_time`); undefined if the provider does not tell.
+   * `auth_time`); undefined if the provider does not say.
    */
   authenticatedAt?: number;
 }
@@ -59,15 +65,15 @@ export interface RedeemedCode {
 export interface Provider {
   /** The name for people: "GitHub". */
   readonly name: string;
-  /** The `iss` of its answers, where they have one (RFC 9207). */
+  /** The `iss` of its authorization responses, if they have one (RFC 9207). */
   readonly issuer?: string;
   /** The base address of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
   /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
-   * Checks the `iss` of an answer that is an error; of one with a code,
-   * {@linkcode redeem} checks it. Without this method the provider sends none.
+   * Checks the `iss` of an error response; {@linkcode redeem} checks that of a
+   * response with a code. Leave this method out for a provider that sends none.
    *
    * @see RFC 9207 §2.4
    */
@@ -77,13 +83,14 @@ export interface Provider {
   /** Refreshes tokens; without a new refresh token the old one stays. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
-   * Identifies the person as of now; undefined if these tokens do not tell.
-   * Without an answer, memberships and an address in a rule count for a day.
+   * Identifies the person as they are now; undefined if the provider cannot say
+   * with these tokens. Then rules use the last known memberships and address
+   * for a day.
    */
   identify?(tokens: UpstreamTokens): Promise<ProviderIdentity | undefined>;
   /**
    * True if the provider still accepts an access token; undefined if it does
-   * not tell. A refused API request is not enough: an API refuses for other
+   * not say. A refused API request is not enough: an API refuses for other
    * reasons too.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
@@ -92,8 +99,8 @@ export interface Provider {
   /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**
-   * True if `revoke` leaves the other tokens of the same person alone. Then
-   * tokens that are needed for a moment only are ended after it.
+   * True if `revoke` leaves the other tokens of the same person valid. Tokens
+   * that were needed for a moment only are then revoked.
    */
   readonly revokesOne?: boolean;
 }
@@ -154,8 +161,8 @@ export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
 
 /**
  * Gives the error by which a check refuses an error response; undefined if it
- * accepts it. While the provider cannot be reached none is refused: a response
- * without a code opens nothing.
+ * accepts the response. If the provider cannot be reached, it is accepted: a
+ * response without a code opens nothing.
  */
 export async function refusalOf(
   check: () => Promise<void> | undefined,

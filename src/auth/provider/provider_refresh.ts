@@ -154,8 +154,8 @@ export function providerRefresh({
   /**
    * Stores the provider's new tokens in place of the leased ones. The provider
    * may have ended the old ones, so this is tried until it works or time is up;
-   * until then the new tokens are only in this promise. Undefined: the grant
-   * ended.
+   * until then the new tokens are only in this promise. Undefined if the grant
+   * has ended.
    *
    * @param extraWrites go with the first try alone: their checks may fail, and
    * the caller learns from the result if they were written

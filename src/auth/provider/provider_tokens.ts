@@ -23,7 +23,7 @@ import {
 import type { SignInProviders } from "./sign_in_providers.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
-/** Opens the sealed tokens of one grant. */
+/** A grant, and the key that opens its sealed tokens. */
 export interface GrantKey {
   grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
@@ -35,7 +35,7 @@ export type ProviderTokens = ReturnType<typeof providerTokens>;
 
 /**
  * Opens grants' tokens at their providers. Those of a provider that is no
- * longer listed count as dead.
+ * longer listed are treated as dead.
  */
 export function providerTokens(
   { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
@@ -68,7 +68,7 @@ export function providerTokens(
     return (await valid(providerOf(key), await findLive(key))).tokens;
   }
 
-  /** Gives tokens in place of a refused one, unless it is still valid. */
+  /** Gives tokens in place of a refused one; undefined if it is still valid. */
   async function renew(
     provider: Provider,
     key: GrantKey,
@@ -77,7 +77,7 @@ export function providerTokens(
     const found = await findLive(key);
     const current = parseTokens(found);
     if (isUsable(current, rejected)) return current;
-    // Undefined: it does not tell.
+    // Undefined if the provider does not say.
     const isAlive = await askProvider(
       provider,
       async () => await provider.isAlive?.(rejected),
@@ -93,8 +93,8 @@ export function providerTokens(
 
   return {
     /**
-     * Identifies the person as of now, by tokens that were refreshed for this if
-     * possible; undefined if the provider cannot be asked any more.
+     * Identifies the person as they are now, with tokens that are refreshed for
+     * this if possible; undefined if the provider can no longer be asked.
      */
     async identify(key: GrantKey): Promise<Identity | undefined> {
       const provider = providerOf(key);
@@ -102,7 +102,7 @@ export function providerTokens(
       const current = parseTokens(found);
       const rejected = current.accessToken;
       const fresh = current.refreshToken === undefined
-        // An old id_token does not tell the identity of today.
+        // An old id_token does not have the identity of today.
         ? { ...current, idToken: undefined }
         : (await valid(provider, found, { rejected })).tokens;
       if (!provider.identify || !isAlive(fresh)) return undefined;
@@ -164,7 +164,10 @@ export function providerTokens(
       return written === extraWrites;
     },
 
-    /** Reads a grant's tokens, and gives a function that revokes them there. */
+    /**
+     * Reads a grant's tokens. Gives a function that revokes them at the
+     * provider.
+     */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);
@@ -192,7 +195,9 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
     (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
-/** Finds the address of a request; its token goes to no one else. */
+/**
+ * Finds the address of a request. Any that is not the provider's is refused.
+ */
 function addressAt(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,

@@ -17,7 +17,7 @@ const CHECK_MILLISECONDS = 60_000;
  */
 type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
-/** A provider, and what is known of it from its last request. */
+/** A provider, and its state after its last request. */
 export interface WatchedProvider {
   provider: Provider;
   /** Gives the state, and checks it in the background unless it is ok. */
@@ -27,9 +27,9 @@ export interface WatchedProvider {
 export function watchProvider(
   watched: Provider,
   { key, vouched = (identity) => identity, isOfAnother, mayBeOf, onFault }: {
-    /** Its name, if it is one of several. */
+    /** The provider's name, if there are several. */
     key?: string;
-    /** Takes from an identity what the provider cannot vouch for. */
+    /** Marks the addresses that the provider cannot vouch for as unverified. */
     vouched?<T extends Identity>(identity: T): T;
     /** True if another provider sends this `iss` with its answers. */
     isOfAnother?(issuer: string): boolean;

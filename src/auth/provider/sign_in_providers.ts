@@ -89,15 +89,21 @@ export function signInProviders(
   }));
   return {
     all,
-    /** Their names, as in a sentence: `Google or GitHub`. */
+    /** The names of the providers, as in a sentence: `Google or GitHub`. */
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
-    /** Finds the one with a name in the list, without one the only one. */
+    /**
+     * Finds the provider with a name in `OAUTH_PROVIDER`; without a name the
+     * only one.
+     */
     find: (key: string | undefined) => all.find((it) => it.key === key),
-    /** Finds the one that a person signed in at, if it is still listed. */
+    /** Finds the provider that a person signed in at, if it is still listed. */
     of: ({ provider }: Pick<KnownPerson, "provider">) =>
       all.find(({ id }) => id === provider),
-    /** Finds the only one, or that of an address; else the person chooses. */
+    /**
+     * Finds the only provider, or that of an address's domain; undefined if the
+     * person has to choose.
+     */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];
       const id = address.includes("@") && ownerOf.get(domainOf(address));

@@ -41,7 +41,10 @@ const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
-/** Finds the refusal in an answer of any status: GitHub's have status 200. */
+/**
+ * Finds the refusal in an answer of any status (GitHub's have 200); undefined
+ * if it is none.
+ */
 export async function refusalIn(
   response: Response,
   host: string,

@@ -15,8 +15,8 @@ import {
 } from "./provider.ts";
 
 /**
- * Asks the provider. Its failures become a 503, after which nothing has been
- * used up; a dead token becomes what `died` makes of it.
+ * Asks the provider. A failure becomes a 503: nothing was used up. A dead token
+ * becomes the error that `died` makes.
  */
 export async function askProvider<T>(
   { name }: Pick<Provider, "name">,
@@ -33,7 +33,7 @@ export async function askProvider<T>(
 }
 
 /**
- * Asks the provider who a person is as of now; undefined if it does not tell.
+ * Asks the provider who a person is now; undefined if it does not say.
  *
  * @throws as {@linkcode askProvider}, also when it names someone else
  */

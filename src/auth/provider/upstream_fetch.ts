@@ -104,7 +104,7 @@ export async function checkAnswers(
   }
 }
 
-/** Reads an answer's object: JSON, or a form as GitHub's older ones send. */
+/** Reads an answer's object: JSON, or a form, as older GitHub servers send. */
 export async function readObject(
   response: Response,
   host: string,
@@ -157,8 +157,8 @@ export async function requestUserinfo(
 }
 
 /**
- * Tells if a user endpoint accepts an access token; undefined for a failure
- * that does not tell it.
+ * Resolves to true if a user endpoint accepts an access token, to false if it
+ * refuses the token, to undefined for any other failure.
  */
 export async function isTokenAlive(
   ask: Ask,
@@ -171,8 +171,9 @@ export async function isTokenAlive(
 const MAX_PAGES = 10;
 
 /**
- * Reads the objects of a list that comes in pages. `hasMore`: it goes on, beyond
- * the pages that are read or at an address that may not have our token.
+ * Reads the objects of a list that comes in pages. `hasMore` is true if the
+ * list goes on: beyond the pages that are read, or at an address that must not
+ * get our token.
  *
  * @param what the list, for the error
  * @param within the beginning of every address: our token goes nowhere else

@@ -76,7 +76,7 @@ export function assertionGrant(
     const id = issuerId(by);
     const identity = providers.vouched(id, asserted);
     const subject = subjectOf(id, identity);
-    // A rule with a subject alone means a person of a sign-in provider.
+    // A rule with a bare subject is about a person of a sign-in provider.
     const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = identityRecheck.reduce(identity);

@@ -11,8 +11,8 @@ import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the middleware of every endpoint that an attempt to connect passes. An
- * endpoint that has found its client names it in the context, as `client`, and
- * one that anyone may call gives the name that was claimed, as `claimedName`.
+ * endpoint that has found its client sets `client` in the context to its name;
+ * one that anyone may call sets `claimedName`.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
@@ -41,7 +41,7 @@ export function attemptRecorder(
 
 /**
  * Parses the authorization response in a redirect to a client, which has our
- * `iss` (RFC 9207); undefined for a step that leads to another.
+ * `iss` (RFC 9207); undefined for any other redirect.
  */
 function endOf(
   location: string | null,

@@ -16,8 +16,8 @@ import type { ReadCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the redemption of codes: for a client that has authenticated, of a code
- * whose reading may have begun.
+ * Makes the function that redeems codes, for an authenticated client. It gets
+ * `reading` if the reading of the code has begun.
  */
 export function authorizationCodeGrant(
   { codes, grants, effectiveScopes, lifetimes, clock }: Pick<
@@ -46,7 +46,7 @@ export function authorizationCodeGrant(
       }
       checkCodeVerifier(codeVerifier, record.codeChallenge);
 
-      // Used before: the grant ends, unless its client was told 503.
+      // Used before: the grant ends, unless its client was answered with 503.
       if (record.usedAt !== undefined) {
         const tokens = await codes.replayResponse(code, read);
         if (tokens) return tokens;

@@ -61,7 +61,8 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   const limit = (endpoint: string, perSecond: number) =>
     rateLimit(services, endpoint, perSecond);
   const authorizing = limit("authorize", 10);
-  // A failure is cheap here, and others at the same address must refresh.
+  // A failure is cheap here, and others at the same address must be able to
+  // refresh.
   const issuing = limit("token", 200);
   const returning = limit("callback", 10);
   const account = accountRoutes(services, limit("account", 10));

@@ -68,7 +68,7 @@ export function authorizeEndpoint(
     return await approvals.find(browser, { clientId, redirectUri, resource });
   }
 
-  /** Makes the response with an error to a request that cannot be read. */
+  /** Makes the error response to a request that cannot be read. */
   function errorUrl(
     error: OAuthError,
     { redirectUri, query }: {
@@ -77,7 +77,7 @@ export function authorizeEndpoint(
     },
   ): string {
     const states = query.filter(([name]) => name === "state");
-    // Neither of two is the client's own.
+    // Of two states neither is surely the client's.
     const state = states.length === 1 ? states[0][1] : undefined;
     const redirect = { redirectUri, state: state || undefined };
     return authorizationResponseUrl(redirect, { error }, baseUrl);
@@ -104,16 +104,16 @@ export function authorizeEndpoint(
 
     // The redirect URI.
     const redirectUri = parseRedirectUri(target, client);
-    // Its ID, or its document, may be older than the operator's rule.
+    // Its registration, or its document, may be older than the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = target.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
 
-    // The request. Its client is told of an error (RFC 6749 §4.1.2.1); by way
-    // of a page where neither the operator trusts the redirect URI nor this
-    // browser approved it before.
+    // The request. An error is sent to its client (RFC 6749 §4.1.2.1); by way
+    // of a page if neither the operator trusts the redirect URI nor this
+    // browser has approved it before.
     let parameters: Parameters;
     let request: AuthorizationRequest;
     try {
@@ -133,9 +133,10 @@ export function authorizeEndpoint(
       throw new OAuthError(code, description, { situation, responseUrl: url });
     }
 
-    // A step-up: a request for one more scope does not lose those approved
-    // before. What the person has taken away stays away until it is named.
-    // Who is signed in to the account page may be someone else at the provider.
+    // A step-up: a request for one more scope keeps those that were approved
+    // before. A scope that the person has revoked is only offered if it is
+    // named. The person at the provider may be another than the one who is
+    // signed in to the account page.
     const session = (await signedIn.find(c))?.session;
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });

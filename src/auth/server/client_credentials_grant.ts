@@ -41,8 +41,8 @@ export function clientCredentialsGrant(
       now: now(clock),
     }, lifetimes);
     if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
-    // Only a block makes that commit fail, and one that is lifted at that moment
-    // is not there any more.
+    // Only a block makes this commit fail. If it was lifted at that moment, the
+    // next try succeeds.
     for (;;) {
       const tokens = await accessTokens.issue(grant);
       if (tokens) return tokens;

@@ -43,7 +43,7 @@ export function consentEndpoint(
     );
   }
 
-  /** Stores the consent. The last answer counts if there are several. */
+  /** Stores the consent. Of several answers the last is kept. */
   async function keepConsent(
     c: Context,
     found: FoundRequest,
@@ -100,7 +100,7 @@ export function consentEndpoint(
 /**
  * Finds the scopes that a person left ticked. A form without boxes, sent by a
  * program that copies only its hidden fields, approves all requested scopes but
- * those that were taken away before.
+ * those that were revoked before.
  */
 function chosenScopes(
   asked: readonly string[],

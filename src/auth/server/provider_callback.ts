@@ -32,7 +32,7 @@ import { upstreamSecrets } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
-/** A sign-in that ends without a code, and what the log is told of it. */
+/** The end of a sign-in without a code, with facts for the log. */
 interface Refusal extends Pick<OAuthError, "code" | "description"> {
   situation?: OAuthError["situation"];
   facts?: Record<string, unknown>;
@@ -52,7 +52,10 @@ export function providerCallbackEndpoint(
     return redirect(c, authorizationResponseUrl(request, response, baseUrl));
   }
 
-  /** Ends the request, and tells its client why; a block is told the person. */
+  /**
+   * Ends the request, and sends the error to its client; a block is shown to
+   * the person instead.
+   */
   async function refuse(
     c: Context,
     found: FoundRequest,
@@ -73,7 +76,10 @@ export function providerCallbackEndpoint(
     return answer(c, found, { error: { code, description } });
   }
 
-  /** Reads an error response, and checks whose it is (RFC 9207 §2.4). */
+  /**
+   * Reads an error response, and checks that it is the provider's (RFC 9207
+   * §2.4); undefined if it is no error.
+   */
   async function refusalIn(
     parameters: Parameters,
     { provider }: SignInProvider,

@@ -38,8 +38,8 @@ import type { AuthServices } from "../services.ts";
 const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
 
 /**
- * Makes the refresh: for a client that has authenticated, with a token whose
- * reading may have begun.
+ * Makes the function that refreshes, for an authenticated client. It gets
+ * `reading` if the reading of the token has begun.
  *
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
  * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
@@ -64,7 +64,7 @@ export function refreshTokenGrant(
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const refreshes = new Buckets(PER_GRANT);
 
-  /** True if a response is still what this request would get. */
+  /** True if a response is still valid, and has the scopes of this request. */
   function mayReplay(
     response: IssuedTokens,
     grant: Grant,
@@ -102,8 +102,8 @@ export function refreshTokenGrant(
       }
 
       // Exchanged before: the same response again, while its access token is
-      // good and holds what this request may get. After that a new access token,
-      // with the refresh token of that response.
+      // valid and has the scopes of this request. After that a new access
+      // token, with the refresh token of that response.
       const requested = requestedScopes(scopes, stored);
       const replayed = state === "exchanged"
         ? await replayResponse(refreshToken, stored)
@@ -111,8 +111,8 @@ export function refreshTokenGrant(
       if (replayed && mayReplay(replayed, stored, requested)) return replayed;
       const { refreshToken: successor } = replayed ?? {};
 
-      // The person as of now, where a rule looks at what may have changed. The
-      // provider's new tokens are stored before that.
+      // The person as they are now, if a rule uses facts that may have changed.
+      // The provider's new tokens are stored before that.
       let grant = withinLifetimes(stored, lifetimes);
       if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
       const dataKey = await dataKeyOf(stored, successor ?? refreshToken);
@@ -166,7 +166,7 @@ function isOf(
 }
 
 /**
- * The scopes of a refresh. Those that the person has taken away since may be
+ * Gives the scopes of a refresh. Those that the person has revoked since may be
  * requested, and are left out later, as RFC 6749 §6 allows.
  */
 function requestedScopes(

@@ -19,7 +19,7 @@ import { readParameters } from "../../http/body.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Revokes tokens; of unknown ones too the answer is 200 (RFC 7009 §2.2). */
+/** Revokes tokens; the answer is 200 for unknown ones too (RFC 7009 §2.2). */
 export function revokeEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {
@@ -60,7 +60,7 @@ export function revokeEndpoint(
     if (grant?.status !== "active") return;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // One that was exchanged opens the one that opens the grant.
+    // An exchanged token opens its response; the token in that opens the grant.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;

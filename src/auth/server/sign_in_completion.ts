@@ -1,7 +1,7 @@
 /**
  * The end of a sign-in: the grant of a person who has come back from the
- * provider and the code for its client, in one commit with the approval and
- * with what holds for the whole connection.
+ * provider and the code for its client, in one commit with the approval and the
+ * new state of the connection.
  *
  * @module
  */
@@ -20,7 +20,9 @@ import { subjectOf } from "../../oauth/subject.ts";
 import { finishedAlready } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The most sign-ins and changes of one connection that may come first. */
+/**
+ * The most tries: another sign-in or change of the connection makes one fail.
+ */
 const MAX_TRIES = 50;
 
 /** A person who has come back from the provider. */
@@ -31,7 +33,7 @@ interface ReturnedPerson {
   tokens: UpstreamTokens;
   /** The value of their browser's cookie. */
   browser: string;
-  /** The name of this request in the log. */
+  /** The reference of this request in the log. */
   reference: string;
 }
 
@@ -61,10 +63,7 @@ export function signInCompletion(services: AuthServices) {
     return await approvals.add(browser, approved, request.scopes);
   }
 
-  /**
-   * Makes the grant of a person in their connection with the client, and what
-   * holds for the connection from then on.
-   */
+  /** Makes the grant of a person, and the new state of their connection. */
   function join(
     { identity, providerId }: ReturnedPerson,
     { value: record }: FoundRequest,
@@ -103,7 +102,7 @@ export function signInCompletion(services: AuthServices) {
     };
   }
 
-  /** Ends the sign-ins of a connection that one more left no room for. */
+  /** Ends the least recently used sign-ins of a connection with too many. */
   async function makeRoom(
     { open }: Connection,
     reference: string,
@@ -123,9 +122,9 @@ export function signInCompletion(services: AuthServices) {
   }
 
   /**
-   * Finds out why a commit failed: undefined if another sign-in, or a change of
-   * the connection, came first. A try of our own that was given up may have
-   * been applied: then there is its code.
+   * Finds out why a commit failed. Undefined if another sign-in, or a change of
+   * the connection, came first. If an earlier try of ours was applied after
+   * all, gives its code.
    *
    * @throws {OAuthError} if another process was faster
    */
@@ -163,8 +162,8 @@ export function signInCompletion(services: AuthServices) {
       const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
-        // After it: a sign-in that fails must not cost another one. The next
-        // one ends what is left by a process that dies here.
+        // After the commit: a sign-in that fails must not end another one. If
+        // this process dies here, the next sign-in ends the rest.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };
       }

@@ -1,5 +1,6 @@
 /**
- * `POST /token`: authenticates the client; the rest is the grant type's.
+ * `POST /token`: authenticates the client, and leaves the rest to the grant
+ * type.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -32,12 +33,12 @@ import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The rate of tokens without a page of one client, in each process. */
+/** The rate of one client's tokens that need no page, in each process. */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
 export function tokenEndpoint(
   services: AuthServices & {
-    /** Undefined: no identity provider is trusted. */
+    /** Undefined if no identity provider is trusted. */
     verifyAssertion?: VerifyAssertion;
   },
 ): (c: Context) => Promise<Response> {
@@ -69,7 +70,7 @@ export function tokenEndpoint(
     c: Context,
     { client, isProven, parameters, ahead }: {
       client: Client;
-      /** True if it has authenticated. */
+      /** True if the client has authenticated. */
       isProven: boolean;
       parameters: Parameters;
       ahead: ReturnType<typeof readAhead>;
@@ -105,7 +106,7 @@ export function tokenEndpoint(
         return tokens;
       }
     }
-    // Telemetry is told known values alone.
+    // Telemetry gets known values only.
     c.set("grantType", undefined);
     throw new OAuthError(
       "unsupported_grant_type",

@@ -71,7 +71,7 @@ export function authorizationServerMetadata(
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {
     baseUrl: string;
-    /** Its authorization servers; many clients take the first. */
+    /** The authorization servers; many clients take the first. */
     issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;

@@ -2,8 +2,8 @@
  * The development provider: a sign-in page below our own origin that believes any
  * name, so that the whole sign-in runs on one machine.
  *
- * People reach it through their browser; we need no request to it. Codes and
- * tokens are sealed and not stored, so each process can serve them all.
+ * People reach it through their browser; the server sends it no request. Codes
+ * and tokens are sealed and not stored, so each process can serve them all.
  *
  * @module
  */
@@ -159,7 +159,10 @@ function refusal(kind: UpstreamErrorKind, what: string): UpstreamError {
   return new UpstreamError(kind, `The Dev Provider refused with ${what}`);
 }
 
-/** Waits for an answer; there is none while the database is away. */
+/**
+ * Waits for an answer. Any other failure, such as the database's, is
+ * `unavailable`.
+ */
 async function answered<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
@@ -207,7 +210,9 @@ type Sealed = "code" | "access" | "refresh";
 /** Sealed claims, with an end and an id. */
 type Claims = Record<string, unknown> & { exp: number; jti: string };
 
-/** Makes the seal of codes and tokens, the same in every process. */
+/**
+ * Makes the functions that seal codes and tokens, with a key of all processes.
+ */
 function sealing(secrets: SecretStore) {
   const findKey = () => secrets.find("dev-provider-seal");
   return {

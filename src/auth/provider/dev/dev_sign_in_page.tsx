@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page on which a person tells the development provider their name, and
- * the people that it makes of names: it believes any.
+ * The sign-in page of the development provider, which believes any name, and
+ * the people that it makes of names.
  *
  * @module
  */
