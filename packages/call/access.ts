@@ -52,7 +52,8 @@ export class Access {
         hasRefreshed = true;
         if (await credentials.refresh(used)) continue;
       }
-      // A server that asks again and again would keep its person busy.
+      // A server that asks again and again would make the person sign in for
+      // ever.
       if (signIns++ === 2) throw refused(url, refusal);
       await credentials.signIn(refusal);
     }

@@ -96,7 +96,7 @@ export function convert(
       try {
         return convert(name, text, other, root, isItem);
       } catch {
-        // The next may fit.
+        // The next alternative may fit.
       }
     }
     throw wrong();

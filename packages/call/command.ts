@@ -125,7 +125,7 @@ export class Command {
     }
   }
 
-  /** Finds the revision that the server speaks, the latest first. */
+  /** Makes a client of the latest revision that the server speaks. */
   async #connect(): Promise<Client> {
     const { revision = "2026-07-28" } = this.#line;
     const client = new Client({ ...this.#options, revision });
@@ -177,7 +177,7 @@ export class Command {
       throw usageFailure("--task wants a server of 2026-07-28");
     }
     const taskId = this.#line.target;
-    // A stream tells nothing of a task that is not there.
+    // Read first, because a stream says nothing of a task that does not exist.
     await client.read(await client.post("tasks/get", { taskId }, this.#signal));
     try {
       return await this.#showTool(
@@ -233,7 +233,10 @@ export class Command {
     return 0;
   }
 
-  /** Reads the arguments: JSON as one word or from standard input, and others. */
+  /**
+   * Reads the arguments: JSON as one word or from standard input, and
+   * `key=value`.
+   */
   async #arguments(schema: Json): Promise<Json> {
     const isWhole = (word: string) => word === "-" || word.startsWith("{");
     const { words } = this.#line;

@@ -66,7 +66,7 @@ export interface CommandLine
   verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
   /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
   target: string;
-  /** The rest: `key=value`, JSON, or `-`. */
+  /** The other words: `key=value`, JSON, or `-`. */
   words: string[];
   browser: boolean;
   headers: Record<string, string>;
@@ -83,7 +83,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
-    // Faults are told in words of ours.
+    // Faults are reported below, in our own words.
     strict: false,
     tokens: true,
   });

@@ -1,6 +1,6 @@
 /**
- * The credentials of the person at the terminal for one server: the kept
- * sign-in, which is refreshed, or a new one by their browser.
+ * The credentials of the person at the terminal for one server: the stored
+ * sign-in, which is refreshed, or a new one in their browser.
  *
  * @module
  */
@@ -19,13 +19,13 @@ export interface Refusal extends Challenge {
   isStepUp: boolean;
 }
 
-/** The server that they are for, and the ways to get them. */
+/** The server that the credentials are for, and the ways to get them. */
 export interface CredentialsOptions {
   /** The address of `/mcp`. */
   url: string;
   clientId?: string;
   scope?: string;
-  /** The kept sign-in; undefined if there is nowhere to keep it. */
+  /** The file of the stored sign-in; undefined if there is no place for one. */
   file?: KeptSignInFile;
   /** Shows the address of a sign-in to the person. */
   show(url: string): void;
@@ -35,7 +35,7 @@ export interface CredentialsOptions {
 
 const METADATA_MILLISECONDS = 30_000;
 
-/** A token that ends so soon is exchanged before it is used. */
+/** A token that expires within this time is refreshed before it is used. */
 const SOON_MILLISECONDS = 30_000;
 
 const NOTHING = Promise.resolve(undefined);
@@ -50,7 +50,10 @@ export class Credentials {
     this.#options = options;
   }
 
-  /** Gives the access token to use, which will last a while. */
+  /**
+   * Returns the stored access token, refreshed if it expires soon. Undefined if
+   * there is none.
+   */
   async current(): Promise<string | undefined> {
     const { file } = this.#options;
     const kept = await (this.#kept ??= file?.read() ?? NOTHING);
@@ -83,7 +86,7 @@ export class Credentials {
         return { ...kept, tokens: { ...tokens, ...fresh } };
       } catch (error) {
         const { error: code } = error as SignInError;
-        // The server has forgotten the client: it registers anew.
+        // The server has forgotten the client, which must register again.
         if (code === "invalid_client") return undefined;
         if (code !== "invalid_grant") throw error;
         this.#isClientKnown = true;
@@ -116,7 +119,8 @@ export class Credentials {
     const registration = kept?.registration;
     await using receiver = listen(registration?.redirectUri);
     const { redirectUri } = receiver;
-    // A server that has forgotten its client shows only the person an error.
+    // A client is only used again if the server surely knows it: one that does
+    // not shows an error to the person alone.
     const isKnown = registration?.redirectUri === redirectUri &&
       (isStepUp || this.#isClientKnown);
     const asked = new Set(
@@ -157,7 +161,10 @@ export class Credentials {
     await file?.change(() => Promise.resolve(fresh));
   }
 
-  /** Forgets the sign-in, and revokes its tokens at the server. */
+  /**
+   * Deletes the stored sign-in, and revokes its tokens. Returns false if there
+   * is none.
+   */
   async revoke(): Promise<boolean> {
     let old: KeptSignIn | undefined;
     await this.#options.file?.change((kept) => {

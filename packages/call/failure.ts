@@ -40,8 +40,8 @@ export function usageFailure(message: string): Failure {
 }
 
 /**
- * Names the address below the given one, if that answers as one that is not of
- * MCP: people give the one that a server has as BASE_URL.
+ * Adds to an error the address below the given one, if that does not answer as
+ * MCP: people give the BASE_URL of a server.
  */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
@@ -73,7 +73,9 @@ function distance(one: string, other: string): number {
 
 const PROPOSED = 3;
 
-/** Gives the names that are most like one; none if they are all different. */
+/**
+ * Returns the names that are most like a name; none if all are too different.
+ */
 export function nearest(name: string, names: readonly string[]): string[] {
   const wanted = name.slice(0, 100).toLowerCase();
   const found = names.map((it) => {

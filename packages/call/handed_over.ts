@@ -1,7 +1,8 @@
 /**
- * Calls that a server has handed over to a task, where the revision knows no
- * tasks: the result is asked for as models do, with the server's own tools or
- * by the same call again.
+ * Calls that a server has handed over to a task, where the revision has no
+ * tasks: the result is requested as models do it, by the server's own tools or
+ * by
+ * the same call again.
  *
  * @module
  */
@@ -14,7 +15,10 @@ import {
 } from "../../src/protocol/not_yet.ts";
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
-/** The least time between two questions: a server may answer each at once. */
+/**
+ * The least time between two requests for a result: a server may answer each at
+ * once.
+ */
 const PAUSE_MILLISECONDS = 1000;
 
 /** The call of a tool, as its client sent it. */
@@ -23,7 +27,7 @@ export interface ToolCall {
   arguments: Json;
 }
 
-/** True if the answer to a call may say that its result is to come. */
+/** True if the answer to a call may mean that the call goes on. */
 export function mayGoOn(
   answer: Json,
   { name: called }: ToolCall,
@@ -36,8 +40,8 @@ export function mayGoOn(
 }
 
 /**
- * Gives the result of a call, for which it waits where the answer says that the
- * call goes on. The work ends with the signal.
+ * Returns the result of a call. Waits for it if the answer says that the call
+ * goes on. If the signal fires, the work is ended too.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */
@@ -61,7 +65,8 @@ export async function resultAfter(
       onTask?.({ taskId, status: "working", statusMessage: state });
       const next =
         await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
-      // A tool that repeats what another server said names a task of that one.
+      // A tool may repeat the words of another server, which name a task of
+      // that one.
       if (found === first && isUnknownTask(next)) return answer;
       found = parseNotYet(next);
       if (found?.taskId !== taskId) return next;
@@ -69,7 +74,8 @@ export async function resultAfter(
       signal?.throwIfAborted();
     }
   } catch (error) {
-    // Its refusal would hide the reason. A repeat was cancelled itself.
+    // A refusal of this would hide the reason. A repeated call was cancelled
+    // itself.
     if (signal?.aborted && !isRepeatable) {
       const end = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await ask(TASK_CANCEL, end).catch(() => {});

@@ -28,7 +28,9 @@ export class KeptSignInFile {
     return new KeptSignInFile(directory, `${directory}/${name}.json`, url);
   }
 
-  /** Reads what is kept; undefined if there is nothing, or nothing of use. */
+  /**
+   * Reads the stored sign-in; undefined if there is none, or it cannot be used.
+   */
   async read(): Promise<KeptSignIn | undefined> {
     try {
       const text = await Deno.readTextFile(this.path);
@@ -45,8 +47,8 @@ export class KeptSignInFile {
   }
 
   /**
-   * Changes what is kept; undefined forgets it. Other processes wait until the
-   * change has been made, and a process that dies lets them go on.
+   * Changes the stored sign-in; undefined deletes it. Other processes wait
+   * until the change has been made. They go on if this process dies.
    */
   async change(
     make: (kept: KeptSignIn | undefined) => Promise<KeptSignIn | undefined>,
@@ -84,7 +86,9 @@ export class KeptSignInFile {
   }
 }
 
-/** Finds the directory of kept sign-ins, in that of the person's settings. */
+/**
+ * Finds the directory of stored sign-ins, below that of the person's settings.
+ */
 export function signInDirectory(
   env: (name: string) => string | undefined,
 ): string | undefined {

@@ -18,7 +18,7 @@ function explain(error: unknown, { terminal, signal }: Surroundings) {
     terminal.report("Cancelled");
     return Exit.cancelled;
   }
-  // The reader of the results has seen enough, as head does.
+  // The program that reads the results has closed the pipe, as `head` does.
   if (error instanceof Deno.errors.BrokenPipe) return 0;
   if (error instanceof Failure) {
     terminal.report(error.message);
@@ -49,7 +49,7 @@ if (import.meta.main) {
   Deno.addSignalListener("SIGINT", () => {
     const time = performance.now();
     interruptedMilliseconds ??= time;
-    // A server that does not answer holds no one: the second one ends it.
+    // A second Ctrl+C ends the process, even if a server does not answer.
     if (time - interruptedMilliseconds >= SAME_SIGNAL_MILLISECONDS) {
       Deno.exit(Exit.cancelled);
     }

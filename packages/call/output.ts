@@ -19,7 +19,10 @@ interface Parts {
   files: FileContent[];
 }
 
-/** Takes the content of a tool's result or a prompt's messages apart. */
+/**
+ * Divides the content of a tool's result, or a prompt's messages, into texts
+ * and files.
+ */
 export function partsOf(blocks: unknown): Parts {
   const parts: Parts = { texts: [], files: [] };
   for (const block of listOf(blocks)) {
@@ -45,7 +48,7 @@ export function partsOf(blocks: unknown): Parts {
   return parts;
 }
 
-/** Decodes base64; undefined if it is none. */
+/** Decodes base64; undefined if it is not base64. */
 function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (typeof text !== "string") return undefined;
   try {
@@ -55,7 +58,7 @@ function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** The objects of a list; none if it is no list. */
+/** Lists the objects of a list; none if it is no list. */
 export function listOf(value: unknown): Json[] {
   return Array.isArray(value)
     ? value.filter((it) => typeof it === "object" && it !== null)
@@ -69,7 +72,7 @@ export class Output {
     private readonly line: Pick<CommandLine, "json" | "out">,
   ) {}
 
-  /** Prints a result, and saves its files or tells of them. */
+  /** Prints a result, and saves its files or says how. */
   async show(
     result: Json,
     blocks: unknown,

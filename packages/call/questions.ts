@@ -10,13 +10,13 @@ import { Failure, usageFailure } from "./failure.ts";
 import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The capabilities that go with these answers. */
+/** The capabilities of a client whose questions are answered here. */
 export const CAPABILITIES: Json = {
   elicitation: { form: {}, url: {} },
   extensions: { "io.modelcontextprotocol/tasks": {} },
 };
 
-/** The terminal's part in a question. */
+/** The methods of a terminal that a question needs. */
 export type Asking = Pick<Terminal, "ask" | "report">;
 
 /** Answers a question. @throws {Error} for a kind that no one answers here */

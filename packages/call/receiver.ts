@@ -1,9 +1,8 @@
 /**
- * The receiver of a sign-in on this machine, and the browser that is sent
- * there.
+ * The listener on this machine to which a browser returns from a sign-in, and
+ * the start of that browser.
  *
  * @module
- * @see RFC 8252 §7.3
  */
 import { within } from "../../src/clock.ts";
 
@@ -15,7 +14,7 @@ const PAGE = {
 /** The time within which a person signs in. */
 const PERSON_MILLISECONDS = 5 * 60_000;
 
-/** The time for which requests that have not ended are waited for. */
+/** The time for which a close waits for open requests. */
 const CLOSE_MILLISECONDS = 1000;
 
 /** A listener for the browser that comes back. */
@@ -84,7 +83,10 @@ export async function unlessAborted<T>(
   }
 }
 
-/** Listens where a client is registered, or elsewhere if that is taken. */
+/**
+ * Listens at the port of a registered redirect URI, or at another if that is
+ * taken.
+ */
 export function listen(registered?: string): Receiver {
   const port = Number(URL.parse(registered ?? "")?.port ?? 0);
   try {

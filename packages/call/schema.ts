@@ -36,7 +36,7 @@ export function propertiesOf(schema: Json): Record<string, Json> {
   return properties as Record<string, Json>;
 }
 
-/** The names of the properties that an object must have. */
+/** Lists the names of the properties that an object must have. */
 export function requiredOf(schema: Json): string[] {
   const { required } = resolve(schema, schema);
   return Array.isArray(required) ? required.map(String) : [];
@@ -71,7 +71,9 @@ interface Choice {
   title?: unknown;
 }
 
-/** Lists the only values that a schema allows, if it does that. */
+/**
+ * Lists the values of a schema that allows only certain ones; else undefined.
+ */
 export function choicesOf(schema: Json): Choice[] | undefined {
   if (Array.isArray(schema.enum)) {
     return schema.enum.map((value) => ({ value }));
@@ -83,7 +85,9 @@ export function choicesOf(schema: Json): Choice[] | undefined {
   }
 }
 
-/** Lists the schemas of which one is enough, those of any text last. */
+/**
+ * Lists the schemas of which one is enough. Those that take any text come last.
+ */
 export function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;
   return flatten(schema, root, new Set())

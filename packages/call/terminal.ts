@@ -24,19 +24,22 @@ export class Terminal {
   #lines?: AsyncGenerator<string, void>;
   #hasProgress = false;
 
-  /** Writes a result. */
+  /** Writes a result to standard output. */
   print(text: string): void {
     this.clear();
     write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
   }
 
-  /** Writes a line beside the results. */
+  /** Writes a line to standard error. */
   report(text: string): void {
     this.clear();
     write(Deno.stderr, this.#encoder.encode(`${harmless(text)}\n`));
   }
 
-  /** Shows progress: one line that moves, or lines where no person looks. */
+  /**
+   * Shows progress: one line that is overwritten on a terminal, elsewhere a
+   * line each.
+   */
   progress(text: string): void {
     if (!this.isSeen) return this.report(harmlessLine(text));
     const line = harmlessLine(text).slice(0, columnsOf() - 1);
@@ -44,7 +47,7 @@ export class Terminal {
     this.#hasProgress = true;
   }
 
-  /** Takes the line of progress away. */
+  /** Removes the line of progress. */
   clear(): void {
     if (!this.#hasProgress) return;
     write(Deno.stderr, this.#encoder.encode("\r\x1b[K"));
@@ -71,7 +74,7 @@ export class Terminal {
   }
 }
 
-/** The width of the terminal, as far as it tells. */
+/** Returns the width of the terminal; 80 if it is unknown. */
 function columnsOf(): number {
   try {
     return Deno.consoleSize().columns || 80;

@@ -34,10 +34,13 @@ export interface ListRead {
  * ```
  */
 export class Client extends Exchange {
-  /** The longest that a cancelled request waits for its task to be told. */
+  /** The time that `tasks/cancel` may take after its request was cancelled. */
   static readonly CANCEL_MILLISECONDS = 3000;
 
-  /** Gives the result of `initialize`, once, or of `server/discover`. */
+  /**
+   * Returns the result of `server/discover`, or, in a session, that of
+   * `initialize`, which is sent once.
+   */
   async discover(): Promise<Json> {
     return this.revision === "2026-07-28"
       ? await this.request("server/discover")
@@ -62,7 +65,7 @@ export class Client extends Exchange {
       return await this.follow({ taskId }, options);
     } catch (error) {
       if (!options.signal?.aborted) throw error;
-      // A refusal would hide the reason.
+      // A refusal of this would hide the reason.
       const signal = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await this.begin("tasks/cancel", { taskId }, { signal }).catch(() => {});
       throw options.signal.reason;
@@ -122,7 +125,10 @@ export class Client extends Exchange {
     }
   }
 
-  /** Listens to a task, as long as its stream lasts. */
+  /**
+   * Listens to a task while its stream lasts. Returns the result if the task
+   * ended meanwhile.
+   */
   async #hear(
     taskId: string,
     isAnswered: Set<string>,
@@ -155,7 +161,7 @@ export class Client extends Exchange {
     }
   }
 
-  /** Answers what a task asks, and gives its result if it has one. */
+  /** Answers the questions of a task. Returns its result if it has one. */
   async #settle(
     state: TaskState,
     response: Response,
@@ -189,7 +195,10 @@ export class Client extends Exchange {
     }
   }
 
-  /** Posts again while no server answers: one that restarts is back soon. */
+  /**
+   * Posts a request, again while no server answers: one that restarts is back
+   * soon.
+   */
   async #postToTask(
     method: string,
     params: Json,
@@ -217,7 +226,7 @@ export class Client extends Exchange {
     }
   }
 
-  /** Waits between two looks at a task: for 0.1 to 60 seconds. */
+  /** Waits before a task's state is read again, for 0.1 to 60 seconds. */
   static async #pause(
     milliseconds: number,
     signal?: AbortSignal,

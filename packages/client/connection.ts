@@ -29,7 +29,7 @@ export interface ServerError extends Error {
   code: number;
   /** More data, depending on the code. */
   data?: unknown;
-  /** The HTTP response that held it; its body has been read. */
+  /** The HTTP response that had the error; its body has been read. */
   response: Response;
   /** The task that failed, if the error is its end. */
   taskId?: string;
@@ -76,7 +76,7 @@ export interface ClientOptions {
   headers?: () => Record<string, string>;
   clientInfo?: { name: string; version: string };
   capabilities?: Json;
-  /** The least severe log messages to send; none by default. */
+  /** The least severe log messages to ask for; none by default. */
   logLevel?: string;
   /** The tools as listed: some require arguments to be repeated in headers. */
   tools?: readonly ListedTool[];
@@ -94,12 +94,12 @@ export interface ClientOptions {
 
 /** The connection of a client. */
 export class Connection {
-  /** The ID of the request that a response is for. */
+  /** The ID of the request, by its response. */
   readonly #answered = new WeakMap<Response, unknown>();
 
   constructor(protected readonly options: ClientOptions) {}
 
-  /** Reads the result, and passes on what is before. @throws {ServerError} */
+  /** Reads a result; callbacks get what precedes. @throws {ServerError} */
   async read(
     response: Response,
     onQuestion?: (question: Message) => Promise<void>,
@@ -244,6 +244,6 @@ export class Connection {
 
   static readonly #MAX_CHARACTERS = 64 * 2 ** 20;
   static readonly #MAX_LEVELS = 500;
-  /** A comment every 15 seconds makes as many in half a year. */
+  /** As many comments, one every 15 seconds, take half a year. */
   static readonly #MAX_EVENTS = 1_000_000;
 }

@@ -13,9 +13,9 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** A session whose requests are answered, and their questions too. */
+/** A session that sends requests and answers the questions that they raise. */
 export class Exchange extends Session {
-  /** Sends a request, and answers its questions; it may become a task. */
+  /** Sends a request, and answers its questions. Its result may be a task. */
   async begin(
     method: string,
     params: Json = {},
@@ -104,6 +104,8 @@ export class Exchange extends Session {
     throw new Error(`The server asks ${question.method}: nothing answers here`);
   }
 
-  /** The rounds of one request, which a server could ask for without end. */
+  /**
+   * The most rounds of one request: a server could ask for them without end.
+   */
   static readonly #MAX_ROUNDS = 100;
 }

@@ -15,7 +15,7 @@ export interface Challenge {
   metadataUrl?: string;
 }
 
-/** A client's place at an authorization server. */
+/** A client as an authorization server knows it. */
 export interface Registration {
   clientId: string;
   redirectUri: string;
@@ -72,7 +72,7 @@ export class Metadata {
     const found = new Map<string, string>();
     for (const [, name, quoted, token] of text.matchAll(parameter)) {
       const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? token;
-      // Several challenges: the first one that names it.
+      // If there are several challenges, the first with the parameter counts.
       if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), value);
     }
     return {
@@ -101,8 +101,8 @@ export class Metadata {
         `${url} does not say where to sign in: its metadata must name resource and authorization_servers`,
       );
     }
-    // RFC 9728 §3.3: a token for another resource, one above it included,
-    // would be of use to all that is there.
+    // RFC 9728 §3.3: a token for another resource, even one at an address above
+    // this one, would give access to all that is there.
     if (this.checkAddress(resource).href !== new URL(url).href) {
       throw new Error(`${url} says that it is ${resource}`);
     }
@@ -147,8 +147,9 @@ export class Metadata {
   }
 
   /**
-   * Checks that an address is https. It may be http on this machine for a
-   * resource of this machine alone: any other could reach what listens here.
+   * Checks that an address is https. It may be http on this machine only if the
+   * resource is on this machine too: a resource elsewhere could otherwise reach
+   * programs that listen here.
    */
   protected checkAddress(value: unknown): URL {
     const isLocal = (url: URL | null) =>

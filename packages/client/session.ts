@@ -37,14 +37,14 @@ export class Session extends Connection {
   }
 
   /**
-   * Encodes a request, for those who send it in a way of their own. In 2025 it
-   * opens the session first, unless the request is `initialize`.
+   * Encodes a request, for code that sends it by other means. In 2025 it opens
+   * the session first, unless the request is `initialize`.
    */
   async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
     const id = ++this.#lastId;
     const { clientInfo = Session.#INFO, capabilities = {}, logLevel } =
       this.options;
-    // Without a token the server sends no progress, which no one would hear.
+    // Only with a token does the server send progress.
     const heard = this.options.onNotification && { progressToken: id };
     if (method === "initialize") {
       const protocolVersion = this.revision;
@@ -90,7 +90,7 @@ export class Session extends Connection {
     };
   }
 
-  /** Lists the arguments that a tool wants repeated in headers. */
+  /** Makes the headers that repeat arguments of a tool. */
   #argumentHeaders(params: Json): Record<string, string> {
     const tool = this.options.tools?.find(({ name }) => name === params.name);
     const headers: Record<string, string> = {};
@@ -108,13 +108,16 @@ export class Session extends Connection {
     return headers;
   }
 
-  /** Gives the ID of the session, which it opens if need be. */
+  /**
+   * Returns the ID of the session, which is opened if need be. Undefined where
+   * there are no sessions.
+   */
   async sessionId(): Promise<string | undefined> {
     if (this.revision === "2026-07-28") return undefined;
     return await this.#open() ?? undefined;
   }
 
-  /** Gives the result of `initialize`, which opens the session. */
+  /** Returns the result of `initialize`, which opens the session. */
   protected async opening(): Promise<Json> {
     await this.#open();
     return this.#initializeResult!;
@@ -140,7 +143,10 @@ export class Session extends Connection {
     await response.body?.cancel();
   }
 
-  /** Opens the session once; null if the server keeps none. */
+  /**
+   * Opens the session, once. Returns its ID; null if the server has no
+   * sessions.
+   */
   #open(): Promise<string | null> {
     return this.#opened ??= this.#initialize();
   }

@@ -25,7 +25,7 @@ export interface SignInOptions {
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;
-  /** Asks for a refresh token where that needs a scope. */
+  /** True to ask for a refresh token where that needs a scope. */
   isLasting?: boolean;
   /** Sends requests; the global `fetch` by default. */
   fetch?: typeof fetch;
@@ -83,7 +83,7 @@ export class SignIn extends Metadata {
     };
   }
 
-  /** The scopes to ask for, separated by spaces. */
+  /** Lists the scopes to ask for, separated by spaces. */
   static #scopes(
     { scope, isLasting }: SignInOptions,
     server: Json,
@@ -97,7 +97,10 @@ export class SignIn extends Metadata {
     return [...new Set([...scopes, ...lasting])].join(" ");
   }
 
-  /** Exchanges the authorization response with which the browser returned. */
+  /**
+   * Exchanges the code of the authorization response with which the browser
+   * returned.
+   */
   static async finish(
     request: SignInRequest,
     response: URLSearchParams,
@@ -139,7 +142,7 @@ export class SignIn extends Metadata {
     });
   }
 
-  /** Revokes a token, if the server has that (RFC 7009). */
+  /** Revokes a token, if the server supports that (RFC 7009). */
   static async revoke(
     { revocationEndpoint, clientId, resource }: Registration,
     token: string,
@@ -204,7 +207,7 @@ export class SignIn extends Metadata {
     throw new Error(`${registration_endpoint} gives no client_id`);
   }
 
-  /** The metadata of a public client (RFC 7591). */
+  /** Makes the metadata of a public client (RFC 7591). */
   static clientMetadata(name: string, redirectUris: readonly string[]): Json {
     return {
       client_name: name,

@@ -29,7 +29,7 @@ export async function readBody(
     return await readText(response);
   }
   if (method === "GET") {
-    // Nothing was asked that it could answer.
+    // A GET asks nothing that a message could answer.
     await response.body.cancel();
     return "";
   }

@@ -5,7 +5,7 @@
  */
 import type { Site } from "./site.ts";
 
-/** A check. */
+/** A check of one property of a server. */
 export interface Check {
   /** The name of the thing and, in brackets, the clients it matters to. */
   name: string;

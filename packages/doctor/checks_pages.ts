@@ -140,7 +140,9 @@ function findLink(html: string, words: RegExp): string | undefined {
   }
 }
 
-/** Reads a document; a server without sign-in has none, which gives `{}`. */
+/**
+ * Reads a document. Returns `{}` for a server without sign-in, which has none.
+ */
 async function documentOf(read: () => Promise<Json>): Promise<Json> {
   try {
     return await read();

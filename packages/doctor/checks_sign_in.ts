@@ -15,18 +15,18 @@ import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
-/** The looks at `/ready`, 11 seconds of them: a server gives a provider ten. */
+/** The reads of `/ready`, 11 seconds of them: a server gives a provider ten. */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;
 
-/** The state of the sign-in providers, as the server tells it. */
+/** Checks the state of the sign-in providers, as the server reports it. */
 const PROVIDER_CHECK: Check = {
   name: "Sign-in provider (everyone)",
   async run(site) {
     const states = Object.entries(await askForProviders(site));
     const worst = ["misbehaved", "unavailable", "ok"]
       .find((state) => states.some(([, is]) => is === state));
-    // An only provider has no name.
+    // A single provider has no name.
     const names = states.map(([name]) => name).filter((name) => name !== "");
     const who = states.filter(([name, is]) => name && is === worst)
       .map(([name]) => `${name}: `).join("");
@@ -56,15 +56,16 @@ const PROVIDER_CHECK: Check = {
 };
 
 /**
- * Tells the addresses to register at several providers: no one but the operator
- * sees if a provider has the beginning of one, and takes another's for it.
+ * Lists the addresses to register at several providers. Only the operator sees
+ * if a provider has just the beginning of one, and would take another
+ * provider's address for it.
  */
 function exactCallbacks({ base }: Site, names: readonly string[]): string {
   const addresses = names.map((name) => callbackAt(base, name)).join(", ");
   return `; see that exactly these are registered there, one each: ${addresses}`;
 }
 
-/** Reads the state of each provider by its name; an only one's is empty. */
+/** Reads the state of each provider by its name, empty for a single one. */
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);

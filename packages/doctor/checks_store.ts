@@ -97,7 +97,10 @@ const MANUAL_BYTES = 256 * KIBIBYTE;
 /** The most bytes of all files of a skill. */
 const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
-/** Checks ChatGPT's limits. Those of all clients are checked at a start. */
+/**
+ * Checks ChatGPT's limits on skills. The limits of all clients are checked when
+ * a server starts.
+ */
 async function checkSkills(site: Site): Promise<string> {
   const { extensions, skills: list, read } = await site.description();
   if (!(SKILLS_EXTENSION in extensions)) {

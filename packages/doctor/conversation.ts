@@ -16,7 +16,7 @@ export interface ServerDescription {
   /** The extensions that its capabilities name. */
   extensions: Json;
   tools: readonly Json[];
-  /** True if the first page of the list holds all tools. */
+  /** True if the first page of the list has all tools. */
   isOnePage: boolean;
   /** Reads the first content of a resource; `{}` if it has none. */
   read(uri: string): Promise<Json>;

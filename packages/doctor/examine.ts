@@ -61,8 +61,7 @@ async function examineOne(
     }
     if (!(error instanceof Fault)) throw error;
     const { found, fix, result } = error;
-    // Answers are kept for several checks, faults too: a fault is reported
-    // once.
+    // Answers and faults serve several checks, and a fault is reported once.
     const cause = told.get(error);
     if (cause !== undefined) {
       return {

@@ -17,7 +17,7 @@ export interface Finding {
   found: string;
   /** The way to fix it. */
   fix?: string;
-  /** Of what was skipped: the name of the finding that is its cause. */
+  /** For `skipped`: the name of the finding that is its cause. */
   cause?: string;
 }
 
@@ -33,7 +33,7 @@ export class Fault extends Error {
   }
 }
 
-/** The reason why a check has nothing to look at. */
+/** Thrown by a check that has nothing to check, with the reason. */
 export class Skipped extends Error {
   override name = "Skipped";
 }
@@ -57,9 +57,9 @@ export function printFinding({ name, result, found, fix }: Finding): string {
 const INDENT = " ".repeat(9);
 
 /**
- * All findings as advice: what is wrong and its fix, then what is so for some
- * clients only, what could not be looked at, and in a line what is well. What
- * one fix cures count as one.
+ * Prints all findings as advice: what is wrong and its fix, then what is so for
+ * some clients only, then what could not be checked, and in one line what is
+ * well. Findings with the same fix count as one.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

@@ -20,8 +20,8 @@ const USAGE = "deno task doctor http://127.0.0.1:3000 " +
 type Arguments = ExamineOptions & { url: string };
 
 /**
- * Parses the command line. Without an address it is about the server of the
- * environment, for which `TOOL_SERVER_TOKEN` is.
+ * Parses the command line. Without an address, the server of the environment is
+ * examined, with `TOOL_SERVER_TOKEN`.
  *
  * @throws {Error} with its fault
  */

@@ -18,7 +18,7 @@ export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
 
-/** The requests to one server. Answers are kept. */
+/** The requests to one server. Answers are remembered. */
 export class Requests {
   /** The origin, without a trailing slash. */
   readonly origin: string;
@@ -60,7 +60,7 @@ export class Requests {
     [this.#mcp] = endpointsFor(this.#url);
   }
 
-  /** True if only this machine reaches it. */
+  /** True if only this machine can reach the server. */
   get isLocal(): boolean {
     return isLoopback(new URL(this.origin));
   }
@@ -93,7 +93,8 @@ export class Requests {
   }
 
   /**
-   * Gives the answer to a request without credentials; its challenge names the
+   * Returns the answer to a request without credentials; its challenge names
+   * the
    * sign-in.
    *
    * @throws {Fault} when no one may call at this address
@@ -178,7 +179,10 @@ export class Requests {
   }
 }
 
-/** The fix of whatever comes from another `BASE_URL` than clients use. */
+/**
+ * Describes the fix of a fault whose cause is another `BASE_URL` than the
+ * address that clients use.
+ */
 export function baseUrlFix({ base }: Pick<Requests, "base">): string {
   return `Set BASE_URL=${base}, or call it by the address that it has now.`;
 }

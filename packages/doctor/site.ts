@@ -1,6 +1,7 @@
 /**
- * The server under examination, and its sign-in: what it tells of that, and the
- * way through it. No browser is opened: the address is shown to the person.
+ * The server under examination, and its sign-in: the metadata, and a sign-in of
+ * a
+ * person. No browser is opened: the address is shown to the person.
  *
  * @module
  * @see RFC 9728, RFC 8414
@@ -29,7 +30,7 @@ export interface SiteOptions {
   browser?: Browser;
 }
 
-/** The server under examination. Answers are kept. */
+/** The server under examination. Answers are remembered. */
 export class Site extends Requests {
   constructor(url: string, private readonly options: SiteOptions) {
     super(url, options.fetch);

@@ -28,7 +28,10 @@ export interface Blockable {
   isKnown: boolean;
   /** The words for a name of which nothing is known. */
   unknown: string;
-  /** Ends everything of it, and gives the number of connections. */
+  /**
+   * Ends everything that the person or client has open, and returns the number
+   * of connections.
+   */
   end(): Promise<number>;
 }
 
@@ -38,7 +41,7 @@ export abstract class Command {
     protected readonly operator: Operator,
   ) {}
 
-  /** Carries it out, and gives its text. @throws {UsageError} */
+  /** Runs the command, and returns its text. @throws {UsageError} */
   abstract run(): Promise<string>;
 
   /** Prints a value as JSON if that is asked for, or its text. */
@@ -51,7 +54,7 @@ export abstract class Command {
     log.audit(`${did} on the command line`, { operator: by, ...facts });
   }
 
-  /** Blocks a person or a client, and ends everything of it. */
+  /** Blocks a person or a client, and ends everything that they have open. */
   protected async block(about: Blockable): Promise<string> {
     const { name } = about;
     const { register: { blocks }, by } = this.operator;

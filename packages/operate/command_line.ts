@@ -15,20 +15,23 @@ deno task clients blocked
 WHO is a subject (github:583231), or a whole name, short name or e-mail address
 that only one person has. --json prints JSON.`;
 
-/** A command line that cannot be carried out. */
+/** Thrown for a command line that cannot be carried out. */
 export class UsageError extends Error {}
 
-/** A command line that is well formed, and cannot be carried out as it is. */
+/**
+ * Thrown for a command line that is well formed, and cannot be carried out as
+ * it is.
+ */
 export class RefusalError extends UsageError {}
 
-/** A command about a name of which there is nothing to do it to. */
+/** Thrown for a command about a name of which nothing is known. */
 export class UnknownNameError extends RefusalError {}
 
 export interface CommandLine {
   /** `people` or `clients`. */
   noun?: string;
   verb: string;
-  /** The rest of its words: a person, a client, a search. */
+  /** The other words: a person, a client, a search. */
   named: string;
   after?: string;
   reason?: string;

@@ -74,7 +74,7 @@ if (import.meta.main) {
           "command may be done in part: see to the database, then run the " +
           "command again",
       );
-      // At once: the end of the register waits for what still hangs.
+      // At once: to close the register would wait for operations that hang.
       Deno.exit(1);
     } finally {
       await register.close();

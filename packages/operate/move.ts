@@ -1,5 +1,5 @@
 /**
- * `deno task move FROM TO`: moves all that a server keeps to another database,
+ * `deno task move FROM TO`: moves all records of a server to another database,
  * while no server runs. No one signs in again.
  *
  * @module
@@ -42,7 +42,7 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
   const own = (name: string) =>
     isSecond && Deno.env.get(`TO_${name}`) || undefined;
   const token = own("KV_ACCESS_TOKEN");
-  // Deno reads it whenever it opens a database.
+  // Deno reads this variable whenever it opens a database.
   if (token) Deno.env.set("DENO_KV_ACCESS_TOKEN", token);
   const kvPassword = own("PGPASSWORD") ?? Deno.env.get("PGPASSWORD");
   const log = new Log({}, {

@@ -1,6 +1,6 @@
 /**
- * The register of a server: its people and clients, with what is kept of them,
- * and their end.
+ * The register of a server: its people and clients with their records, and ways
+ * to end them.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { sessionStore } from "../../src/store/sessions.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { waitStore } from "../../src/store/waits.ts";
 
-/** Longer than `OAUTH_LEDGER_DAYS` may be. */
+/** Calls are stored for longer than `OAUTH_LEDGER_DAYS` may be. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 
 /** A client, as the connections of people show it. */

@@ -55,10 +55,10 @@ function commandOf(line: CommandLine, operator: Operator): Command {
   }
 }
 
-/** The longest name and reason, in characters: a block keeps both. */
+/** The longest name and reason, in characters: a block stores both. */
 const MAX_CHARACTERS = 4096;
 
-/** Refuses what a verb has no use for, or no room. @throws {UsageError} */
+/** Refuses superfluous options, and texts too long. @throws {UsageError} */
 function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
   for (const { length } of [named, reason ?? ""]) {
     if (length <= MAX_CHARACTERS) continue;
@@ -73,7 +73,7 @@ function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
   if (isOfAll && named !== "") throw notUnderstood(named);
 }
 
-/** The people of a page. */
+/** The most people on a page. */
 const PAGE = 100;
 
 /** The verbs that are about one person. */
@@ -105,7 +105,7 @@ class PeopleCommand extends Command {
         return this.print({ subject, ended }, endedWords(ended));
       }
       case "erase": {
-        // Also for who is unknown: they may have signed in meanwhile.
+        // Also for an unknown person, who may have signed in meanwhile.
         const ended = await register.erase(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         // The name itself is what is erased.
@@ -162,14 +162,14 @@ class PeopleCommand extends Command {
     );
   }
 
-  /** Finds the subject that is meant. @throws {UsageError} */
+  /** Finds the subject that the command line names. @throws {UsageError} */
   async #personNamed(): Promise<string> {
     const { named } = this.line;
     if (named === "") throw new UsageError("Name a person");
     if (isMachine(named)) {
       throw new UsageError("That is a client: use deno task clients");
     }
-    // Also before their first sign-in, or when all has ended.
+    // A subject is used as it is: its person may have nothing open yet.
     if (/^(?:[^\s@:]+:\S+|https?:\/\/[^\s#]+#.+)$/s.test(named)) return named;
     const { people, next } = await this.operator.register.list({
       search: named,
@@ -179,7 +179,7 @@ class PeopleCommand extends Command {
       grants.some((grant) => isCalled(grant, named))
     );
     if (meant.length === 1 && !next) return meant[0].subject;
-    // Someone after so many may be called the same.
+    // People after the first page may have the same name.
     if (meant.length > 0) {
       throw new RefusalError(
         `Several people may be called ${visible(named)}: name a subject`,
@@ -194,8 +194,9 @@ class PeopleCommand extends Command {
 }
 
 /**
- * Returns true if a text is a whole name of a person. With an @ it is an address
- * that the provider has verified: anyone may call themselves like another's.
+ * True if a text is a whole name of a person. With an @ it must be an address
+ * that the provider has verified: anyone may take a name that looks like
+ * another's address.
  */
 function isCalled({ subject, identity }: Grant, text: string): boolean {
   if (text.includes("@")) {

@@ -54,7 +54,7 @@ export function parseAddress(text: string, password?: string): Address {
       fix: "Use postgres://USER@HOST:5432/DATABASE",
     });
   }
-  // A password with one of these would end before its end.
+  // A password with one of these characters would be cut there.
   if (url.hash || /@/.test(url.pathname + url.search)) {
     throw new PostgresError(
       "its password has a /, a ? or a # that is no escape",
@@ -101,7 +101,10 @@ export function printPlace({ host, port, database }: Address): string {
   return `postgres://${name}:${port}/${database}`;
 }
 
-/** Reads how to encrypt: by default not on this machine, else with all checks. */
+/**
+ * Reads how connections are encrypted: by default not at all on this machine,
+ * elsewhere with all checks.
+ */
 function parseTls(parameters: URLSearchParams, host: string): Tls {
   const rootCertificate = parameters.get("sslrootcert") ?? undefined;
   const isHere = ["localhost", "127.0.0.1", "::1"].includes(host);

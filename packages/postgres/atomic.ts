@@ -13,13 +13,16 @@ import {
 } from "../../src/store/kv_limits.ts";
 import { packBytes } from "./packed_key.ts";
 
-/** The first byte of a value: the format of the others. V8's serialization. */
+/**
+ * The first byte of a value: the format of the bytes after it. This is V8's
+ * serialization.
+ */
 const V8_FORMAT = 1;
 
-/** The versions of records, as texts of one length. */
+/** The digits of a version, so that all versions have one length. */
 const VERSION_DIGITS = 16;
 
-/** A hundred years: beyond them nothing ends. */
+/** A hundred years: a record with a longer lifetime never ends. */
 const MAX_EXPIRY_MILLISECONDS = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** A write; without `bytes`, a deletion. */
@@ -51,7 +54,9 @@ export function printVersion(version: string): string {
   return BigInt(version).toString(16).padStart(VERSION_DIGITS, "0");
 }
 
-/** Reads a version; one of another database is no version at all. */
+/**
+ * Parses a version; one of another database becomes -1, which no record has.
+ */
 function parseVersion(versionstamp: string | null): bigint | null {
   if (versionstamp === null) return null;
   const isOurs = versionstamp.length === VERSION_DIGITS &&

@@ -8,9 +8,12 @@ import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
-/** The time a statement may take; a commit that was given up ends with it. */
+/** The time a statement may take. A commit that was given up ends after it. */
 const STATEMENT_MILLISECONDS = 4500;
-/** Less than an operation may take, so that the log has the reason. */
+/**
+ * The time to connect: less than an operation may take, so that the log has the
+ * reason.
+ */
 const CONNECT_MILLISECONDS = 4500;
 
 /** The options of connections, as the driver names them. */
@@ -78,7 +81,7 @@ async function tlsOptions(
   return {
     ca,
     rejectUnauthorized,
-    // The name of an address is the address itself.
+    // An IP address is no server name in TLS.
     ...isIP(host) === 0 && { servername: host },
     ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
   };

@@ -15,7 +15,7 @@ const IDLE_MILLISECONDS = 60_000;
 
 /** A statement with its arguments. */
 export interface Statement {
-  /** The name under which connections keep its plan. */
+  /** The name under which a connection caches the statement's plan. */
   name: string;
   text: string;
   values: unknown[];
@@ -97,7 +97,7 @@ export class Connections {
    */
   async query({ name, text, values }: Statement): Promise<Row[]> {
     const client = await this.#pool.connect();
-    // The statement fails with it too.
+    // The statement fails with the connection, and reports it.
     client.on("error", ignore);
     let failure: unknown;
     try {
@@ -107,7 +107,7 @@ export class Connections {
         values,
       });
       if (command === "SELECT") return rows;
-      // No rows: as if there were no record.
+      // Its rows would look like a missing record.
       throw new PostgresError(
         `a pooler between gave the answer of another statement (${command})`,
         { isTransient: true },
@@ -132,11 +132,11 @@ export class Connections {
   }
 }
 
-/** One connection that hears what is announced. */
+/** One connection that receives notifications. */
 export class Ear {
   #client?: Client;
 
-  /** @param onEnd is called when the connection is lost */
+  /** @param onEnd called when the connection is lost */
   constructor(
     private readonly options: ConnectionOptions,
     private readonly channel: string,

@@ -124,7 +124,9 @@ for (
 /** Codes of commits that were not carried out, for want of a lock. */
 const LOCKED = ["55P03", "40P01", "40001"];
 
-/** Gives an error of the driver its class, and words without secrets. */
+/**
+ * Converts an error of the driver to its class, with a message without secrets.
+ */
 export function failureOf(error: unknown, place: string): Error {
   if (error instanceof PostgresError) {
     return new PostgresError(`${place}: ${error.reason}`, error);

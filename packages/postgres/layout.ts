@@ -19,8 +19,8 @@ const STEPS: readonly ((schema: string) => string)[] = [tables];
 export const LAYOUT = STEPS.length;
 
 /**
- * The SQL that makes the layout, or completes it, as one transaction. Of
- * processes that do it at once, one does, and the others wait for it.
+ * Makes the SQL that creates the layout, or completes it, as one transaction.
+ * If several processes do so at once, one does it, and the others wait.
  */
 export function layoutSql(schema: string): string {
   const steps = STEPS.map((step, index) => `
@@ -50,7 +50,10 @@ end
 $layout$`;
 }
 
-/** The statement that tells what a process must know of a database first. */
+/**
+ * Makes the statement that reads the properties of a database which a process
+ * must know first.
+ */
 export function statusSql(schema: string): string {
   return `select
   current_setting('server_version_num')::int as version,

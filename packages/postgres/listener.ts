@@ -8,17 +8,23 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { Ear } from "./driver.ts";
 
-/** The time an announcement to oneself may take. */
+/** The time that the test announcement may take. */
 const ECHO_MILLISECONDS = 1000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 5000;
 
-/** The payload of an announcement to oneself: no hash of a key. */
+/**
+ * The beginning of the payload of a test announcement: no hash of a key begins
+ * so.
+ */
 const ECHO = "echo ";
 
-/** Hears which keys have changed. */
+/** Receives the hashes of keys that have changed. */
 export class Listener {
-  /** True if announcements arrive: a pooler may take them and pass none on. */
+  /**
+   * True if announcements arrive. A pooler may accept `listen` and pass nothing
+   * on.
+   */
   hears = false;
   onChange: (hash: string) => void = () => {};
   /** Called after changes may have been missed. */
@@ -61,7 +67,7 @@ export class Listener {
     await (this.hears ? this.#ear.settle(this.presence) : this.close());
   }
 
-  /** Ends it. */
+  /** Closes the connection for good. */
   async close(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);

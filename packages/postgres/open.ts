@@ -39,9 +39,9 @@ export interface PostgresOptions {
    * all by default. Announcements cost a third of the rate of commits.
    */
   announced?: readonly string[];
-  /** Is told of what an operator should know. */
+  /** Called with what an operator should know. */
   onWarning?(message: string, properties: Record<string, unknown>): void;
-  /** Is told once, when the server is not ready yet and the start waits. */
+  /** Called once, if the server is not ready yet and the start waits. */
   onWaiting?(error: PostgresError): void;
 }
 
@@ -126,7 +126,8 @@ async function connect(address: Address, max: number) {
       channelOf(schema),
       presenceSql(schema),
     );
-    // A pooler that passes nothing on gives each statement any connection.
+    // A pooler that passes nothing on may run each statement on another
+    // connection, which has not prepared it.
     const isPrepared = () => listener.hears;
     const connections = new Connections(options, { max }, isPrepared);
     try {

@@ -1,5 +1,5 @@
 /**
- * A database in Postgres that keeps the contract of the server.
+ * A database in Postgres that fulfils the contract of the server.
  *
  * @module
  */
@@ -43,7 +43,7 @@ interface PostgresParts {
 
 /** A handle on a database in Postgres. */
 export class PostgresKv implements Kv, AsyncDisposable {
-  /** True unless a pooler keeps announcements from this process. */
+  /** True unless a pooler stops the announcements to this process. */
   readonly isRemote: boolean;
   readonly #parts: PostgresParts;
   readonly #statements: Statements;
@@ -176,7 +176,10 @@ export class PostgresKv implements Kv, AsyncDisposable {
   }
 }
 
-/** Reads a row; undefined, or without a value: there is none. */
+/**
+ * Makes the entry of a key from its row. Without a row, or a value in it, there
+ * is no record.
+ */
 function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
   const bytes = row?.value as Buffer | null | undefined;
   if (!bytes) return { key, value: null, versionstamp: null };

@@ -5,9 +5,12 @@
  */
 import { clearTimeout, setTimeout } from "node:timers";
 
-/** The pause between two sweeps; half as long again, so that processes part. */
+/**
+ * The least pause between two sweeps. Up to half of it is added at random, so
+ * that processes do not sweep at the same time.
+ */
 const PAUSE_MILLISECONDS = 40_000;
-/** The most rows of one statement: commits wait for the disk beside it. */
+/** The most rows of one statement: commits wait for the disk meanwhile. */
 const MAX_ROWS = 500;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;
@@ -17,7 +20,7 @@ export class Sweeper {
   #timer?: ReturnType<typeof setTimeout>;
   #isOver = false;
 
-  /** @param sweep deletes at most so many rows, and gives how many it did */
+  /** @param sweep deletes at most so many rows, and returns the number */
   constructor(private readonly sweep: (most: number) => Promise<number>) {
     this.#rest();
   }
@@ -40,7 +43,8 @@ export class Sweeper {
         return this.#after(BREATH_MILLISECONDS, () => this.#run());
       }
     } catch {
-      // The database is away, or ends: the next sweep finds as much to do.
+      // The database is away, or about to close: the next sweep deletes the
+      // rows.
     }
     this.#rest();
   }

@@ -26,7 +26,9 @@ class Watch {
     this.hashes = new Set(keys.map((key) => String(hashOf(packBytes(key)))));
   }
 
-  /** Notes that a key may have changed. */
+  /**
+   * Marks the watch as stale, because a key may have changed, and reads again.
+   */
   notice(): void {
     this.#isStale = true;
     this.emit();
@@ -53,13 +55,13 @@ class Watch {
     if (!this.#isOver) await this.emit();
   }
 
-  /** Ends it. */
+  /** Ends the watch. */
   end(): void {
     if (!this.#isOver) this.controller.close();
     this.#isOver = true;
   }
 
-  /** Notes that no one reads it any more. */
+  /** Stops a watch that no one reads any more. */
   cancel(): void {
     this.#isOver = true;
   }
@@ -95,12 +97,12 @@ export class Watchers {
     });
   }
 
-  /** Notes the change of a key, by its hash. */
+  /** Marks the watches of a key as stale, by its hash. */
   notice(hash: string): void {
     for (const watch of this.#byHash.get(hash) ?? []) watch.notice();
   }
 
-  /** Notes that changes may have been missed. */
+  /** Marks all watches as stale, because changes may have been missed. */
   noticeAll(): void {
     for (const watch of this.#watches) watch.notice();
   }

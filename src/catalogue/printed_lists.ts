@@ -20,7 +20,7 @@ export interface PrintedLists {
   capabilities: JsonObject;
   /** The tools of authors. */
   tools: Pages;
-  /** The same and, where they can be needed, the server's own. */
+  /** The same and, if the catalogue has them, the server's own. */
   allTools: Pages;
   resources: Pages;
   resourceTemplates: Pages;

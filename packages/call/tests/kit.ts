@@ -23,7 +23,7 @@ export interface CallOptions {
   env?: Record<string, string>;
   /** The text of standard input. */
   stdin?: string;
-  /** Ends the command when it asks someone to sign in. */
+  /** True to end the command when it asks someone to sign in. */
   isAlone?: boolean;
 }
 

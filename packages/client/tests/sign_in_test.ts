@@ -34,7 +34,7 @@ const ROUTES: Routes = {
   "/revoke": () => ({}),
 };
 
-/** Makes a `fetch` of a server, and the list of what it was sent. */
+/** Makes a `fetch` of a server, and the list of the requests to it. */
 function serverOf(changes: Routes = {}) {
   const sent: { url: string; body: string }[] = [];
   const routes: Routes = { ...ROUTES, ...changes };
