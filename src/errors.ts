@@ -64,6 +64,7 @@ export type Situation =
   | "not approved"
   | "interrupted"
   | "signed out"
+  | "wrong entry"
   | "blocked"
   | "sign in again"
   | "sign in to erase"

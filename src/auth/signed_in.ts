@@ -49,13 +49,15 @@ export function signedInPeople(
   /**
    * Finds the sender of a form of our own pages by its CSRF token.
    *
+   * @param maxBytes the length of the longest form, if it has long texts
    * @throws {HttpError} 403
    */
   async function findForm(
     c: Context,
+    maxBytes?: number,
   ): Promise<SignedIn & { form: Parameters }> {
     checkSameSite(c.req.raw, baseUrl);
-    const form = await readParameters(c.req.raw);
+    const form = await readParameters(c.req.raw, undefined, maxBytes);
     const found = await find(c);
     if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
       throw signedOut();

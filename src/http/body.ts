@@ -8,17 +8,20 @@ import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
-/** The largest body: no OAuth client sends more. */
+/** The largest body, unless an endpoint takes more: no OAuth client sends more. */
 const MAX_BYTES = 16 * 1024;
 
 /**
- * @throws {HttpError} 413 for a body beyond 16 KiB, 400 for one in too many
+ * @throws {HttpError} 413 for a body that is too large, 400 for one in too many
  * chunks, 408 for one that is late
  */
-async function readText(request: Request): Promise<string> {
+async function readText(
+  request: Request,
+  maxBytes = MAX_BYTES,
+): Promise<string> {
   const bodies = new ArrivingBodies();
   try {
-    const bytes = await bodies.wait(readBytes(request, MAX_BYTES));
+    const bytes = await bodies.wait(readBytes(request, maxBytes));
     return new TextDecoder().decode(bytes);
   } finally {
     bodies.stop();
@@ -48,11 +51,12 @@ export async function readJson(request: Request): Promise<unknown> {
 export async function readParameters(
   request: Request,
   repeatable?: readonly string[],
+  maxBytes?: number,
 ): Promise<Parameters> {
   const type = request.headers.get("content-type")?.split(";")[0].trim()
     .toLowerCase();
   if (type === "application/x-www-form-urlencoded") {
-    const form = new URLSearchParams(await readText(request));
+    const form = new URLSearchParams(await readText(request, maxBytes));
     return new Parameters(form, repeatable);
   }
   if (type !== "application/json") {

@@ -171,7 +171,16 @@ export function HiddenFields(
 
 /** A form of the account, posted to an address below the base. */
 export function AccountForm(
-  { base = "", csrf, back, action, fields, children, ...attributes }:
+  {
+    base = "",
+    csrf,
+    back,
+    action,
+    fields,
+    labelledBy,
+    children,
+    ...attributes
+  }:
     & FormPage
     & {
       /** `/account/end`. */
@@ -180,11 +189,18 @@ export function AccountForm(
       fields?: Readonly<Record<string, string>>;
       class?: string;
       autocomplete?: "off";
+      /** The id of the words that name it, among several. */
+      labelledBy?: string;
       children: Child;
     },
 ) {
   return (
-    <form method="post" action={`${base}${action}`} {...attributes}>
+    <form
+      method="post"
+      action={`${base}${action}`}
+      aria-labelledby={labelledBy}
+      {...attributes}
+    >
       <HiddenFields
         of={Object.entries({ csrf, back: back || undefined, ...fields })}
       />

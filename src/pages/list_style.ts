@@ -99,6 +99,11 @@ p + .rows { margin-top: 0.75rem; }
 .rows + form { margin-top: 1.5rem; border-top: 1px solid var(--line); }
 .card ul.small { padding-left: 1.1rem; }
 label.tick { display: flex; gap: 0.5rem; }
+.rows label { margin-top: 0.75rem; }
+.rows label.tick { font-weight: inherit; }
+.rows .actions { margin-top: 1rem; }
+.block { display: block; }
+label .soft { font-weight: 400; }
 label.tick input, fieldset input, .narrow input { accent-color: var(--accent); }
 fieldset { margin: 1.25rem 0 1rem; padding: 0; border: 0; }
 legend { padding: 0; font-weight: 575; }

@@ -24,6 +24,12 @@ const CHANGES = {
   gone: ["That connection had already ended", ""],
   cancelled: ["Cancelled", "What it had done before stays done."],
   over: ["That had already ended", ""],
+  answered: ["Answered", "The task has your answer."],
+  declined: ["Declined", "The task is told so."],
+  answeredBefore: [
+    "That question was answered before, or is over",
+    "The first answer counts.",
+  ],
 } as const;
 
 export interface Notice {

@@ -92,6 +92,12 @@ export function situationWords(
       move: "Sign in, then do it again.",
       button: account("Sign in"),
     },
+    "wrong entry": {
+      title: "Something in the form does not fit",
+      happened: `${sentence(message)} The question is still open.`,
+      move: "Go back with your browser's Back button, correct it, and answer " +
+        "again.",
+    },
     blocked: {
       title: "Blocked here",
       happened: "The people who run this server have blocked this account " +
@@ -201,6 +207,8 @@ const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/tokens": "/account/tokens",
   "/account/export": "/account/data",
   "/account/erase": "/account/data",
+  "/account/work/answer": "/account/work",
+  "/account/work/cancel": "/account/work",
 };
 
 /** Ends a sentence. */

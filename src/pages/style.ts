@@ -157,9 +157,9 @@ button.quiet, .button.quiet { padding: 0.3rem 0.7rem; font-size: 0.875rem; }
 .danger:hover { border-color: var(--bad); }
 
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
-input[type="text"], input[type="search"], select {
+input:not([type=checkbox], [type=radio]), select, textarea {
   width: 100%;
-  height: 2.9rem;
+  min-height: 2.9rem;
   margin-top: 0.4rem;
   padding: 0.6rem 0.75rem;
   border: 1px solid var(--line);

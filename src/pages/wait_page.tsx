@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The questions that wait for a person, and the page of one: who asks it, where
- * its address leads, and the person's answer.
+ * The page of a question that waits for a person: who asks it, where its address
+ * leads, and the person's answer.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   ToolTitle,
 } from "./names.tsx";
 import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
-import { Moment, printDuration } from "./times.tsx";
+import { printDuration } from "./times.tsx";
 import { WAIT_SECONDS } from "../store/waits.ts";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
@@ -85,19 +85,28 @@ export function WaitPage(props: WaitProps) {
       </dl>
       <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
         <div class="actions">
-          <a
-            class="button primary whole"
-            href={url}
-            target="_blank"
-            rel="noopener noreferrer"
-          >
-            Open {host} <span class="visually-hidden">in a new tab</span>
-          </a>
+          <OpenButton url={url} class="whole" />
           <button type="submit" name="answer" value="done">Done</button>
           <button type="submit" name="answer" value="not-now">Not now</button>
         </div>
       </AccountForm>
     </CardPage>
+  );
+}
+
+/** The button that opens an author's address. */
+export function OpenButton(
+  { url, class: look }: { url: string; class: "quiet" | "whole" },
+) {
+  return (
+    <a
+      class={`button primary ${look}`}
+      href={url}
+      target="_blank"
+      rel="noopener noreferrer"
+    >
+      Open {new URL(url).host} <span class="visually-hidden">in a new tab</span>
+    </a>
   );
 }
 
@@ -186,61 +195,5 @@ export function WaitSignInPage(
       </p>
       <SignInForm base={page.base} back={`wait/${id}`} options={options} />
     </CardPage>
-  );
-}
-
-/** An open question, for the page of its person. Times are epoch seconds. */
-export interface WaitInWords extends ToolInWords {
-  id: string;
-  client: ClientInWords;
-  /** The author's words. */
-  message: string;
-  createdAt: number;
-}
-
-/** The most characters of a message in the list. */
-const MAX_LISTED_CHARACTERS = 200;
-
-/** A person's open questions; nothing where there are none. */
-export function WaitingSection(
-  { base = "", waits, now }: Pick<PageProps, "base"> & {
-    /** Newest first. */
-    waits: readonly WaitInWords[];
-    now: number;
-  },
-) {
-  if (waits.length === 0) return null;
-  return (
-    <section>
-      <h2>Waiting for you</h2>
-      <div class="card">
-        <ul class="rows">
-          {waits.map(({ id, client, message, createdAt, ...tool }) => (
-            <li>
-              <div class="row-head">
-                <h3 class="row-title">
-                  <ClientNameAndBadge client={client} />
-                </h3>
-                <a class="button quiet" href={`${base}/wait/${id}`}>
-                  Answer
-                  <span class="visually-hidden">
-                    {` ${displayName(client.name)}, ${
-                      tool.toolTitle ?? tool.tool
-                    }`}
-                  </span>
-                </a>
-              </div>
-              <p class="said">
-                <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
-              </p>
-              <p class="small soft">
-                Asked by <ToolTitle {...tool} />{" "}
-                <Moment at={createdAt} now={now} />
-              </p>
-            </li>
-          ))}
-        </ul>
-      </div>
-    </section>
   );
 }

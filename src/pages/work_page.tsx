@@ -7,6 +7,7 @@
 import { AskedOnce } from "./connection_forms.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { Moment, Upcoming } from "./times.tsx";
+import { type QuestionInWords, QuestionItem } from "./question_form.tsx";
 import { shownMessage } from "./wait_page.tsx";
 import {
   AskedBy,
@@ -15,14 +16,6 @@ import {
   WorkStateBadge,
 } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";
-
-/** An open question of a task. */
-export interface QuestionInWords {
-  /** The ID of the wait whose page asks it; absent if the client asks it. */
-  waitId?: string;
-  /** The author's words. */
-  message: string;
-}
 
 /** The contents of the page. Times are epoch seconds. */
 export interface WorkPageProps extends FormPage, WorkInWords {
@@ -38,9 +31,6 @@ export interface WorkPageProps extends FormPage, WorkInWords {
   result?: { text: string; isTruncated: boolean };
   now: number;
 }
-
-/** The most characters of a question. */
-const MAX_MESSAGE_CHARACTERS = 500;
 
 export function WorkPage(props: WorkPageProps) {
   const { base = "", client, statusMessage, steps, result, now } = props;
@@ -93,7 +83,7 @@ export function WorkPage(props: WorkPageProps) {
           </AskedOnce>
         )}
       </section>
-      <Questions base={base} questions={props.questions} />
+      <Questions {...props} />
       {result && <Result of={result} hasFailed={props.state === "failed"} />}
       {steps.length > 0 && (
         <section>
@@ -109,33 +99,30 @@ export function WorkPage(props: WorkPageProps) {
 
 /** The open questions, with the way to answer each. */
 function Questions(
-  { base, questions }: Required<Pick<WorkPageProps, "base" | "questions">>,
+  { base, csrf, back, taskId, questions }: Pick<
+    WorkPageProps,
+    "base" | "csrf" | "back" | "taskId" | "questions"
+  >,
 ) {
   if (questions.length === 0) return null;
   return (
     <section>
-      <h2>Waiting for your answer</h2>
+      <h2>
+        {questions.every(({ way }) => way === "client")
+          ? "Waiting for the app"
+          : "Waiting for your answer"}
+      </h2>
       <div class="card">
         <ul class="rows">
-          {questions.map(({ waitId, message }) => (
-            <li>
-              <p class="said">
-                <bdi>{shownMessage(message, MAX_MESSAGE_CHARACTERS)}</bdi>
-              </p>
-              {waitId === undefined
-                ? (
-                  <p class="small soft">
-                    Answer it in the app that asked for this work.
-                  </p>
-                )
-                : (
-                  <p>
-                    <a class="button quiet" href={`${base}/wait/${waitId}`}>
-                      Answer
-                    </a>
-                  </p>
-                )}
-            </li>
+          {questions.map((question, index) => (
+            <QuestionItem
+              id={`question-${index + 1}`}
+              base={base}
+              csrf={csrf}
+              back={back}
+              taskId={taskId}
+              question={question}
+            />
           ))}
         </ul>
       </div>

@@ -22,6 +22,7 @@ export interface WorkStateInWords {
 const WORDS = {
   running: ["Running", ""],
   waiting: ["Waiting for you", "warn"],
+  asking: ["Waiting for its app", ""],
   sleeping: ["Sleeping", ""],
   done: ["Done", "good"],
   failed: ["Failed", "bad"],

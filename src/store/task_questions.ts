@@ -7,7 +7,7 @@
  */
 import type { InputRequest } from "../protocol/question.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Write } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
 import { DURABLE_SECONDS } from "./run_record.ts";
@@ -119,10 +119,20 @@ export function taskQuestions(database: Database) {
       }
     },
 
-    /** Accepts answers; those to questions that are not open are ignored. */
-    async answer(taskId: string, answers: JsonObject): Promise<void> {
+    /**
+     * Accepts answers; those to questions that are not open are ignored. True
+     * if one was accepted.
+     *
+     * @param extraWrites what the commit of an answer rests on too
+     */
+    async answer(
+      taskId: string,
+      answers: JsonObject,
+      extraWrites: Write = () => {},
+    ): Promise<boolean> {
+      let isAnyTaken = false;
       const task = await database.find<TaskRecord>(taskKey(taskId));
-      if (!task) return;
+      if (!task) return false;
       const { expiresAt, questions, durable } = task.value;
       for (const [key, answer] of Object.entries(answers)) {
         if (!Object.hasOwn(questions, key)) continue;
@@ -144,6 +154,7 @@ export function taskQuestions(database: Database) {
             };
           },
           (transaction) => {
+            extraWrites(transaction);
             transaction.set(taskAnswerKey(taskId, key), record)
               .delete(...keysOf(asked!));
             // Perhaps no process waits for the answer.
@@ -154,8 +165,10 @@ export function taskQuestions(database: Database) {
             }
           },
         );
-        if (!isTaken) await deleteText(database, ref);
+        if (isTaken) isAnyTaken = true;
+        else await deleteText(database, ref);
       }
+      return isAnyTaken;
     },
   };
 }

@@ -153,7 +153,8 @@ export function nextUpdate(
 
 /**
  * Applies a change to a live task, again if another change comes between; false
- * if the task has ended, or `change` gives undefined.
+ * if the task has ended, `change` gives undefined, or the commit fails though
+ * the task is as it was: then something that `extraWrites` checks has changed.
  */
 export function changeTask(
   database: Database,
@@ -163,8 +164,13 @@ export function changeTask(
 ): Promise<boolean> {
   return database.change(
     taskKey(taskId),
-    async (transaction, { key, value }: Entry<TaskRecord>) => {
+    async (
+      transaction,
+      { key, value, versionstamp }: Entry<TaskRecord>,
+      before?: Entry<TaskRecord>,
+    ) => {
       if (!value || isTerminal(value.status)) return false;
+      if (versionstamp === before?.versionstamp) return false;
       const changes = await change(value);
       if (!changes) return false;
       extraWrites(transaction.set<TaskRecord>(key, {

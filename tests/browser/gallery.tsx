@@ -51,13 +51,14 @@ import {
 import type { RefusedRequest } from "../../src/pages/situation_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
+import { parseFormFields } from "../../src/protocol/form_fields.ts";
 import {
   NoWaitPage,
   WaitAnsweredPage,
-  WaitingSection,
   WaitPage,
   WaitSignInPage,
 } from "../../src/pages/wait_page.tsx";
+import { WaitingSection } from "../../src/pages/waiting_section.tsx";
 import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
 import {
   type WorkInWords,
@@ -307,6 +308,23 @@ const WORK: readonly WorkInWords[] = [
   { createdAt: NOW - 80_000, state: "cancelled" as const },
 ].map((work) => ({ ...work, taskId: TASK_ID }));
 
+const FIELDS = parseFormFields({
+  type: "object",
+  required: ["title", "day"],
+  properties: {
+    title: { type: "string", title: "Title", maxLength: 80 },
+    day: { type: "string", format: "date", title: "Day" },
+    pages: { type: "integer", minimum: 1, description: "Without the cover." },
+    channel: { type: "string", enum: ["web", "print"], default: "web" },
+    tags: {
+      type: "array",
+      title: LONG_NAME,
+      items: { anyOf: [{ const: "a", title: "News" }, { const: "b" }] },
+    },
+    notify: { type: "boolean", title: RTL_NAME, default: true },
+  },
+});
+
 const ONE_WORK: WorkPageProps = {
   ...WORK[0],
   csrf: "c",
@@ -316,8 +334,25 @@ const ONE_WORK: WorkPageProps = {
   isOpen: true,
   statusMessage: "Three of four chapters are there.\nhttps://example.com/",
   questions: [
-    { message: "Publish it now?" },
-    { waitId: "w1", message: `Pay 5 € for the pictures. ${LONG_NAME}` },
+    {
+      message: "Publish it now?",
+      way: "form",
+      key: "q1",
+      fields: FIELDS,
+    },
+    { message: "Anything else?", way: "form", key: "q2" },
+    {
+      message: "Sign the contract.",
+      way: "address",
+      key: "q3",
+      url: "https://sign.example.com/contract",
+    },
+    { message: "", way: "client" },
+    {
+      message: `Pay 5 € for the pictures. ${LONG_NAME}`,
+      way: "page",
+      waitId: "w1",
+    },
   ],
   steps: [
     { name: "draft", state: "kept", at: NOW - 3900, tries: 1 },
@@ -613,9 +648,10 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         waiting={
           <WaitingSection
             waits={[
-              { ...WAIT, createdAt: NOW - 60 },
+              { ...WAIT, path: "/wait/w1", createdAt: NOW - 60 },
               {
                 ...WAIT,
+                path: "/wait/w2",
                 client: { name: LONG_NAME },
                 message: `${LONG_NAME} `.repeat(9),
                 createdAt: NOW - 3000,

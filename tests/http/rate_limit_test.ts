@@ -88,7 +88,7 @@ Deno.test("no page and no form of the account is for a network beyond its rate",
     assert.equal(await from("GET", `/account${part}`), 429, part);
   }
   const forms = ["sign-in", "sign-out", "end", "pause", "resume", "narrow"]
-    .concat("work/cancel", "tokens", "export", "erase");
+    .concat("work/cancel", "work/answer", "tokens", "export", "erase");
   for (const form of forms) {
     assert.equal(await from("POST", `/account/${form}`), 429, form);
   }

@@ -110,7 +110,7 @@ testBudgets("a refresh at the provider", walkProviderRefresh, {
 testBudgets("the account page", walkAccount, {
   "go to the provider": ["0 (0)", "0 (0)"],
   callback: ["1 (1)", "1 (1)"],
-  connections: ["3 (5)", "3 (5)"],
+  connections: ["3 (6)", "3 (6)"],
   tokens: ["3 (3)", "3 (3)"],
   "tokens, with a new one": ["3 (4)", "3 (4)"],
   calls: ["4 (4)", "4 (4)"],

@@ -22,6 +22,7 @@ import {
 import { dataPart, ownDataEndpoints } from "./own_data.ts";
 import { workCancellation, workPart } from "./own_work.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
+import { taskAnswer } from "./task_questions.ts";
 import { waitEndpoints } from "./waits.ts";
 
 /**
@@ -71,6 +72,7 @@ export function accountRoutes(
   app.post("/account/resume", rated, change.resume);
   app.post("/account/narrow", rated, change.narrow);
   app.post("/account/work/cancel", rated, workCancellation(placed));
+  app.post("/account/work/answer", rated, taskAnswer(placed));
   app.post("/account/tokens", rated, personalTokenEndpoint(services));
   app.post("/account/export", rated, data.download);
   app.post("/account/erase", rated, data.erase);

@@ -19,7 +19,8 @@ import { personName } from "../../oauth/person.ts";
 import { machineSubject } from "../../oauth/subject.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
-import { clientNameOf, ownGrants } from "./connections_part.ts";
+import { clientNameOf } from "./client_words.ts";
+import { ownGrants } from "./connections_part.ts";
 
 /** The most people whose calls a page shows, and connections of each. */
 const MAX_PEOPLE = 100;

@@ -22,7 +22,7 @@ import type { Notice } from "../../pages/notice.tsx";
 import type { AccountSession } from "../../store/account_sessions.ts";
 import type { Found } from "../../store/database.ts";
 import type { AuthServices } from "../services.ts";
-import { clientNameOf } from "./connections_part.ts";
+import { clientNameOf } from "./client_words.ts";
 import { printNotice } from "./notices.ts";
 import { personName } from "../../oauth/person.ts";
 import type { AccountPlaces } from "./account_pages.ts";

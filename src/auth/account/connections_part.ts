@@ -14,10 +14,12 @@ import {
   type ConnectionInWords,
   ConnectionsSection,
 } from "../../pages/connections_section.tsx";
-import { WaitingSection } from "../../pages/wait_page.tsx";
+import { WaitingSection } from "../../pages/waiting_section.tsx";
 import type { AccountPart, AccountVisit } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
-import { clientInWords, waitsInWords } from "./waits.ts";
+import { askedInWords } from "./task_questions.ts";
+import { clientInWords } from "./client_words.ts";
+import { waitsInWords } from "./waits.ts";
 import { now } from "../../clock.ts";
 import type { SessionCounts } from "../../store/sessions.ts";
 
@@ -29,15 +31,18 @@ export function connectionsPart(services: AuthServices): AccountPart {
     title: "Your connections",
 
     async show(visit) {
-      const { session: { subject }, providerName, form, now } = visit;
+      const { session, session: { subject }, providerName, form, now } = visit;
       const counts = sessionCounts(services);
       // Sessions are most likely under this binding: they are read at the same
       // time as the grants.
       counts.begin(bindingAt(baseUrl, subject));
-      const [{ own, most }, waits] = await Promise.all([
+      const [{ own, most }, ...waiting] = await Promise.all([
         ownGrants(subject, services),
         waitsInWords(subject, services),
+        askedInWords(session, services),
       ]);
+      const waits = waiting.flat()
+        .toSorted((one, other) => other.createdAt - one.createdAt);
       const connections = own.filter(({ kind }) => kind !== "token");
       const sessions = await counts.of(connections);
       return ConnectionsSection({
@@ -133,11 +138,6 @@ export function connectionInWords(
     sessions: sessions.of.get(grant.id) ?? 0,
     hasMoreSessions: sessions.hasMore,
   };
-}
-
-/** Gives the name of a grant's client, or of an access token. */
-export function clientNameOf({ kind, clientName }: Grant): string {
-  return kind === "token" ? `${clientName} (access token)` : clientName;
 }
 
 /** Makes the address of the signed-in person's calls through a client. */

@@ -24,11 +24,8 @@ import type { AuthServices } from "../services.ts";
 import { OperatorPeople } from "../../pages/operator_people.tsx";
 import type { Grant } from "../../oauth/grant.ts";
 import { personName } from "../../oauth/person.ts";
-import {
-  clientNameOf,
-  connectionInWords,
-  sessionCounts,
-} from "./connections_part.ts";
+import { clientNameOf } from "./client_words.ts";
+import { connectionInWords, sessionCounts } from "./connections_part.ts";
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(

@@ -13,31 +13,16 @@ import type { ClientInWords } from "../../pages/names.tsx";
 import {
   NoWaitPage,
   WaitAnsweredPage,
-  type WaitInWords,
   WaitPage,
   WaitSignInPage,
 } from "../../pages/wait_page.tsx";
+import type { WaitInWords } from "../../pages/waiting_section.tsx";
 import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
-import type { Grant } from "../../oauth/grant.ts";
 import { signedOut } from "../signed_in.ts";
-
-/** Describes the client of a grant for its person. */
-export function clientInWords(
-  { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
-  { configured }: AuthServices,
-): ClientInWords {
-  return {
-    name: clientName,
-    isKnown: configured.some((client) => client.clientId === clientId),
-    // Only a client with a metadata document has an address as its ID.
-    domain: clientId.startsWith("https:")
-      ? URL.parse(clientId)?.hostname
-      : undefined,
-  };
-}
+import { clientInWords } from "./client_words.ts";
 
 function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
@@ -57,7 +42,7 @@ export async function waitsInWords(
 ): Promise<WaitInWords[]> {
   const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
-    id: wait.id!,
+    path: `/wait/${wait.id}`,
     client: askingClient(wait, services),
     tool: wait.tool,
     toolTitle: services.titleOf(wait.tool),

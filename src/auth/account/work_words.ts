@@ -8,6 +8,7 @@ import { nameOfStep, type Step } from "../../store/steps.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { StepInWords } from "../../pages/work_steps.tsx";
 import type { WorkStateInWords } from "../../pages/work_section.tsx";
+import { questionsInWords } from "./task_questions.ts";
 
 /** The most characters of a result on its page. */
 const MAX_RESULT_CHARACTERS = 20_000;
@@ -18,9 +19,9 @@ const MAX_RESULT_CHARACTERS = 20_000;
  * @param isAsking true if a question of it waits on a page of ours
  */
 export function stateInWords(
-  { status, isError, sleepsUntil = 0 }: Pick<
+  { status, isError, sleepsUntil = 0, inputRequests }: Pick<
     Task,
-    "status" | "isError" | "sleepsUntil"
+    "status" | "isError" | "sleepsUntil" | "inputRequests"
   >,
   isAsking: boolean,
   now: number,
@@ -31,10 +32,13 @@ export function stateInWords(
     case "failed":
     case "cancelled":
       return { state: status };
-    case "input_required":
-      return { state: "waiting" };
   }
   if (isAsking) return { state: "waiting" };
+  const questions = questionsInWords({ inputRequests });
+  if (questions.length > 0) {
+    const isForPerson = questions.some(({ way }) => way !== "client");
+    return { state: isForPerson ? "waiting" : "asking" };
+  }
   return sleepsUntil > now
     ? { state: "sleeping", until: sleepsUntil }
     : { state: "running" };

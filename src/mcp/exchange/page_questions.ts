@@ -61,6 +61,19 @@ export function addressOf(
   return `${baseUrl}/wait/${id}`;
 }
 
+/** Gives the page of a task; undefined if its caller cannot sign in to it. */
+export function addressOfTask(
+  { taskId }: { taskId: string },
+  { caller, engine: { waitPages } }: {
+    caller: Caller;
+    engine: { waitPages?: WaitPages };
+  },
+): string | undefined {
+  return waitPages && hasPage(caller, waitPages)
+    ? `${waitPages.baseUrl}/account/work?task=${taskId}`
+    : undefined;
+}
+
 /** True if a text sends a person to a page of a wait. */
 export function sendsToPage(
   text: string | undefined,

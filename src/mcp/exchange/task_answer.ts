@@ -11,6 +11,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { Call } from "./call.ts";
+import { addressOfTask } from "./page_questions.ts";
 import { shortened } from "../../protocol/messages.ts";
 import {
   notYetMeta,
@@ -28,9 +29,10 @@ const MAX_QUESTION_CHARACTERS = 500;
 
 export function handOverResult(
   task: Task,
-  { catalogue, params }: Pick<Call, "catalogue" | "params">,
+  call: Pick<Call, "catalogue" | "params" | "caller" | "engine">,
 ): CallToolResult {
-  const state = stateOf(task);
+  const { catalogue, params } = call;
+  const state = stateOf(task, addressOfTask(task, call));
   const { taskId } = task;
   const name = params.name as string;
   const isRepeatable = catalogue.taskTools.size === 0;
@@ -51,8 +53,11 @@ export function handOverResult(
   };
 }
 
-export function stillWorkingResult(task: Task): CallToolResult {
-  const state = stateOf(task);
+export function stillWorkingResult(
+  task: Task,
+  call: Pick<Call, "caller" | "engine">,
+): CallToolResult {
+  const state = stateOf(task, addressOfTask(task, call));
   const { taskId } = task;
   const text = `${state} Call ${TASK_STATUS} again with ${
     JSON.stringify({ taskId })
@@ -85,15 +90,24 @@ export function resultOfTask(
   return (isFit ? outcome : rest) as unknown as CallToolResult;
 }
 
-/** Describes the state of a task in words. */
-export function stateOf(task: Task): string {
+/**
+ * Describes the state of a task in words.
+ *
+ * @param page the page on which its person answers in place of a client
+ */
+export function stateOf(task: Task, page?: string): string {
   const { status, inputRequests, waitsFor } = task;
   if (isTerminal(status)) return `The task is ${status}.`;
-  const asked = Object.values(inputRequests ?? {}).map(({ params }) =>
-    questionOf(params)
-  );
-  if (asked.length > 0) {
-    return `The tool waits for an answer${asked.join("")}.`;
+  const questions = Object.values(inputRequests ?? {});
+  if (questions.length > 0) {
+    const asked = questions.map(({ params }) => questionOf(params)).join("");
+    const state = `The tool waits for an answer${asked}.`;
+    // Others are for the client, which alone has the answer.
+    const hasPage = page !== undefined &&
+      questions.some(({ method }) => method === "elicitation/create");
+    return hasPage
+      ? `${state} It can be given on a page too:\n${page}\n`
+      : state;
   }
   const end = endOfSleep(task);
   const rests = end ? `The tool sleeps until ${end}` : "The tool still runs";

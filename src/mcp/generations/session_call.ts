@@ -116,7 +116,13 @@ export class SessionCall extends Call {
       this.#leaving(method),
       ...unwanted ? [unwanted] : [],
     ]);
-    const reply = await replies.take(this.sessionId, id, signal);
+    const withdraw = () => {
+      if (this.execution.hasEnded) return;
+      this.notify("notifications/cancelled", { requestId: id });
+    };
+    unwanted?.addEventListener("abort", withdraw);
+    const reply = await replies.take(this.sessionId, id, signal)
+      .finally(() => unwanted?.removeEventListener("abort", withdraw));
     if (!reply) throw new ToolError(`The client did not answer ${method}`);
     const { result, error } = reply;
     if (result) return result;

@@ -141,7 +141,7 @@ async function reportStatus(call: Call, task: Task): Promise<CallToolResult> {
   if (seen === undefined) return unknownTaskResult();
   return isTerminal(seen.status)
     ? resultOfTask(seen, call)
-    : stillWorkingResult(seen);
+    : stillWorkingResult(seen, call);
 }
 
 async function cancel(

@@ -354,20 +354,20 @@ Deno.test("a step that fails says which try it was, the next one, and its tool's
   await untilSays(operator, "/durable", /2 steps call # just now just now/);
 });
 
-Deno.test("a task that asks says where to answer: in its client, or on the page of the question", async () => {
+Deno.test("a task that asks is answered on its page, on that of the question, or by the client alone", async () => {
   await using server = await start();
   const ada = await connect(server);
   const asking = await ada.begin("steps", { way: "ask" });
   const visitor = await AccountVisitor.signIn(server, { at: "/work" });
   await untilSays(visitor, "/work", /Waiting for you just now steps/);
   await visitor.look(at(asking));
-  assert.match(visitor.words, /Send it\? .* Answer it in the app that asked/);
+  assert.match(visitor.words, /Send it\? .* Accept Decline/);
   assert.doesNotMatch(visitor.page.text, /<script>alert/);
   for (const character of UNSEEN) {
     assert(!visitor.page.text.includes(character));
   }
   const silent = await ada.begin("steps", { way: "roots" });
-  await untilSays(visitor, at(silent), /Waiting for your answer Answer it in/);
+  await untilSays(visitor, at(silent), /Waiting for the app This asks the app/);
   const paying = await ada.begin("paying");
   await untilSays(visitor, at(paying), /Waiting for your answer Pay 7 €/);
   await visitor.press("/account/work/cancel");

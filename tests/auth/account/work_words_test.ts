@@ -32,7 +32,15 @@ Deno.test("stateInWords() tells a question before a sleep, and a failed tool fro
     isAsking = false,
   ) => stateInWords(known, isAsking, NOW).state;
   assert.equal(told({ status, sleepsUntil }, true), "waiting");
-  assert.equal(told({ status: "input_required", sleepsUntil }), "waiting");
+  const asking = (...methods: string[]) => ({
+    status: "input_required" as const,
+    sleepsUntil,
+    inputRequests: Object.fromEntries(
+      methods.map((method) => [method, { method, params: {} }]),
+    ),
+  });
+  assert.equal(told(asking("roots/list")), "asking");
+  assert.equal(told(asking("roots/list", "elicitation/create")), "waiting");
   assert.equal(told({ status, sleepsUntil: NOW }), "running");
   assert.equal(told({ status }), "running");
   assert.equal(told({ status: "completed" }), "done");

@@ -44,6 +44,15 @@ Deno.test("stateOf() tells how far a task is, or what it waits for", () => {
     "The tool waits for an answer to “Pay”, at https://pay.example.com/1.",
   );
   assert.equal(stateOf(asked({})), "The tool waits for an answer.");
+  const page = "https://tools.example.com/account/work?task=t";
+  const who = asked({ message: "Who?" });
+  assert.equal(
+    stateOf(who, page),
+    `The tool waits for an answer to “Who?”. It can be given on a page too:\n${page}\n`,
+  );
+  const roots = { q: { method: "roots/list", params: {} } };
+  const silent = { ...who, inputRequests: roots };
+  assert.equal(stateOf(silent, page), "The tool waits for an answer.");
   assert(stateOf(asked({ message: "x".repeat(9000) })).length < 1000);
 });
 
@@ -83,6 +92,7 @@ Deno.test("handOverResult() is an error only where clients want structured conte
         taskTools: new Set(taskTools),
       },
       params: { name: "led" },
+      engine: {},
     } as unknown as Call;
     const result = handOverResult(TASK, call);
     const { isError, content } = result;
@@ -100,7 +110,8 @@ Deno.test("handOverResult() is an error only where clients want structured conte
 });
 
 Deno.test("parseNotYet() knows no other answer than that of a task that goes on", () => {
-  const told = stillWorkingResult({ ...TASK, statusMessage: "3 of 9" });
+  const call = { engine: {} } as Call;
+  const told = stillWorkingResult({ ...TASK, statusMessage: "3 of 9" }, call);
   const state = "The tool still runs: 3 of 9.";
   assert.deepEqual(parseNotYet(told), { taskId: "t", state });
   const { content } = told;

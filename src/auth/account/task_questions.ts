@@ -1,0 +1,130 @@
+/**
+ * The open questions of a person's tasks that no page has, and
+ * `POST /account/work/answer`: the person answers one in place of the client that
+ * began the task, which may be gone.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../../errors.ts";
+import { redirect } from "../../http/browser.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
+import { displayName } from "../../pages/names.tsx";
+import type { QuestionInWords } from "../../pages/question_form.tsx";
+import type { WaitInWords } from "../../pages/waiting_section.tsx";
+import {
+  contentOfForm,
+  FormEntryError,
+  parseFormFields,
+} from "../../protocol/form_fields.ts";
+import type { InputRequest } from "../../protocol/question.ts";
+import type { AccountSession } from "../../store/account_sessions.ts";
+import { unlessBlocked } from "../../store/blocks.ts";
+import type { Task } from "../../store/tasks.ts";
+import type { AuthServices } from "../services.ts";
+import { signedOut } from "../signed_in.ts";
+import type { AccountPlaces } from "./account_pages.ts";
+import { printNotice } from "./notices.ts";
+import { ownTasks } from "./own_tasks.ts";
+
+/** The largest form: 100,000 characters of most scripts, as a form encodes them. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Describes the open questions of a task. */
+export function questionsInWords(
+  { inputRequests = {} }: Pick<Task, "inputRequests">,
+): QuestionInWords[] {
+  return Object.entries(inputRequests).map(([key, { method, params }]) => {
+    const message = typeof params.message === "string" ? params.message : "";
+    // Others are for the client, and have no words for its person.
+    if (method !== "elicitation/create") return { message, way: "client" };
+    if (params.mode === "url") {
+      return { message, way: "address", key, url: String(params.url) };
+    }
+    const fields = parseFormFields(params.requestedSchema);
+    return { message, way: "form", key, fields };
+  });
+}
+
+/** Lists the questions that a person can answer, for their account page. */
+export async function askedInWords(
+  session: AccountSession,
+  services: AuthServices,
+): Promise<WaitInWords[]> {
+  const own = ownTasks(services);
+  const { tasks } = await own.list(session);
+  const asking = tasks.filter(({ inputRequests }) => inputRequests);
+  const clients = await own.clients(session, asking);
+  return asking.flatMap((task) =>
+    questionsInWords(task).filter(({ way }) => way !== "client")
+      .map(({ message }) => ({
+        path: `/account/work?task=${encodeURIComponent(task.taskId)}`,
+        client: clients.get(task.grantId),
+        ...own.toolOf(task),
+        message,
+        createdAt: Math.floor(task.updatedMilliseconds! / 1000),
+      }))
+  );
+}
+
+/** Reads the answer of a form. @throws {HttpError} 400 */
+function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
+  const action = form.get("answer");
+  if (action === "decline") return { action };
+  if (action !== "accept") {
+    throw new HttpError(400, "answer must be accept or decline");
+  }
+  if (params.mode === "url") return { action };
+  const fields = parseFormFields(params.requestedSchema);
+  if (!fields) throw new HttpError(400, "Only the app can show this form");
+  try {
+    return { action, content: contentOfForm(fields, (name) => form.get(name)) };
+  } catch (error) {
+    if (!(error instanceof FormEntryError)) throw error;
+    const { title, message } = error;
+    throw new HttpError(400, `“${displayName(title)}” ${message}`, {
+      situation: "wrong entry",
+    });
+  }
+}
+
+/** Makes the endpoint. Of several answers, here and by the client, one counts. */
+export function taskAnswer(
+  services: AuthServices & { places: AccountPlaces },
+): (c: Context) => Promise<Response> {
+  const { places, signedIn, accountSessions, tasks, log } = services;
+  const own = ownTasks(services);
+
+  return async (c) => {
+    const { id, session, form } = await signedIn.findForm(c, MAX_BYTES);
+    const task = await own.find(session, form.require("task"));
+    // A key is of one question, for as long as the task lives.
+    const key = form.require("question");
+    const open = new Map(Object.entries(task.inputRequests ?? {})).get(key);
+    const answer = open?.method === "elicitation/create"
+      ? answerIn(form, open)
+      : undefined;
+    const stays = await accountSessions.stays(id);
+    if (!stays) throw signedOut();
+    const { subject } = session;
+    const isTaken = answer !== undefined && await tasks.answer(
+      task.taskId,
+      { [key]: answer },
+      (transaction) => stays(unlessBlocked(transaction, { subject })),
+    );
+    if (isTaken) {
+      log.audit("Answered on the page of a task", {
+        reference: c.get("reference"),
+        subject,
+        task: task.taskId,
+        tool: task.tool,
+        answer: answer.action,
+      });
+    }
+    const given = answer?.action === "accept" ? "answered" : "declined";
+    const change = isTaken ? given : "answeredBefore";
+    const message = await printNotice(id, { change });
+    return redirect(c, places.addressOf(form.get("back"), message));
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * The texts that a field of a form takes: their length and their format.
+ *
+ * @module
+ * @see MCP 2026-07-28, Elicitation, Requested Schema
+ * @see JSON Schema Validation 2020-12, §7.3
+ */
+
+/** The bounds of a text; a length counts UTF-16 units, as browsers do. */
+export interface TextBounds {
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+}
+
+interface Format {
+  /** The words for what it wants. */
+  wants: string;
+  has(text: string): boolean;
+}
+
+/** A moment with its offset from UTC (RFC 3339 §5.6). */
+export const DATE_TIME =
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+\-]\d\d:\d\d)$/;
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  email: {
+    wants: "must be an email address",
+    has: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  },
+  uri: {
+    wants: "must be an address, such as https://example.com/",
+    has: (text) => URL.canParse(text),
+  },
+  date: {
+    wants: "must be a day, such as 2026-11-26",
+    has: (text) => DAY.test(text) && isDay(text),
+  },
+  "date-time": {
+    wants: "must be a time, such as 2026-11-26T14:00:00Z",
+    has: (text) =>
+      DATE_TIME.test(text) && isDay(text.slice(0, 10)) &&
+      !Number.isNaN(Date.parse(text)),
+  },
+};
+
+/** True for a day of the calendar: 30 February, which Date moves on, is none. */
+function isDay(day: string): boolean {
+  const milliseconds = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(milliseconds) &&
+    new Date(milliseconds).toISOString().startsWith(day);
+}
+
+/** Tells what is wrong with a text; undefined if it is within its bounds. */
+export function faultOf(
+  text: string,
+  { format = "", minLength = 0, maxLength = Infinity }: TextBounds,
+): string | undefined {
+  if (text.length < minLength) {
+    return `needs at least ${minLength} characters`;
+  }
+  if (text.length > maxLength) return `takes at most ${maxLength} characters`;
+  if (!Object.hasOwn(FORMATS, format)) return undefined;
+  const { wants, has } = FORMATS[format];
+  return has(text) ? undefined : wants;
+}
