@@ -20,6 +20,14 @@ Deno.test("README.md is short, and says how to do all of it with Node only", () 
   assert.match(prose, /Node\D+20.* write `npx -y deno` in place of `deno`/);
 });
 
+Deno.test("docs/authoring.md names the Node that the npm package wants", async () => {
+  const pages = await readPages();
+  const { prose } = pages.find(({ path }) => path === "docs/authoring.md")!;
+  const [, named] = /It needs Node (\d+) or later/.exec(prose)!;
+  const pack = await Deno.readTextFile(new URL("scripts/pack.ts", REPOSITORY));
+  assert.equal(/node: ">=(\d+)"/.exec(pack)![1], named);
+});
+
 Deno.test("the tool of README.md that calls the provider gets an answer of the built-in one", async () => {
   await using directory = new TemporaryDirectory();
   const { text, file } = readme.blocks.find(({ text }) =>

@@ -25,6 +25,7 @@ async function configuration(): Promise<string> {
     imports: {
       ...imports,
       hono: imports["@hono/hono"],
+      "hono/": imports["@hono/hono/"],
       ...Object.fromEntries(own),
     },
     unstable,
@@ -58,6 +59,31 @@ async function writeBlocks(directory: string): Promise<Block[]> {
   return code;
 }
 
+Deno.test("a block of code installs what it imports, and begins with the name by which others import it", async () => {
+  const faults: string[] = [];
+  for (const page of (await readPages()).filter(isForUsers)) {
+    const scripts = page.blocks.filter(({ language }) => language === "sh")
+      .map(({ text }) => text).join("") + page.prose;
+    const installed = new Set(
+      [...scripts.matchAll(/deno add npm:(\S+?)[`\s]|npm install (.*)/g)]
+        .flatMap(([, name, names]) => name ? [name] : names.split(/\s+/)),
+    );
+    for (const { line, language, file, text } of page.blocks) {
+      const place = `${page.path}:${line}`;
+      if (!/^(tsx?|js)$/.test(language)) continue;
+      for (const [, name] of text.matchAll(/ from "([^."][^":]*)"/g)) {
+        const [, own] = /^((?:@[^/]+\/)?[^/]+)/.exec(name)!;
+        if (own === "@tool-server/tool-server" || installed.has(own)) continue;
+        faults.push(`${place} imports ${own}`);
+      }
+      if (file !== undefined && !text.startsWith(`// ${file}\n`)) {
+        faults.push(`${place} is ${file}`);
+      }
+    }
+  }
+  assert.deepEqual(faults, []);
+});
+
 /** Runs `deno` to its end, which must be a good one. */
 async function succeed(cwd: string, ...args: string[]): Promise<string> {
   await using process = new Process(args, { cwd });
@@ -88,7 +114,11 @@ Deno.test("the TypeScript of the documents compiles, its tests pass, its servers
       ["run", "--no-check", "--allow-all", file],
       {
         cwd: file.replace(/[^/]*$/, ""),
-        env: { KV_PATH: ":memory:", DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0" },
+        env: {
+          KV_PATH: ":memory:",
+          DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
+          STATS_PASSWORD: "sixteen or longer",
+        },
       },
     );
     await process.prints(/http:\/\/[\w.]+:\d+/);

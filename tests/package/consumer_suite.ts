@@ -5,6 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { parsePage } from "../docs/pages.ts";
+import { REPOSITORY } from "../kit/process.ts";
 import {
   callBoth,
   installPacked,
@@ -104,33 +106,19 @@ Deno.test("as an npm package: on Deno, and on Node 24 with npm:@deno/kv", async 
     ...["run", "-A", "--unstable-kv", "main.ts"],
   );
 
-  await project.write(
-    "main.js",
-    `import { openKv } from "@deno/kv";
-import { serve } from "@hono/node-server";
-import { createServer, tool, z } from "${NAME}";
-
-const greet = tool({
-  name: "greet",
-  input: z.object({ name: z.string() }),
-  run: ({ name }) => \`Hello, \${name}!\`,
-});
-const server = createServer({
-  name: "greeter",
-  version: "1.0.0",
-  tools: [greet],
-  kv: await openKv(":memory:"),
-  env: process.env,
-});
-serve({ fetch: server.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) =>
-  console.log(process.version, \`http://127.0.0.1:\${port}/mcp\`));
-`,
+  const page = parsePage(
+    "docs/authoring.md",
+    await Deno.readTextFile(new URL("docs/authoring.md", REPOSITORY)),
   );
-  await using server = project.start("npx", ["-y", "node@24", "main.js"]);
+  const { text } = page.blocks.find(({ file }) => file === "app.mjs")!;
+  await project.write("app.mjs", `console.log(process.version);\n${text}`);
+  await using server = project.start("npx", ["-y", "node@24", "app.mjs"], {
+    env: { PORT: "0" },
+  });
   const url = await server.url();
   assert.match(server.output, /^v24\./m);
   const greeted = await callBoth(url, "greet", { name: "Ada" });
   assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"), server.output);
-  const page = await fetch(url, { headers: { accept: "text/html" } });
-  assert.match(await page.text(), /<title>/);
+  const landing = await fetch(url, { headers: { accept: "text/html" } });
+  assert.match(await landing.text(), /<title>/);
 });
