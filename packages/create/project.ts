@@ -43,7 +43,7 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": envExample(SETTINGS),
-    ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n",
+    ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
     // The folder is there before the first file in it, in every copy.
     "data/.gitignore": "*\n!.gitignore\n",
     "README.md": readmeFile(name, source),

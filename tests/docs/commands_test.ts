@@ -21,7 +21,7 @@ import { type Command, parseShell } from "./shell.ts";
 /** Programs that are not of this project, and of which no more is checked. */
 const PROGRAMS = new Set(
   ("alias cd claude code codex cp curl date denokv docker echo export git install ln " +
-    "mkdir npm npx on-volume openssl pg_dump pg_restore printf prometheus psql " +
+    "mkdir node npm npx on-volume openssl pg_dump pg_restore printf prometheus psql " +
     "sha256sum sqlite3 " +
     "systemctl systemd-analyze umask").split(" "),
 );

@@ -69,27 +69,13 @@ function find(program: string): string {
   throw new Error(`${program} is not here`);
 }
 
-/** Clones the repository into a folder, with few of its tests. */
+/** Clones the repository into a folder. */
 async function cloneInto(folder: string): Promise<string> {
   const path = `${folder}/tool-server`;
   const args = ["clone", "--quiet", REPOSITORY.pathname, path];
   await using git = new Process(args, { command: "git" });
   assert.equal(await git.end(), 0, git.output);
-  // That all of them pass is what `deno task test` itself tells.
-  const kept = ["kit", "deno.json", "deno.lock", "json_test.ts"];
-  const names = (await namesIn(`${path}/tests`))
-    .filter((name) => !kept.includes(name)).map((name) => `tests/${name}`);
-  for (const name of await namesIn(`${path}/packages`)) {
-    names.push(`packages/${name}/tests`);
-  }
-  for (const name of names) {
-    await Deno.remove(`${path}/${name}`, { recursive: true }).catch(() => {});
-  }
   return path;
-}
-
-function namesIn(folder: string): Promise<string[]> {
-  return Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
 }
 
 for (const [machine, { programs, blocks, way }] of Object.entries(MACHINES)) {
