@@ -4,7 +4,10 @@
  * @module
  */
 
-/** A person's identity at the provider; every field is the provider's claim. */
+/**
+ * A person's identity at the provider; every field is as the provider states
+ * it.
+ */
 export interface Identity {
   /** The provider's stable name for the person (OpenID `sub`). */
   subject: string;
@@ -65,7 +68,7 @@ export interface Caller {
   subject: string;
   /** The way in which the caller authenticated; absent without credentials. */
   door?: Door;
-  /** The OAuth client that is calling, under strategies that know one. */
+  /** The OAuth client that is calling, if the strategy has clients. */
   clientId?: string;
   /** Granted scopes; `all` if the strategy has no scopes. */
   scopes: readonly string[] | "all";

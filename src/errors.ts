@@ -49,7 +49,7 @@ const OAUTH_STATUS = {
 /** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are used here. */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
-/** The further parts of a refusal besides its message. */
+/** The parts of a refusal besides its message. */
 type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**

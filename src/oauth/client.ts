@@ -19,7 +19,7 @@ export interface Client {
   metadata: ClientMetadata;
   /** The fingerprint of the client secret, for confidential clients. */
   secretFingerprint?: string;
-  /** Epoch seconds; 0 for one that the operator set up. */
+  /** Epoch seconds; 0 if the operator set up the client. */
   issuedAt: number;
   /** The host of the client's metadata document, if it has one. */
   domain?: string;

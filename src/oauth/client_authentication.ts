@@ -119,7 +119,7 @@ export function checkClientSecret(
       if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
-      // Basic or in the body: libraries choose by themselves.
+      // In the header or the body: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
         !isSameSecret(

@@ -48,7 +48,7 @@ export async function unwrapDataKey(
   return fromBase64url(await unseal(key, wrapped, grantId));
 }
 
-/** A provider's tokens for a person, as grants and sessions keep them. */
+/** A provider's tokens for a person, as stored in grants and sessions. */
 export interface UpstreamTokens {
   /** The access token for the provider's API. */
   accessToken: string;

@@ -13,7 +13,7 @@ import { scopesWithin } from "./scope.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** Our base URL when it was made; it is valid at no other server. */
+  /** The base URL when the grant was made; it is valid at no other. */
   issuer: string;
   resource: string;
   /** See {@linkcode import("./subject.ts").subjectOf}: `github:583231`. */
@@ -34,7 +34,7 @@ export interface Grant {
   /** The client's name when it was approved. */
   clientName: string;
   scopes: readonly string[];
-  /** The scopes before the person took some away. */
+  /** The scopes before the person revoked some. */
   grantedScopes?: readonly string[];
   /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
@@ -126,7 +126,7 @@ export function endOfToken(
   return Math.min(expiresAt, ended, latest);
 }
 
-/** Pauses a grant: it opens nothing until its person resumes it. */
+/** Pauses a grant: tokens are refused until its person resumes it. */
 export function pauseGrant(grant: Grant, now: number): Grant {
   return { ...grant, pausedAt: grant.pausedAt ?? now };
 }

@@ -58,7 +58,7 @@ interface IdentityAssertion {
 export function checkIdentityAssertion(
   claims: Readonly<Record<string, unknown>>,
   { tenant, clientId, baseUrl, now }: Pick<TrustedIssuer, "tenant"> & {
-    /** The client that sent it and has authenticated. */
+    /** The client that sent the assertion, and has authenticated. */
     clientId: string;
     baseUrl: string;
     now: number;

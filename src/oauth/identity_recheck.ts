@@ -56,7 +56,7 @@ export function identityRecheck(
      * provider.
      */
     isWanted: looksAtMemberships || looksAtAddresses,
-    /** Returns true if the provider is asked at this refresh. */
+    /** Returns true if the provider must be asked at this refresh. */
     isDue: (grant: Grant, now: number): boolean =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
     /**

@@ -45,7 +45,7 @@ export interface KnownNames {
     /** `github`, `oidc` and so on. */
     kind: string;
   }[];
-  /** The prefixes of the subjects of other people. */
+  /** The prefixes of the subjects of assertion issuers. */
   otherIds: readonly string[];
   clientIds: readonly string[];
 }
@@ -68,7 +68,7 @@ const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   google: ["the number of an account", "110169484474386276334"],
 };
 
-/** A name that was probably meant for a domain. */
+/** A name that was probably meant as a domain. */
 const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 
 /** Parses an entry. @throws {EntryError} if it can match no one */

@@ -109,9 +109,9 @@ export function openPersonalGrant(
 interface SignInRules {
   /** The prefixes of all subjects. */
   subjectIds: readonly string[];
-  /** People who may sign in; empty: everyone. */
+  /** The people who may sign in; if empty, everyone. */
   allowedUsers: readonly ListEntry[];
-  /** People and clients who may not. */
+  /** The people and clients who may not sign in. */
   blocked: readonly ListEntry[];
   permissions?: Permissions;
   lifetimes: Lifetimes;

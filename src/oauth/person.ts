@@ -29,7 +29,7 @@ export interface ProviderIdentity extends Identity {
   )[];
 }
 
-/** Removes `untold` from an identity: the missing parts stay absent. */
+/** Removes `unknown` from an identity: the missing parts stay absent. */
 export function knownIdentity(
   { unknown: _, ...identity }: ProviderIdentity,
 ): Identity {

@@ -41,7 +41,9 @@ interface Exchange {
   replayUntil?: number;
 }
 
-/** A {@linkcode import("./grant.ts").Grant}, as far as its refresh tokens go. */
+/**
+ * The members of a {@linkcode import("./grant.ts").Grant} about refresh tokens.
+ */
 interface Refreshable {
   id: string;
   refreshKey?: string;

@@ -57,7 +57,7 @@ export function SignInForm(
 
 interface ChooserProps extends PageProps {
   options: readonly ProviderOption[];
-  /** Hidden fields of the form: the handle, and what was approved. */
+  /** Hidden fields of the form: the handle, and the approved scopes. */
   fields: readonly (readonly [string, string])[];
   /** The address that the form is posted to. */
   action: string;

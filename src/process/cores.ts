@@ -45,7 +45,7 @@ async function main(args: readonly string[]): Promise<never> {
   const port = readNumber("PORT", 3000);
   const processes = readNumber("PROCESSES", navigator.hardwareConcurrency);
   try {
-    // Another service that shares its port would get half of the requests.
+    // A service that already shares this port would get half of the requests.
     Deno.listen({ hostname, port }).close();
   } catch (error) {
     refuse(`PORT: ${port} on ${hostname}: ${(error as Error).message}`);

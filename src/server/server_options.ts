@@ -33,7 +33,7 @@ export interface ServerOptions<
   title?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
-  /** Instructions for models that use it. */
+  /** Instructions for models that use the server. */
   instructions?: string;
   /**
    * Descriptions of scopes for the consent page, and which of them are only

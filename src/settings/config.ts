@@ -49,7 +49,7 @@ export interface Config {
   /** Instructions for models that use this server. */
   instructions?: string;
   auth: AuthConfig;
-  /** On Deno Deploy: several isolates, public, no files. */
+  /** True on Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
   /** True if a server card describes the server to directories (SEP-2127). */
   serverCard: boolean;

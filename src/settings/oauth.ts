@@ -1,6 +1,6 @@
 /**
  * The settings of `AUTH_STRATEGY=oauth`: our own authorization server in front
- * of a provider, and how long what it gives lives.
+ * of a provider, and the lifetimes of what it issues.
  *
  * @module
  */

@@ -169,7 +169,7 @@ function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   });
 }
 
-/** Complains of a provider whose people have the subjects of another's. */
+/** Complains of a provider with the subjects of another. */
 function complainOfTwin(
   settings: Settings,
   { key = "", config: { provider } }: ListedProvider,

@@ -21,7 +21,7 @@ export interface Setting {
   example?: string;
   /** Advice for a wrong value; absent: the default or the example. */
   fix?: string;
-  /** True if no one may see the text. */
+  /** True if the value is secret. */
   secret?: boolean;
   /** Prints a text without secrets; {@linkcode hideSecrets} by default. */
   print?(text: string): string;

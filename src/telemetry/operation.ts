@@ -46,7 +46,7 @@ interface OperationEnding {
   /** True if it was answered with a result whose `isError` is true. */
   isToolError?: boolean;
   revision?: string;
-  /** The request's name in the log. */
+  /** The request's reference in the log. */
   reference?: string;
 }
 

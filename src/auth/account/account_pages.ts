@@ -103,7 +103,7 @@ export interface AccountPart extends PartLink {
   title: string;
   /** The query parameters that belong to its places. */
   query?: readonly string[];
-  /** True if a form of it may lead to the provider. */
+  /** True if a form of the part may lead to the provider. */
   leadsAway?: true;
   /** Reads the data of the part, and renders it. */
   show(visit: AccountVisit): Promise<Child>;

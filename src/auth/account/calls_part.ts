@@ -26,7 +26,7 @@ import { ownGrants } from "./connections_part.ts";
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 
-/** The parts of a server that keeps calls. */
+/** The parts of a server that stores calls. */
 type CallServices = AuthServices & { ledger: LedgerStore };
 
 export function callsPart(services: CallServices): AccountPart {
@@ -82,7 +82,7 @@ async function callsOf(
 ): Promise<CallInWords[]> {
   const machines = withMachines ? configured.filter(isMachine) : [];
   const owners = new Map([
-    // A machine's calls are kept longer than its grants.
+    // A machine's calls are stored longer than its grants.
     ...machines.map((machine) => {
       const name = clientName(machine);
       const owner = { person: name, client: name };

@@ -136,7 +136,7 @@ export function connectionChanges(
       );
     const all = (await Promise.all(own.map(grantsOfConnection))).flat()
       .filter(({ value }) => value.status !== "closed");
-    // Several of one connection may have been named.
+    // The form may name several sign-ins of one connection.
     const once = new Map(all.map((one) => [one.value.id, one]));
     const ended = [...once.values()]
       .map((read) => ({ grant: read.value, read }));
@@ -145,7 +145,7 @@ export function connectionChanges(
       log.audit("Connection ended on the account page", {
         reference: c.get("reference"),
         subject: session.subject,
-        // An operator may end those of others.
+        // An operator may end other people's connections.
         owner: subject === session.subject ? undefined : subject,
         grantId: id,
         client: clientName,

@@ -10,7 +10,7 @@ import { deriveKey } from "../../oauth/data_key.ts";
 import { displayName } from "../../pages/names.tsx";
 import type { Notice } from "../../pages/notice.tsx";
 
-/** The most names in a notice, which travels in an address. */
+/** The most names in a notice, which is sent in an address. */
 const MAX_NAMES = 5;
 
 /** Prints a notice as parameters of the address of a page. */

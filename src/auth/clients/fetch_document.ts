@@ -13,7 +13,7 @@ import { readAtMost } from "../../net/body_bytes.ts";
 import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
 import type { FetchDocument } from "../../store/documents.ts";
 
-/** The time from the name's look-up to the last byte. */
+/** The time from the look-up of the host name to the last byte. */
 const TIMEOUT_SECONDS = 5;
 
 /** More than the 5 KB of the draft, because of key sets in documents. */
@@ -130,7 +130,7 @@ function get(
       servername: target.hostname,
       path: target.pathname + target.search,
       headers: { host: target.host, accept: "application/json" },
-      // One document seldom follows another: no connection is kept.
+      // One document seldom follows another: no connection stays open.
       agent: false,
       signal,
     }, resolve).on("error", reject).end();

@@ -24,7 +24,7 @@ import { WAIT_SECONDS } from "../../store/waits.ts";
 /** The settings on which the table depends. */
 export interface KeptUnder {
   lifetimes: Lifetimes;
-  /** The days for which calls are kept; 0: none are. */
+  /** The days for which calls are stored; 0 for none. */
   ledgerDays: number;
 }
 

@@ -180,7 +180,7 @@ export function personData(stores: PersonStores) {
       await waits.forgetAllOf(subject);
       await grants.unlist([{ subject }]);
       await grants.forget(subject);
-      // Someone may have signed in as them meanwhile.
+      // The person may have signed in meanwhile.
       await accountSessions.closeAllOf(subject);
       return count;
     },

@@ -86,7 +86,7 @@ async function fetchMetadata(
     const response = await discoveryRequest(url, {
       algorithm,
       [customFetch]: fetchUpstream,
-      // The settings have been checked; endpoints are below.
+      // The settings have been checked; endpoints are checked below.
       [allowInsecureRequests]: true,
     });
     if (response.status === 404) continue;

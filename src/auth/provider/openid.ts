@@ -43,9 +43,9 @@ export interface OpenIdOptions {
   /** The `prompt` that asks even a signed-in person; `login` by default. */
   freshPrompt?: AuthorizationRequestOptions["freshPrompt"];
   apiUrl?: string;
-  /** True if the metadata of `issuer` may name `named`; exact if unset. */
+  /** True if `issuer`'s metadata may name `named`; by default only `issuer`. */
   isMetadataIssuer?(issuer: string, named: string): boolean;
-  /** True if tokens may name `issuer`, the metadata `named`; exact if unset. */
+  /** True if tokens may name `issuer` where the metadata names `named`. */
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   memberships?: ReadonlySet<Membership>;
@@ -56,7 +56,7 @@ export interface OpenIdOptions {
     claims: Readonly<Record<string, unknown>>,
     ask: Ask,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
-  /** False if `userinfo` tells nothing beyond the `id_token`. */
+  /** False if `userinfo` has no more claims than the `id_token`. */
   userinfo?: boolean;
 }
 
@@ -187,7 +187,7 @@ export function openIdProvider(
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
       const claims = await requestUserinfo(ask, endpoint);
-      // The id_token of the sign-in may have told more than userinfo does.
+      // The id_token of the sign-in may have had more claims than userinfo.
       const unknown = unknownIn(claims, options);
       const identity = await identityIn(claims, ask);
       return unknown.length > 0 ? { ...identity, unknown } : identity;
@@ -218,7 +218,7 @@ function scopesToRequest(
     return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
-  // Many providers tell groups only where this scope is asked for.
+  // Many providers give groups only if this scope is requested.
   if (
     named?.has("groups") &&
     claims?.memberships?.groups?.includes("groups") &&

@@ -80,7 +80,7 @@ export interface Provider {
   checkIssuer?(issuer: string | undefined): Promise<void>;
   /** Exchanges a code, and identifies its person. */
   redeem(response: UpstreamResponse): Promise<RedeemedCode>;
-  /** Refreshes tokens; without a new refresh token the old one stays. */
+  /** Refreshes tokens; without a new refresh token the old one is kept. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Identifies the person as they are now; undefined if the provider cannot say
@@ -96,7 +96,7 @@ export interface Provider {
   isAlive?(accessToken: string): Promise<boolean | undefined>;
   /** Sends a request only to find out if the provider answers. */
   checkAnswers?(): Promise<unknown>;
-  /** Ends the tokens at the provider, if it can do that. */
+  /** Revokes the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**
    * True if `revoke` leaves the other tokens of the same person valid. Tokens

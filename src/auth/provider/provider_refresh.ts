@@ -41,7 +41,7 @@ interface Refreshed {
 /** The pause before another try at storing tokens, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
-/** Refreshes tokens that were found, and ends grants whose tokens are dead. */
+/** Makes the refresh of stored tokens. It ends grants whose tokens are dead. */
 export function providerRefresh({
   grants,
   upstreamTokens,

@@ -86,7 +86,7 @@ export function providerTokens(
     if (current.refreshToken !== undefined) {
       return (await valid(provider, found, { rejected })).tokens;
     }
-    // If the provider cannot tell, the grant does not end.
+    // If the provider does not say, the grant does not end.
     if (isAlive === undefined) return undefined;
     throw await endGrant(key.grant.id);
   }

@@ -89,7 +89,7 @@ export function watchProvider(
       const own = isTheirs ? { ...request, loginHint } : request;
       return noted("authorization_url", () => watched.authorizationUrl(own));
     },
-    // Most check it without a request, which proves nothing.
+    // Most providers check `iss` without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
       // Mix-up (RFC 9700 §4.4): that provider's code is not for this one, which

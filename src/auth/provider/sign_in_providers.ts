@@ -19,8 +19,8 @@ import { type WatchedProvider, watchProvider } from "./reachability.ts";
 
 export interface SignInProvider extends ListedProvider, WatchedProvider {
   /**
-   * Our callback address there. Each of several has its own, so that the answer
-   * of one is never taken for another's (RFC 9700 §4.4.2.2).
+   * Our callback address at the provider. Of several each has its own, so that
+   * the answer of one is never taken for another's (RFC 9700 §4.4.2.2).
    */
   redirectUri: string;
 }

@@ -25,7 +25,7 @@ export function attemptRecorder(
       (named && shortClientId(named));
     // Only a known client gets a redirect to its redirect URI.
     const isStranger = known === undefined && end.client === undefined;
-    // A name says more than the address to which the client is answered.
+    // A name says more than the redirect URI.
     attempts.note({ step, isStranger, ...end, client: client ?? end.client });
   }
 

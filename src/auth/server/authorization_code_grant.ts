@@ -32,10 +32,10 @@ export function authorizationCodeGrant(
   ): Promise<IssuedTokens> {
     const code = parameters.require("code");
     const codeVerifier = parameters.require("code_verifier");
-    // Compared with that of the request if it is sent; else PKCE protects.
+    // If it is sent, it must be that of the request; else PKCE protects.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // The client's own code. Another's attempt changes nothing.
+      // The code must be the client's own. Another's attempt changes nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;
       if (!read || !record || record.clientId !== clientId) throw unknown();

@@ -90,7 +90,7 @@ export function authorizationServer(options: AuthorizationServerOptions) {
     waiveRate(c);
     return response;
   };
-  // The only provider is at the first; each of several has its own.
+  // A single provider answers at the first path, each of several at its own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, recorded, returning, providerCallback);
   }

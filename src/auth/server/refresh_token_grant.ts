@@ -128,7 +128,7 @@ export function refreshTokenGrant(
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
         if (!effectiveScopes(grant)) {
-          // Its access token must not last until it expires.
+          // Its access token must end now, not when it expires.
           await grants.change(read.grant, confirm);
           throw ended();
         }

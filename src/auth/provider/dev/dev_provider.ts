@@ -40,7 +40,7 @@ export function devProvider(
   { database, baseUrl, redirectUri, deployed, serverTitle }: {
     database: Database;
     baseUrl: string;
-    /** Our callback address at it. */
+    /** Our callback address at this provider. */
     redirectUri: string;
     deployed: boolean;
     /** `MCP_TITLE`. */
