@@ -60,7 +60,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
   });
 }
 
-/** Makes the function that puts words in place of a missing file's error. */
+/** Makes a function that replaces the error of a missing file by a message. */
 function explain(words: string) {
   return (error: unknown): never => {
     throw error instanceof Deno.errors.NotFound ? new Error(words) : error;

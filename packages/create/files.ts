@@ -33,7 +33,7 @@ export async function writeFiles(
   }
 }
 
-/** Makes a repository without a commit, unless there is one or no git. */
+/** Makes a git repository without a commit, unless there is one, or no git. */
 export async function initializeGit(root: string): Promise<void> {
   const git = (...args: string[]) =>
     new Deno.Command("git", {

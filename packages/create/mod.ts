@@ -66,7 +66,7 @@ async function createProject(directory: string): Promise<void> {
   await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
   await initializeGit(root);
-  // As they were called themselves, where there is only Node.
+  // With Node only, tasks are called as this program was.
   const task = Deno.env.get("npm_command") === "exec"
     ? "npx -y deno task"
     : "deno task";

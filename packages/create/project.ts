@@ -44,7 +44,8 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": envExample(SETTINGS),
     ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
-    // The folder is there before the first file in it, in every copy.
+    // Every copy of the project has the folder, also before the first file in
+    // it.
     "data/.gitignore": "*\n!.gitignore\n",
     "README.md": readmeFile(name, source),
     "AGENTS.md": agentsFile(name, source),

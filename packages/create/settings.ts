@@ -63,7 +63,7 @@ function printSetting(
   const usual = defaultText(setting);
   const value = usual ?? (secret ? "" : example);
   const comment = [
-    // A project has no pages of ours.
+    // A project does not have the documents of this repository.
     isGiven(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
     unset,
     secret && "(secret)",
@@ -139,7 +139,10 @@ export function namesIn(example: string): string[] {
     .map(([, name]) => name);
 }
 
-/** The prefixes of our own names alone: a misspelt one can be found. */
+/**
+ * The prefixes of our settings. All variables that begin so may be read, so
+ * that a misspelt one is found.
+ */
 const PATTERNS = ["OAUTH_*", "CIMD_*", "JWT_*"];
 
 /** Computes the variables that a project may read from now on. */
@@ -197,7 +200,7 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
   env.allow = allow;
   const after = {
     ".env.example": envExample(settings),
-    // The page is kept where there is one.
+    // The page is only written where there is one.
     "docs/settings.md": before["docs/settings.md"] && settingsPage(settings),
     "deno.json": isGranted
       ? before["deno.json"]

@@ -1,5 +1,5 @@
 /**
- * The copy of the package that made a project, which the project goes on with:
+ * The copy of the package that makes a project, and that the project then uses:
  * that of the registry, a clone on this machine, or the sources at an address.
  *
  * @module
@@ -16,11 +16,14 @@ export interface Source {
   configuration: Record<string, unknown>;
   /** Its module, for `deno doc`. */
   module: string;
-  /** A host that is no registry: only with a flag may Deno import from it. */
+  /** A host that is no registry: Deno imports from it only with a flag. */
   host?: string;
   /** Folders of it that are loaded only when they are needed, and read then. */
   read?: readonly string[];
-  /** The place of a copy that is not the published one, for its readers. */
+  /**
+   * Describes the place of a copy, for readers of the project; undefined for
+   * the published one.
+   */
   place?: string;
 }
 

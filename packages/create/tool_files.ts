@@ -66,7 +66,10 @@ Deno.test("${name} answers", async () => {
 `;
 }
 
-/** Adds a tool to a list of tools; undefined if that was not made here. */
+/**
+ * Adds a tool to a list of tools; undefined if the list has another form than
+ * the one made here.
+ */
 export function listTool(list: string, name: string): string | undefined {
   const variable = variableOf(name);
   const imports = [...list.matchAll(/^import .*\n/gm)].at(-1);

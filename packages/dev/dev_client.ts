@@ -7,7 +7,7 @@
 import type { Loose } from "./host_view.ts";
 import type { Client, SignIn, TaskState } from "../client/mod.ts";
 
-/** Requests of the page's server. */
+/** The client by which the page sends requests to its server. */
 export type DevClient = ReturnType<typeof devClient>;
 
 /** The parts of the client, and the tools and callbacks of the page. */
@@ -71,7 +71,10 @@ export function devClient(
     request: (method: string, params: Loose): Promise<Loose> =>
       client.request(method, params),
 
-    /** Goes to sign in; where the server has no sign-in, takes a token. */
+    /**
+     * Sends the person to the sign-in. A token, for a server without sign-in,
+     * is stored in its place.
+     */
     async signIn(token?: string): Promise<void> {
       if (token !== undefined) return kept.setItem("token", token);
       const request = await SignIn.begin({
@@ -84,7 +87,7 @@ export function devClient(
       location.assign(request.url);
     },
 
-    /** Comes back from the sign-in, if that is where the page was opened from. */
+    /** Completes a sign-in, if the browser came to the page from one. */
     async comeBack(): Promise<void> {
       const answer = new URLSearchParams(location.search);
       const asked = JSON.parse(kept.getItem("signing-in") ?? "null");

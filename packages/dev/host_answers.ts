@@ -26,7 +26,9 @@ export function hostAnswers(
     document.getElementById("said").append(make("li", words, who));
   }
 
-  /** Answers a request. @throws {Error} what the host refuses */
+  /**
+   * Answers a request of the view. @throws {Error} for what the host refuses
+   */
   async function answer(method: string, params: Loose): Promise<unknown> {
     switch (method) {
       case "tools/call": {
@@ -76,7 +78,9 @@ export function hostAnswers(
       JSON.stringify(structuredContent);
   }
 
-  /** Gives the context of a view of a tool, as the page is set. */
+  /**
+   * Returns the host's context for a tool's view, by the settings of the page.
+   */
   function contextOf(
     tool: Loose,
     { theme, width }: Pick<Remembered, "theme" | "width">,

@@ -12,7 +12,7 @@ export type Loose = any;
 
 /** The window of a frame, and the window that receives its messages. */
 interface Windows {
-  /** Receives what all frames post. */
+  /** The window that receives the messages of all frames. */
   own: {
     addEventListener(type: "message", listen: (event: Loose) => void): void;
     removeEventListener(type: "message", listen: (event: Loose) => void): void;
@@ -29,7 +29,7 @@ export interface HostCallbacks {
   answer(method: string, params: Loose): unknown;
   /** Called with the size in CSS pixels that the view wants. */
   resize(size: { width?: number; height?: number }): void;
-  /** Sees every message. */
+  /** Called with every message. */
   watch(from: "host" | "view", message: Loose): void;
 }
 

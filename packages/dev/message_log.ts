@@ -43,7 +43,9 @@ export function messageLog(document: Loose) {
     at("problem").append(make("p", words));
   }
 
-  /** Makes the watcher of the messages of one view, which are added. */
+  /**
+   * Makes the `watch` callback for one view, which adds messages to the list.
+   */
   function watchOne(): HostCallbacks["watch"] {
     const asked = new Map<string, string>();
     return (from, { id, method, params, result, error }) => {

@@ -70,7 +70,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Routes for the page, its views, and the event that tells of a restart. */
+/**
+ * Makes the routes of the page, of its views, and of the event that reports a
+ * restart.
+ */
 export function viewHostRoutes(
   { catalogue, serverTitle, checkOrigin, stopping }: {
     catalogue: Catalogue;

@@ -164,7 +164,7 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
-  /** The return from a sign-in, before which nothing is shown. */
+  /** Nothing is shown before a sign-in is complete. */
   const back = client.comeBack().catch((error) => complain(error.message));
 
   on("tool", "change", () => pick(at("tool").value));

@@ -110,7 +110,7 @@ function printQuestion({ key, method, message, params }: AskedQuestion) {
   return lines.join("\n");
 }
 
-/** Works as `Array.isArray`, which does not narrow readonly arrays. */
+/** True for a list. Unlike `Array.isArray`, it narrows readonly arrays too. */
 function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }

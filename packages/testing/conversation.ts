@@ -115,8 +115,8 @@ export class Conversation {
   }
 
   /**
-   * Gives the result of a call that was handed over in words, which it asks for
-   * as a model does; any other answer as it is.
+   * Returns the result of a call that was handed over in words, for which it
+   * asks as a model does. Any other answer is returned as it is.
    */
   async resultOf(answer: JsonObject, input: unknown): Promise<JsonObject> {
     const mayAsk = this.target.catalogue.taskTools.has(TASK_STATUS);
@@ -138,7 +138,7 @@ export class Conversation {
         )
       );
     } catch (error) {
-      // No one will answer a question that the task may still wait for.
+      // A task may wait for a question that no one will answer.
       const params = { name: TASK_CANCEL, arguments: { taskId } };
       await this.run("tools/call", params, {}).catch(() => {});
       throw error;

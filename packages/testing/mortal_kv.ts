@@ -1,6 +1,6 @@
 /**
- * A process's view of a database, which ends with the process: what it asks for
- * afterwards, and what it was asking for, is never answered.
+ * A process's view of a database. Once the process has died, its operations are
+ * never answered: neither new ones nor those that were under way.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type Verdict = "before" | "after" | undefined;
 export class MortalKv {
   /** The database as the process has it. */
   readonly kv: Kv;
-  /** Judges every commit: the process may die before it or after it. */
+  /** Decides for each commit if the process dies before it or after it. */
   judge: (writes: readonly Write[]) => Verdict = () => undefined;
   #isDead = false;
   readonly #death = Promise.withResolvers<void>();
@@ -57,7 +57,10 @@ export class MortalKv {
     this.#death.resolve();
   }
 
-  /** Answers what hangs as an empty database would, so that it can end. */
+  /**
+   * Answers the operations that hang as an empty database would, so that the
+   * process can end.
+   */
   bury(): void {
     this.die();
     this.#burial.resolve();

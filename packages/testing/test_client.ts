@@ -206,7 +206,7 @@ export class TestClient {
     return await TestSubscription.open(request, uris);
   }
 
-  /** Requests anything of the server as this caller, such as an own route. */
+  /** Requests anything of the server as this caller, such as your own route. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(this.target.gate.admit(this.caller));
     for (const [name, value] of new Headers(init.headers)) {

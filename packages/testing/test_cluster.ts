@@ -12,11 +12,13 @@ import { isAsking } from "../../src/store/task_record.ts";
 import { type Wake, wakeStore } from "../../src/store/wakes.ts";
 import { type ProcessOptions, TestProcess } from "./test_process.ts";
 
-/** The moment at which a process dies; by default at once. */
+/** The point at which a process dies; by default at once. */
 export interface CrashPoint {
-  /** The step, question or sleep after which it dies, once that is kept. */
+  /**
+   * The step, question or sleep after which it dies, once the result is stored.
+   */
   after?: string;
-  /** The step in which it dies: it was done, and is not kept. */
+  /** The step in which it dies: it was done, and its result is not stored. */
   in?: string;
 }
 
@@ -86,9 +88,10 @@ export class TestCluster implements AsyncDisposable {
         : undefined;
       try {
         const response = await process.answer(request);
-        // Work that was answered goes on now, not when wakes are read next.
+        // Work whose question was answered goes on now, not when wakes are read
+        // next.
         if (methodOf(request) === "tasks/update") {
-          // It may die of the answer.
+          // The process may die meanwhile.
           await Promise.race([
             process.server.tasks.poller.poll(),
             process.database.death,
@@ -175,7 +178,10 @@ export class TestCluster implements AsyncDisposable {
     this.#next = undefined;
   }
 
-  /** Waits until all work rests; gives the time at which the first goes on. */
+  /**
+   * Waits until all durable work waits for its time. Returns the time at which
+   * the first of it goes on.
+   */
   async #rest(): Promise<number> {
     const started = performance.now();
     for (;;) {

@@ -35,19 +35,21 @@ export interface TestCaller {
 export interface TaskListener {
   /** Receives the progress of the task. */
   report(progress: Progress): void;
-  /** The progress that was told last. */
+  /** The last progress that was reported. */
   last: number;
-  /** Resolves when the test has its task in hand. */
+  /** Resolves when the test has received its task. */
   begun(): Promise<void>;
-  /** The keys of questions, by message: clients of 2025 are not told them. */
+  /**
+   * The keys of questions, by message: a client of 2025 does not receive them.
+   */
   keys: Map<string, string>;
 }
 
-/** A gate that knows only the callers it was told of. */
+/** A gate that admits only callers that a test has named. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
   #listeners = new WeakMap<Caller, TaskListener>();
-  /** The listeners of tasks, whose work other runs take over. */
+  /** The listeners by the ID of their task, for later runs of its work. */
   #ofTasks = new Map<string, TaskListener>();
 
   /** Admits a caller and gives the headers that make a request theirs. */

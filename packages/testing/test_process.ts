@@ -38,7 +38,8 @@ export class TestProcess implements AsyncDisposable {
       level: log.level,
       audit: log.audit,
       write: (event: LogEvent) => {
-        // The dead log nothing, and the next one no warnings of its start.
+        // A dead process logs nothing, and the next one no warnings while it
+        // starts.
         if (this.database.isDead || !this.#isLogging) return;
         return log.write?.(event);
       },
@@ -74,7 +75,9 @@ export class TestProcess implements AsyncDisposable {
     return new Response(endingWith(death, response.body), response);
   }
 
-  /** Stops it and its services; of a dead one, what it still holds. */
+  /**
+   * Stops the process and its services. Of a dead one, ends what still hangs.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.database.isDead) this.database.bury();
     await this.server[Symbol.asyncDispose]();

@@ -32,7 +32,7 @@ export interface Progress {
   progress: number;
   /** The amount to do in all. */
   total?: number;
-  /** The same in words. */
+  /** The progress in words. */
   message?: string;
 }
 
@@ -93,7 +93,7 @@ export interface ReadResult {
 export interface TestView {
   /** The view's address, which changes with its content. */
   uri: string;
-  /** The document, the script that speaks with the client within it. */
+  /** The document, with the script that speaks with the client. */
   html: string;
   /** The metadata for the client: `ui`, and ChatGPT's names for the same. */
   meta: Readonly<Record<string, unknown>>;

@@ -21,9 +21,9 @@ export class TestResult<O = unknown> {
   readonly isError: boolean;
   /** Every progress message, those of a task too. */
   readonly progress: readonly Progress[];
-  /** Everything it logged for the client. */
+  /** Everything that the tool logged for the client. */
   readonly logs: readonly LogMessage[];
-  /** Everything it asked. */
+  /** Every question that the tool asked. */
   readonly questions: readonly AskedQuestion[];
   /** The result as the wire has it. */
   readonly raw: CallToolResult;

@@ -42,7 +42,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     this.#kv = kv;
   }
 
-  /** Starts one. @throws as `createServer` and its `start` do */
+  /** Starts a server. @throws as `createServer` and its `start` do */
   static async start(
     { name = "test", version = "0.0.0", kv, env = {}, revision, ...options }:
       TestServerOptions,
@@ -117,9 +117,10 @@ export class TestServer extends TestClient implements AsyncDisposable {
   }
 
   /**
-   * Lets time go by without waiting for it: sleeps, pauses between two tries,
-   * leases and the ends of waits fall due in their order, as far as the work
-   * gets. A `result()` under way answers questions first.
+   * Moves the server's clock forward without waiting: sleeps, pauses between
+   * two
+   * tries, leases and the ends of waits fall due in their order, as far as the
+   * work gets. A `result()` under way answers questions first.
    *
    * @throws {Error} when a step is still at work after 5 seconds
    */
@@ -135,7 +136,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     this.#cluster.process.server.stop();
   }
 
-  /** Stops it and its services; its own database is gone. */
+  /** Stops the server and its services. A database of its own is lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#cluster[Symbol.asyncDispose]();
     this.#kv?.[Symbol.dispose]();
@@ -143,9 +144,9 @@ export class TestServer extends TestClient implements AsyncDisposable {
 }
 
 /**
- * Makes the kit's hook around tools, which calls the author's. It tells a test
- * all progress of its tasks, of which a status has only the last, and lets
- * durable work begin once the test has the task.
+ * Makes the kit's hook around tools, which calls the author's hook. It passes
+ * all progress of a task to the test, because the task's status has only the
+ * last. Durable work begins once the test has the task.
  */
 function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
@@ -174,8 +175,8 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
 }
 
 /**
- * Tells a test the keys of questions, and lets it answer for the server's own
- * page, which the kit does not have.
+ * Passes the keys of questions to the test. Lets the test answer for the
+ * server's own page, which the kit does not have.
  */
 function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;

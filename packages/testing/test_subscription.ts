@@ -36,7 +36,7 @@ export class TestSubscription implements AsyncDisposable {
       abort.signal,
     );
     const messages = client.messages(response);
-    // Changes from the acknowledgement on are heard.
+    // Changes from the acknowledgement on are received.
     const { value } = await messages.next();
     if (value?.error) {
       throw request.refused(client.failure(value.error, response));
@@ -44,7 +44,7 @@ export class TestSubscription implements AsyncDisposable {
     return new TestSubscription(messages, abort);
   }
 
-  /** Gives the next change; waits until there is one. */
+  /** Returns the next change; waits until there is one. */
   async next(): Promise<TestChange> {
     const { value } = await this.messages.next();
     if (!value) throw new Error("The subscription has ended");
@@ -54,7 +54,7 @@ export class TestSubscription implements AsyncDisposable {
       : { list: list as ChangingList };
   }
 
-  /** Ends it; a change that is awaited rejects. */
+  /** Ends the subscription; a `next()` under way rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.abort.abort();
     await this.messages.return(undefined);

@@ -20,16 +20,16 @@ export interface TestTaskStatus {
   statusMessage?: string;
 }
 
-/** A task on its way; `O` is the output of its tool. */
+/** A task that a test has started; `O` is the output of its tool. */
 export class TestTask<O = unknown> {
   /** Made by a test client's `startTask`. */
   constructor(
-    /** Its name on the wire. */
+    /** The ID of the task. */
     readonly taskId: string,
     private readonly request: Conversation,
   ) {}
 
-  /** Asks for its status. */
+  /** Reads the status of the task. */
   async status(): Promise<TestTaskStatus> {
     const { taskId } = this;
     const { status, statusMessage } = await this.request.run(
@@ -40,7 +40,7 @@ export class TestTask<O = unknown> {
     return statusMessage === undefined ? { status } : { status, statusMessage };
   }
 
-  /** Cancels it, as its client does. */
+  /** Cancels the task, as its client does. */
   async cancel(): Promise<void> {
     await this.request.run("tasks/cancel", { taskId: this.taskId }, {});
   }
@@ -95,7 +95,7 @@ export class TestTask<O = unknown> {
   }
 
   /**
-   * Waits for its end and answers its questions until then.
+   * Waits for the end of the task, and answers its questions until then.
    *
    * @throws {Error} when it failed or was cancelled
    */
@@ -106,7 +106,7 @@ export class TestTask<O = unknown> {
       const result = await request.follow(taskId, { signal });
       return new TestResult(result, request);
     } catch (error) {
-      // No one will answer a question that the task may still wait for.
+      // The task may wait for a question that no one will answer.
       await this.cancel().catch(() => {});
       if (signal?.aborted) throw signal.reason;
       const isCancelled = error instanceof DOMException;

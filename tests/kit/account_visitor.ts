@@ -23,7 +23,7 @@ export class AccountVisitor {
 
   static async signIn(
     server: Answering & Pick<OAuthServer, "provider">,
-    /** `at`: the part that they come for. */
+    /** `at`: the path below `/account` that they open. */
     { as = "42", email = "jo@example.com", at = "" } = {},
   ): Promise<AccountVisitor> {
     server.provider.subject = as;
@@ -48,7 +48,7 @@ export class AccountVisitor {
     return await this.press("/account/sign-in");
   }
 
-  /** Makes an access token where people make theirs; empty if it is refused. */
+  /** Makes an access token on the page for them; empty if it is refused. */
   async makeToken(fields: Record<string, string> = {}): Promise<string> {
     await this.look("/tokens");
     const all = { name: "Backup", days: "30", ...fields };

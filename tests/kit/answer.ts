@@ -6,7 +6,7 @@
 import type { Json } from "./message.ts";
 import { within } from "./wait.ts";
 
-/** Reads an answer's status, and leaves its body. */
+/** Reads the status of an answer, and drops its body. */
 export async function statusOf(
   response: Response | Promise<Response>,
 ): Promise<number> {

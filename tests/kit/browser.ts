@@ -29,7 +29,9 @@ export class Browser {
    */
   constructor(private readonly send: (url: URL) => Send | undefined) {}
 
-  /** Opens an address and follows redirects to a page, or out of the tests. */
+  /**
+   * Opens an address and follows redirects, to a page or to an unknown server.
+   */
   open(url: string | URL): Promise<Arrival> {
     return this.#walk(new URL(url), { method: "GET" });
   }
@@ -118,7 +120,7 @@ export function browserOf(
   { baseUrl = BASE_URL, issuer, issuers = [], isAlone = false }: {
     baseUrl?: string;
     issuer?: string;
-    /** Several real ones. */
+    /** The issuers of several real providers. */
     issuers?: readonly string[];
     /** True if it knows no provider: its walk ends there. */
     isAlone?: boolean;

@@ -113,14 +113,14 @@ export class Client {
     });
   }
 
-  /** Walks the whole way to tokens. */
+  /** Signs a person in, and returns the tokens. */
   async connect(options: Parameters<Client["signIn"]>[0] = {}): Promise<Json> {
     const { status, body } = await this.redeem(await this.signIn(options));
     assert.equal(status, 200, JSON.stringify(body));
     return body;
   }
 
-  /** Calls a tool the 2026 way. */
+  /** Calls a tool by a 2026 request. */
   call(accessToken: string, name: string, input: Json = {}): Promise<Response> {
     const _meta = statelessMeta();
     const params = { name, arguments: input, _meta };

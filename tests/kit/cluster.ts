@@ -60,7 +60,7 @@ export async function startCluster(
   };
 }
 
-/** Makes an {@linkcode Server} over the network. */
+/** Makes a {@linkcode Server} of a process elsewhere, over the network. */
 function remoteApp(process: ServerProcess): Server {
   const close = async () => await process[Symbol.asyncDispose]();
   return {

@@ -1,5 +1,5 @@
 /**
- * A signal that tells who listens.
+ * A signal whose listeners are counted.
  *
  * @module
  */

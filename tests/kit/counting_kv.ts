@@ -10,7 +10,7 @@ import { atomicWith, kvWith } from "./kv.ts";
 /** The records that Deno KV lists in a round trip by default. */
 const BATCH = 100;
 
-/** The cost of something. */
+/** The cost of an action. */
 export interface Cost {
   /** Round trips that waited for one another. */
   trips: number;

@@ -20,7 +20,10 @@ type Run = (databases: { kv: Deno.Kv; other: Deno.Kv }) => Promise<void>;
 /** The address of a database in Postgres on which all tests are run. */
 export const POSTGRES = Deno.env.get("TEST_POSTGRES");
 
-/** Gives that address with a schema that no one has used. */
+/**
+ * Returns the address of the Postgres database, with a schema that no one has
+ * used.
+ */
 export function freshSchema(): string {
   const url = new URL(POSTGRES!);
   const name = crypto.randomUUID().replaceAll("-", "");
@@ -31,7 +34,9 @@ export function freshSchema(): string {
 /** A handle that a test closes at its end. */
 export type TestKv = Deno.Kv & AsyncDisposable;
 
-/** Opens an empty database: in memory, or in Postgres where all tests are. */
+/**
+ * Opens an empty database: in memory, or in Postgres if all tests run there.
+ */
 export function openTestKv(): Promise<TestKv> {
   return openSharedKv(POSTGRES ? freshSchema() : ":memory:");
 }
@@ -89,8 +94,8 @@ export const test = {
 };
 
 /**
- * Collects the results of fifty, all started at once, every other one on
- * `other`.
+ * Runs an action fifty times at once, every other time on `other`, and collects
+ * the results.
  */
 export function fiftyAtOnce<S, T>(
   kv: Deno.Kv,

@@ -85,19 +85,19 @@ export class Denokv implements AsyncDisposable {
     });
   }
 
-  /** Stalls it: all that it is sent meanwhile is carried out later. */
+  /** Stalls the server: all that it is sent meanwhile is carried out later. */
   stop(): Promise<void> {
     this.#child!.kill("SIGSTOP");
     return Promise.resolve();
   }
 
-  /** Lets it go on. */
+  /** Lets the server go on. */
   goOn(): Promise<void> {
     this.#child!.kill("SIGCONT");
     return Promise.resolve();
   }
 
-  /** Ends it without a word of warning. */
+  /** Kills the server. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -1,6 +1,6 @@
 /**
- * A server on a port, at which people sign in by the built-in provider, and
- * real clients of theirs.
+ * A server on a port with the built-in provider, and people who sign in there
+ * with real clients.
  *
  * @module
  */

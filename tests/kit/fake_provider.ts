@@ -29,7 +29,7 @@ export class FakeProvider implements Provider {
    * The memberships of the next person, at the sign-in and when asked again.
    */
   memberships: Partial<Pick<Identity, Membership>> = {};
-  /** The failure when asked again. */
+  /** The failure when the identity is asked for again. */
   identityFailure: UpstreamErrorKind | undefined;
   /** The time at which the next person showed who they are, if it tells. */
   authenticatedAt?: number;

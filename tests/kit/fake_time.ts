@@ -1,5 +1,5 @@
 /**
- * Clocks that tests move. Only they are replaced: timers run.
+ * Clocks that tests move. Only the clocks are replaced: timers run.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export class SteadyTime extends StandingClock {
     super(performance);
   }
 
-  /** Goes on from the time that it is: this clock never goes back. */
+  /** Lets the clock go on from the time that it shows: it never goes back. */
   override [Symbol.dispose](): void {
     const { go } = this;
     const ahead = Math.max(0, this.clock.now() - go());

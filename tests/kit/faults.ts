@@ -21,7 +21,7 @@ import { SILENT } from "./log.ts";
 /** A short deadline, so that hanging operations fail soon. */
 const DEADLINE_MILLISECONDS = 250;
 const SIDE_BY_SIDE = 16;
-/** By the clock, and no one waits for it. */
+/** The time that passes by the clock during a stall; no one waits for it. */
 const STALL_SECONDS = 40;
 
 /** The current process at the database, and its successor when it has died. */
@@ -112,7 +112,7 @@ export class Line extends Sender implements AsyncDisposable {
   }
 }
 
-/** Walks, and gives what is true from then on. */
+/** Runs the flow, and may return a check of what is true from then on. */
 type Flow = (line: Line) => Promise<void | (() => Promise<void>)>;
 
 /** Runs a flow with every fault at every one of its operations. */

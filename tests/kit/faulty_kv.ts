@@ -33,7 +33,9 @@ export const FAULTS = [
 
 export type Fault = typeof FAULTS[number];
 
-/** So long no one may be told anything: work in the background goes on. */
+/**
+ * The longest stall, for work in the background, which answers no one with 503.
+ */
 const STALL_MILLISECONDS = 1000;
 
 /** A handle on a database, with a fault to come. */
@@ -42,7 +44,7 @@ export class FaultyKv {
   count = 0;
   isDead = false;
   isStalled = false;
-  /** Is called when the database goes on. */
+  /** Called when the database goes on. */
   onEnd = () => {};
   readonly #death = Promise.withResolvers<void>();
   readonly #held: (() => Promise<void>)[] = [];
@@ -69,7 +71,7 @@ export class FaultyKv {
     return this.fault !== undefined && this.count >= this.fault.at;
   }
 
-  /** Carries out all that is held, in its order. */
+  /** Carries out all delayed operations, in their order. */
   async carryOut(): Promise<void> {
     clearTimeout(this.#timer);
     if (this.isStalled) this.onEnd();

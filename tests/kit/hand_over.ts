@@ -1,5 +1,5 @@
 /**
- * Calls that take long, led by a test, and clients that know no tasks.
+ * Calls whose end a test decides, and clients without tasks.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { TestServer, TestSession } from "./server.ts";
 /** The generations of the protocol. */
 export const GENERATIONS = ["2025", "2026"] as const;
 
-/** A tool that a test leads, step by step. */
+/** A tool whose end a test decides. */
 export class Led {
   readonly started = Promise.withResolvers<Context>();
   readonly end = Promise.withResolvers<number>();
@@ -55,7 +55,7 @@ export interface Caller {
   at(server: TestServer): Caller;
 }
 
-/** Makes a client, whose capabilities are none of tasks. */
+/** Makes a client without the capability for tasks. */
 export async function callerOf(
   server: TestServer,
   generation: typeof GENERATIONS[number],
@@ -97,7 +97,10 @@ export function taskIdOf({ content: [{ text }] }: Json): string {
   return /"taskId":"([\w-]{32})"/.exec(text)![1];
 }
 
-/** Calls a led tool, and lets the time pass after which it is handed over. */
+/**
+ * Calls a tool whose end the test decides, and lets the time pass after which
+ * it is handed over.
+ */
 export async function handOver<T>(
   caller: Caller,
   led: { started: PromiseWithResolvers<T> },

@@ -1,5 +1,5 @@
 /**
- * The people and clients that there can be at a server of a test.
+ * The names that a test server knows, for lists of people and clients.
  *
  * @module
  */

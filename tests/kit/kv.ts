@@ -5,7 +5,7 @@
  */
 import type { Kv } from "../../src/store/kv.ts";
 
-/** Gives a handle the shortcuts of Deno KV that tests use. */
+/** Adds to a handle the shortcuts of Deno KV that tests use. */
 export function withShortcuts(kv: Kv): Deno.Kv {
   const shortcuts: Partial<Deno.Kv> = {
     async set(key, value, options) {
@@ -49,7 +49,7 @@ export function atomicWith(
   };
 }
 
-/** Runs an operation, now or later; a read comes with its key. */
+/** Runs an operation, now or later. A read is passed with its key. */
 type Run = <T>(operation: () => Promise<T>, key?: Deno.KvKey) => Promise<T>;
 
 /** Makes a handle like `real` whose reads, lists and commits go through `run`. */

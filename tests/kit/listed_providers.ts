@@ -22,7 +22,7 @@ export interface TwoProviders extends AsyncDisposable {
   browser(server: Answering): Browser;
 }
 
-/** Starts them, under the names `work` and `partner`. */
+/** Starts two providers, under the names `work` and `partner`. */
 export async function startTwoProviders(
   options: OpenIdProviderOptions = {},
 ): Promise<TwoProviders> {

@@ -20,7 +20,7 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** The processes behind a proxy that takes turns. */
+/** The processes behind a proxy that sends each request to the next one. */
 export class Line {
   /** The deaths so far, of processes and of their database. */
   kills = 0;
@@ -106,7 +106,7 @@ async function lastOf(response: Response): Promise<Json> {
   }
 }
 
-/** Walks to the code; undefined if a page says to begin again. */
+/** Signs in as far as the code; undefined if a page says to begin again. */
 async function authorize(
   line: Line,
   client: Client,
@@ -316,7 +316,7 @@ const listening: Load = (line, _client, { access_token }) => async () => {
         if (status !== "working") return;
       }
     } catch {
-      // Its process has died.
+      // The process of the stream has died.
     } finally {
       await events.close().catch(() => {});
     }
@@ -344,7 +344,7 @@ async function visit(
   }
 }
 
-/** Is sent to a page, answers there, and calls again. */
+/** Follows a link to a page, answers there, and calls again. */
 const visiting: Load = (line, _client, { access_token }) => {
   const browser = browserOf(line, { issuer: line.provider.issuer });
   let order = 0;
@@ -398,7 +398,8 @@ export async function underLoad(
   const line = new Line(processes, provider);
   const people = await Promise.all(
     Object.entries(LOADS).map(async ([name, load]) => {
-      // A client's own: of too many sign-ins of one, the oldest end.
+      // A client for each kind of work: of too many sign-ins of one client, the
+      // oldest end.
       const client = await Client.register(line);
       const tokens = await signIn(line, client);
       return {
@@ -428,7 +429,7 @@ export async function underLoad(
 
   for (const { name, client, tokens, rounds } of people) {
     assert(rounds > 0, `there was no ${name}`);
-    // Its many sign-ins may have ended the first.
+    // The many sign-ins of this client may have ended the first.
     if (name === "signingIn") continue;
     await refreshing(line, client, tokens)();
   }

@@ -1,6 +1,6 @@
 /**
- * A server that ends as a process does that is killed: without a word, at an
- * operation on the database or whenever a test says so.
+ * A server that ends like a process that is killed, and closes nothing: at an
+ * operation on the database, or whenever a test says so.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
   readonly #app: Server;
   readonly #killed = Promise.withResolvers<void>();
 
-  /** @param fault its end, by the number of an operation */
+  /** @param fault the operation at which it dies */
   constructor(
     kv: Deno.Kv,
     options: ServerOptions,
@@ -64,7 +64,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
   kill(): void {
     this.#faulty.isDead = true;
     this.#killed.resolve();
-    // Its timers would go on.
+    // The timers of the server would go on.
     this.#app.stop();
   }
 

@@ -22,7 +22,7 @@ export interface OpenIdProvider extends AsyncDisposable {
   claims: Record<string, unknown>;
 }
 
-/** The ways of a provider. */
+/** The options of a provider. */
 export interface OpenIdProviderOptions {
   /** The lifetime of everything; access tokens live an hour at most. */
   ttlSeconds?: number;

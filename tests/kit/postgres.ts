@@ -185,28 +185,28 @@ export class Postgres implements AsyncDisposable {
       try {
         Deno.kill(pid, signal);
       } catch {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
       }
     }
   }
 
-  /** Stalls it: all that it was sent is carried out later. */
+  /** Stalls the server: all that it is sent meanwhile is carried out later. */
   stop(): Promise<void> {
     return this.#signal("SIGSTOP");
   }
 
-  /** Lets it go on. */
+  /** Lets the server go on. */
   goOn(): Promise<void> {
     return this.#signal("SIGCONT");
   }
 
-  /** Ends it, with all its processes, without a word of warning. */
+  /** Kills the server with all its processes. */
   async kill(): Promise<void> {
     if (!this.#child) return;
     await this.#signal("SIGKILL");
     await this.#child.status;
     this.#child = undefined;
-    // The next start must not find it alive.
+    // With this file, the next start may take the server for alive.
     await Deno.remove(`${this.data}/postmaster.pid`).catch(() => {});
   }
 

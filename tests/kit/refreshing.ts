@@ -1,5 +1,5 @@
 /**
- * Clients that refresh all the time, and walk on where a process or its
+ * Clients that refresh all the time, and try again while a process or its
  * database is away.
  *
  * @module
@@ -58,7 +58,7 @@ export class Refreshing {
         await pause(Math.random() * 1000);
       }
     })();
-    // The end of the test looks at it.
+    // A rejection is handled at the end of the test.
     this.over.catch(() => {});
   }
 

@@ -17,11 +17,11 @@ export interface RemoteDatabase extends AsyncDisposable {
   /** The `KV_PATH` of its users. */
   readonly url: string;
   start(): Promise<void>;
-  /** Ends it without a word of warning. */
+  /** Kills the server. */
   kill(): Promise<void>;
-  /** Stalls it. */
+  /** Stalls the server. */
   stop(): Promise<void>;
-  /** Lets it go on. */
+  /** Lets the server go on. */
   goOn(): Promise<void>;
 }
 
@@ -42,7 +42,10 @@ type Run<D extends RemoteDatabase> = (setting: Setting<D>) => Promise<void>;
 const denokv = await findDenokv() ?? await buildDenokv();
 const postgres = findPostgres();
 
-/** The databases that are there, each with how to start it. */
+/**
+ * The database servers, each with a function that starts it, or the reason why
+ * it is missing.
+ */
 export const REMOTE: Record<string, (() => Promise<RemoteDatabase>) | string> =
   {
     denokv: denokv

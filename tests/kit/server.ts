@@ -200,10 +200,13 @@ export class TestSession {
   }
 }
 
-/** A generation of the protocol, in the way its clients call. */
+/** Sends a request in the way of one generation of the protocol. */
 export type Ask = (method: string, params: Json) => Promise<Response>;
 
-/** Opens a session, and gives the ways of asking with and without one. */
+/**
+ * Opens a session, and returns how to ask in each generation: with the session
+ * and without one.
+ */
 export async function asksOf(
   server: TestServer,
   headers: HeadersOf,

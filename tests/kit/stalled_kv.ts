@@ -6,7 +6,7 @@
  */
 import { atomicWith, kvThrough, kvWith } from "./kv.ts";
 
-/** A handle like the one it is made of, whose operations can be held. */
+/** A handle like the one it is made of, whose operations can be delayed. */
 export class StalledKv {
   readonly kv: Deno.Kv;
   #isAtCommit = false;
@@ -30,19 +30,22 @@ export class StalledKv {
     return this.#held !== undefined;
   }
 
-  /** From the next commit on nothing is carried out. */
+  /** Stalls the database from the next commit on. */
   beginAtCommit(): void {
     this.#isAtCommit = true;
   }
 
-  /** From now on nothing is carried out. */
+  /** Stalls the database from now on. */
   begin(): void {
     this.#isAtCommit = false;
     this.#held = Promise.withResolvers();
     this.#last = this.#held.promise;
   }
 
-  /** Carries out, in its order, all that was sent; resolves when it is done. */
+  /**
+   * Ends the stall: carries out, in its order, all that was sent. Resolves when
+   * it is done.
+   */
   async end(): Promise<void> {
     this.#held?.resolve();
     this.#held = undefined;

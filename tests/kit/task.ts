@@ -12,7 +12,7 @@ import { until } from "./wait.ts";
 /** The capabilities of a client that knows tasks. */
 export const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** The capabilities of one that answers questions, too. */
+/** The capabilities of a client that also answers questions. */
 const capabilities = { ...TASKS, elicitation: {} };
 
 /** Begins a task and gives its id. */

@@ -5,7 +5,7 @@
  */
 import { settled } from "./wait.ts";
 
-/** Timers that begin from now on and fire at once. */
+/** Lets timers that begin from now on fire at once. */
 export class HastyTimers implements Disposable {
   readonly #setTimeout = globalThis.setTimeout;
 

@@ -1,5 +1,5 @@
 /**
- * The whole way of a client and its person, with a real OpenID provider.
+ * The whole flow of a client and its person, with a real OpenID provider.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export async function connect(
   return { client, tokens: body };
 }
 
-/** Walks the whole way; `between` runs after each request of ours. */
+/** Runs the whole flow; `between` is called after each request of ours. */
 export async function walk(
   processes: Processes,
   issuer: string,

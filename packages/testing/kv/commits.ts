@@ -145,7 +145,7 @@ export const COMMITS: readonly KvPromise[] = [
     async check({ kv, other }) {
       await write(kv, ["a"], 1, { expireIn: 1 });
       await pause(50);
-      // It may be collected in between, but not each time.
+      // The expired record may be collected in between, but not each time.
       for (let tries = 0; tries < 3; tries++) {
         const entry = await other.get(["a"]);
         const answer = await commit(() =>
@@ -192,7 +192,8 @@ export const COMMITS: readonly KvPromise[] = [
     async check({ kv }) {
       const fits = "x".repeat(65_530);
       await write(kv, ["a"], fits);
-      // No throw of set(): a store would have to expect it in two places.
+      // set() must not throw: a store would have to expect errors in two
+      // places.
       const large = kv.atomic().set(["b"], 1).set(["a"], `${fits}x`);
       await refused(() => large.commit(), KvUsageError);
       const negative = async () =>

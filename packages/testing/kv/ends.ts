@@ -8,15 +8,15 @@ import type { Kv, KvKey } from "../../../src/store/kv.ts";
 import { KvClosedError, KvUsageError } from "../../../src/store/kv_error.ts";
 import { commit, type KvPromise, refused, write } from "./promise.ts";
 
-/** The longest time that a change may take to be told, in milliseconds. */
+/** The longest time that a change may take to be reported, in milliseconds. */
 const MAX_NOTICE_MILLISECONDS = 30_000;
 
-/** Watches keys, and reads what is told until it is as wanted. */
+/** Watches keys. `until` reads until the keys have the wanted values. */
 function watching(kv: Kv, keys: readonly KvKey[]) {
   const reader = kv.watch(keys).getReader();
   async function until(...wanted: unknown[]) {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    // It keeps the process alive too: a connection that waits may not.
+    // The timer keeps the process alive too: a connection that waits may not.
     const timer = setTimeout(
       () => reject(new Error(`${JSON.stringify(wanted)} was not told`)),
       MAX_NOTICE_MILLISECONDS,

@@ -1,17 +1,17 @@
 /**
- * Checks that a database keeps the contract of the server, for whoever writes
- * one: `kv` of `serve` and `createServer`.
+ * Checks that a database fulfils the contract of the server, for authors of
+ * databases: `kv` of `serve` and `createServer`.
  *
  * @example
  * ```ts
  * import { kvPromises } from "@tool-server/tool-server/testing/kv";
  *
  * for (const { name, check } of kvPromises) {
- *   Deno.test(`a file: ${name}`, async () => {
- *     const path = await Deno.makeTempFile();
- *     const [kv, other] = [await Deno.openKv(path), await Deno.openKv(path)];
- *     await check({ kv, other });
- *   });
+ * Deno.test(`a file: ${name}`, async () => {
+ * const path = await Deno.makeTempFile();
+ * const [kv, other] = [await Deno.openKv(path), await Deno.openKv(path)];
+ * await check({ kv, other });
+ * });
  * }
  * ```
  *

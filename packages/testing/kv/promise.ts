@@ -12,7 +12,9 @@ import { kvErrorOf, KvLockedError } from "../../../src/store/kv_error.ts";
 export interface KvHandles {
   /** The handle of one process. */
   kv: Kv;
-  /** That of another; the same handle if the database has only one. */
+  /**
+   * The handle of another process; the same one if the database has only one.
+   */
   other: Kv;
 }
 
@@ -21,9 +23,9 @@ export interface KvPromise {
   /** The promise, as the name of a test. */
   name: string;
   /**
-   * Checks that the database keeps it. The check may close `kv`.
+   * Checks the promise. The check may close `kv`.
    *
-   * @throws {Error} if it does not
+   * @throws {Error} if the database does not fulfil it
    */
   check(handles: KvHandles): Promise<void>;
 }

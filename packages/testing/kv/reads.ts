@@ -42,7 +42,7 @@ const ORDERED: readonly KvKey[] = [
   ["o", true],
 ];
 
-/** Keys that are next to those, and not among them. */
+/** Keys that are near {@linkcode ORDERED}, and not among them. */
 const BESIDE: readonly KvKey[] = [
   ["o"],
   ["n", "z"],

@@ -24,7 +24,7 @@ Deno.test("advance() lets a question be answered first, and ends the wait behind
   const task = await server.startTask(pay, {}, {
     answers: [{ action: "accept", content: { sure: true } }],
   });
-  // It has left its process with its question by then.
+  // The work has left its process by then, with its question open.
   await server.advance(1);
   const result = task.result();
   await server.advance(400);

@@ -258,7 +258,8 @@ Deno.test("the dead process does nothing more for its work", async () => {
   await until(() => runs === 1);
   await task.crash();
   assert.equal((await task.result()).text, "run 2");
-  // Its step is in the middle, as that of a process that was only paused.
+  // The first process goes on in the middle of a step, as if it was only
+  // paused.
   release();
   await server.advance(60);
   assert.equal((await task.status()).statusMessage, "1 of 1: run 2");
