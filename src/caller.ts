@@ -168,4 +168,13 @@ export interface Authenticated {
    * read
    */
   isLive?(grantId?: string): Promise<boolean>;
+  /**
+   * Tells if the credential of the request is still accepted, at most a second
+   * stale; absent if it never expires. A call that has begun outlives it, a
+   * subscription does not.
+   *
+   * @throws {import("./errors.ts").StorageError} when the database cannot be
+   * read, but not once the credential has expired
+   */
+  isAccepted?(): Promise<boolean>;
 }

@@ -72,6 +72,7 @@ export type Situation =
   | "account sign-in expired"
   | "provider refused"
   | "provider failed"
+  | "foreign answer"
   | "provider unavailable"
   | "client document"
   | "other redirect"

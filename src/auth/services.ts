@@ -10,7 +10,6 @@ import type { ListedProvider } from "../settings/providers.ts";
 import type { Logger } from "../log/log.ts";
 import { identityRecheck } from "../oauth/identity_recheck.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
-import type { Lifetimes } from "../oauth/lifetimes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
 import type { ScopeInWords } from "../pages/scopes.ts";
@@ -76,8 +75,12 @@ export interface AuthorizationServerOptions {
 
 export type AuthServices = ReturnType<typeof authorizationServices>;
 
-function openStores(database: Database, log: Logger, lifetimes: Lifetimes) {
-  const grants = grantStore(database);
+function openStores(
+  database: Database,
+  log: Logger,
+  { lifetimes, blocked }: OAuthConfig,
+) {
+  const grants = grantStore(database, blocked);
   return {
     accessTokens: accessTokenStore(database),
     accountSessions: accountSessionStore(database),
@@ -105,7 +108,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { clock } = database;
   const { admins, allowedUsers, blocked, clients: configured } = config;
   const { lifetimes, metadataDocuments, policy } = config;
-  const stores = openStores(database, log, lifetimes);
+  const stores = openStores(database, log, config);
   const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
     listed: config.providers,

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Caller, Identity } from "../caller.ts";
+import { isBlocked } from "./allowed_users.ts";
 import { newRefreshKey } from "./credential.ts";
 import type { Lifetimes } from "./lifetimes.ts";
+import type { ListEntry } from "./list_entry.ts";
 import type { RefreshTokens } from "./refresh_token.ts";
 import { resourceOf } from "./resource.ts";
 import { scopesWithin } from "./scope.ts";
@@ -148,14 +150,16 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 
 /**
  * Makes a grant's tombstone: closed, not paused, and of the identity only the
- * provider's subject.
+ * provider's subject, unless `blocked` names an address in it.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
   now: number,
+  blocked: readonly ListEntry[] = [],
 ): Grant {
   const { subject } = grant.identity;
-  return { ...grant, identity: { subject }, status: "closed", usedAt: now };
+  const identity = isBlocked(grant, blocked) ? grant.identity : { subject };
+  return { ...grant, identity, status: "closed", usedAt: now };
 }
 
 /** True if the grant is alive, and was made here for this resource. */

@@ -55,7 +55,9 @@ export function page(
     "Content-Security-Policy",
     forms === "any" ? POLICY : `${POLICY}; form-action '${forms}'`,
   );
-  c.header("Referrer-Policy", "no-referrer");
+  // With "no-referrer" a browser sends our own forms with `Origin: null`.
+  const referrer = forms === "none" ? "no-referrer" : "same-origin";
+  c.header("Referrer-Policy", referrer);
   c.header("X-Content-Type-Options", "nosniff");
   c.header("Cache-Control", "no-store");
   return c.html(

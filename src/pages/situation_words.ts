@@ -147,6 +147,13 @@ export function situationWords(
         "server.",
       button: account("Sign in again"),
     },
+    "foreign answer": {
+      title: sentence(message, ""),
+      happened: "Something else arrived in its place, or too late. Your " +
+        "sign-in is still open.",
+      move: "Go on in the window of your provider, or connect again from the " +
+        "app.",
+    },
     "provider unavailable": {
       title: sentence(message, ""),
       happened: "It is needed to sign you in. Nothing was lost or used up.",

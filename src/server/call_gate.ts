@@ -30,6 +30,7 @@ export async function callGate(
   const { config: { auth }, scopes, permissions } = plan;
   const { oauth, jwt } = auth;
   const { clock } = database;
+  const grants = grantStore(database, oauth?.blocked);
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
   const gate = gateOfDoors({
     oauth: oauth && oauthDoor({
@@ -37,7 +38,7 @@ export async function callGate(
       scopes,
       effectiveScopes: effectiveScopesBy({ ...oauth, baseUrl, permissions }),
       accessTokens: accessTokenStore(database),
-      grants: grantStore(database),
+      grants,
       upstream: (key) => lateApi(() => upstream(key)),
       lifetimes: oauth.lifetimes,
       clock,
@@ -47,6 +48,7 @@ export async function callGate(
       baseUrl,
       otherIds: oauth && subjectIds(oauth),
       blocked: oauth?.blocked,
+      isKnownBlocked: grants.isKnownBlocked,
       isBlockedPerson: blockedPeople(database),
       clock,
     }),

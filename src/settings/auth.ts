@@ -5,6 +5,7 @@
  * @module
  */
 import type { TrustedIssuer } from "../oauth/identity_assertion.ts";
+import { isAddressEntry } from "../oauth/allowed_users.ts";
 import { issuerId } from "../oauth/subject.ts";
 import type { TokenShape } from "../oauth/credential.ts";
 import { PROVIDER } from "./provider.ts";
@@ -98,6 +99,7 @@ export function parseAuth(
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
   if (auth.oauth && auth.jwt) doubtTwoSubjects(settings, auth.oauth, auth.jwt);
+  if (auth.oauth) doubtBlockedAddresses(settings, auth.oauth, auth.jwt);
   if (has("bearer")) {
     const taken: TokenShape[] = auth.oauth ? ["own"] : [];
     if (auth.jwt) taken.push("jwt");
@@ -184,6 +186,26 @@ function doubtTwoSubjects(
         "JWT_ISSUER: block, end and erase both",
     );
   }
+}
+
+/** Doubts blocks by address where people may come without telling theirs. */
+function doubtBlockedAddresses(
+  settings: Settings,
+  { blocked, assertionIssuers }: OAuthConfig,
+  jwt?: JwtConfig,
+): void {
+  if (!blocked.some(isAddressEntry)) return;
+  const from = [
+    ...jwt ? ["JWT_ISSUER"] : [],
+    ...assertionIssuers.length > 0 ? ["OAUTH_ASSERTION_ISSUERS"] : [],
+  ];
+  if (from.length === 0) return;
+  settings.doubts.push(
+    `OAUTH_BLOCKED: an address is known of who comes with a token of ${
+      from.join(" or ")
+    } only if the token has it as email, or a connection of theirs here: ` +
+      "block these people by their subject",
+  );
 }
 
 /**

@@ -50,6 +50,8 @@ interface RequestRecord extends Expiring {
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
   sealedCode?: string;
+  /** True if the provider has refused a code as unknown or used. */
+  hasDeadCode?: boolean;
   /** The time until which one process may redeem the provider's code. */
   leaseUntil?: number;
 }
@@ -201,11 +203,12 @@ export function authorizationRequestStore(database: Database) {
 
     /**
      * Gives the lease of a request back after the provider, or the database,
-     * did not answer. Otherwise it lapses.
+     * did not answer, or refused a code. Otherwise it lapses.
      */
-    async release(found: FoundRequest): Promise<void> {
+    async release(found: FoundRequest, hasDeadCode?: true): Promise<void> {
       try {
-        await change(found, { leaseUntil: undefined });
+        const changes = hasDeadCode ? { hasDeadCode } : {};
+        await change(found, { ...changes, leaseUntil: undefined });
       } catch {
         database.giveUp(found);
       }

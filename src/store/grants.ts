@@ -6,6 +6,8 @@
  * @module
  */
 import { shortClientId } from "../oauth/client_id.ts";
+import { isAddressEntry, isBlocked } from "../oauth/allowed_users.ts";
+import type { ListEntry } from "../oauth/list_entry.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
@@ -35,7 +37,13 @@ const TOUCH_SECONDS = 60;
 
 export type GrantStore = ReturnType<typeof grantStore>;
 
-export function grantStore(database: Database) {
+/** @param blocked `OAUTH_BLOCKED` */
+export function grantStore(
+  database: Database,
+  blocked: readonly ListEntry[] = [],
+) {
+  const blocksAddresses = blocked.some(isAddressEntry);
+
   /** Lists the grants of a subject, in whatever state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
     const list = grantsOfSubjectKey(subject);
@@ -79,7 +87,7 @@ export function grantStore(database: Database) {
       (transaction, { value: grant }) => {
         extraWrites?.(transaction);
         if (!grant || grant.status === "closed") return undefined;
-        setGrant(transaction, closeGrant(grant, database.now()))
+        setGrant(transaction, closeGrant(grant, database.now(), blocked))
           .delete(upstreamKey(grantId));
         if (grant.kind !== "client") {
           transaction.delete(ledgerKey(ledgerIdOf(grant)));
@@ -174,6 +182,18 @@ export function grantStore(database: Database) {
       for await (const entries of entriesOf(subject)) {
         yield entries.map(({ value }) => value);
       }
+    },
+
+    /**
+     * Returns true if an address that a grant of a person tells is blocked. It
+     * counts where they come with a token that tells no address.
+     */
+    async isKnownBlocked(subject: string): Promise<boolean> {
+      if (!blocksAddresses) return false;
+      for await (const entries of entriesOf(subject)) {
+        if (entries.some(({ value }) => isBlocked(value, blocked))) return true;
+      }
+      return false;
     },
 
     /** Takes the person out of the tombstones of their grants. */

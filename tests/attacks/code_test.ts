@@ -197,6 +197,6 @@ attacks("a code leaks nowhere on its way", {
     const client = await target.register();
     const page = await target.browser().open(client.authorizationUrl());
     assert.equal(page.headers.get("cache-control"), "no-store");
-    assert.equal(page.headers.get("referrer-policy"), "no-referrer");
+    assert.equal(page.headers.get("referrer-policy"), "same-origin");
   },
 });

@@ -185,3 +185,17 @@ Deno.test("assertions of several issuers with one sub and one jti are of several
   }
   assert.equal(bindings.size, 3);
 });
+
+Deno.test("an address of OAUTH_BLOCKED that a connection tells holds for assertions without it", async () => {
+  await using issuers = await Issuers.start();
+  const { work, other } = issuers.all;
+  const kv = await Deno.openKv(":memory:");
+  using _ = kv;
+  await using before = await issuers.serve({}, kv);
+  const told = { email: "ada@example.com", email_verified: true };
+  assert((await redeem(before, work, told)).token);
+  const environment = { OAUTH_BLOCKED: "ada@example.com" };
+  await using server = await issuers.serve(environment, kv);
+  assert.equal((await redeem(server, work)).error, "invalid_grant");
+  assert((await redeem(server, other)).token);
+});

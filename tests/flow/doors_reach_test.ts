@@ -14,8 +14,9 @@ import {
   startServer,
   type TestServer,
 } from "../kit/server.ts";
-import { Events, isStream, resultOf } from "../kit/answer.ts";
+import { Events, isStream, resultOf, statusOf } from "../kit/answer.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { until } from "../kit/wait.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
@@ -35,11 +36,26 @@ type Fate =
   /** The same answer as for a name that does not exist. */
   | "unknown";
 
+/** Lets the tool `held` return. */
+let releaseHeld = () => {};
+
 const tools = [
   ...SCOPES.flatMap((scope) => [
     tool({ name: scope, scopes: [scope], run: () => scope }),
     taskOf(scope),
   ]),
+  tool({
+    name: "held",
+    handOver: 0,
+    async run(_, { progress, signal }) {
+      const held = Promise.withResolvers<void>();
+      releaseHeld = held.resolve;
+      signal.addEventListener("abort", releaseHeld);
+      await progress(1);
+      await held.promise;
+      return "held";
+    },
+  }),
   tool({
     name: "touch",
     async run(_, { resourceUpdated }) {
@@ -230,6 +246,13 @@ async function listed(ask: Ask, scope: string): Promise<boolean> {
   return tool;
 }
 
+/** Listens to a resource that everyone may read. */
+function listen(server: TestServer, headers: HeadersOf): Promise<Response> {
+  return server.call("subscriptions/listen", {
+    notifications: { resourceSubscriptions: ["one://open"] },
+  }, { headers });
+}
+
 /** Listens to changes until one that everyone hears of. */
 async function subscribed(ask: Ask, scope: string): Promise<Fate> {
   const response = await ask("subscriptions/listen", {
@@ -323,6 +346,75 @@ for (const [door, [enter, fates]] of Object.entries(DOORS)) {
     await checkRules(world.server, await enter(world), fates);
   });
 }
+
+const HOUR = 60 * 60;
+
+/** The seconds until a credential has expired, and the end of what it opened. */
+const EXPIRES: Record<string, [seconds: number, call: "answered" | "ended"]> = {
+  "a sign-in": [HOUR, "answered"],
+  // With JWT_LEEWAY.
+  "a JWT": [10 * 60 + 60, "answered"],
+  // Their permission ends with their only token.
+  "a token of their own": [30 * 24 * HOUR, "ended"],
+  "an assertion": [HOUR, "ended"],
+  "a machine's token": [HOUR, "ended"],
+};
+
+for (const [door, [seconds, end]] of Object.entries(EXPIRES)) {
+  Deno.test(`a subscription of who comes by ${door} ends when that has expired, and a call under way is ${end}`, async () => {
+    using time = new FakeTime();
+    await using world = await open();
+    const { server } = world;
+    const headers = await DOORS[door][0](world);
+    const subscription = new Events(await listen(server, headers));
+    await subscription.read();
+    const call = server.call("tools/call", {
+      name: "held",
+      arguments: {},
+    }, { headers, meta: { progressToken: 1 } });
+    const events = new Events(await call);
+    await events.read();
+
+    time.tick(seconds - 1);
+    await resultOf(
+      server.call("tools/call", { name: "touch", arguments: {} }, {
+        headers: { "x-api-key": KEY },
+      }),
+    );
+    const { method } = await subscription.read();
+    assert.equal(method, "notifications/resources/updated");
+
+    time.tick(1);
+    const { result } = await subscription.read();
+    assert.equal(result.resultType, "complete");
+    assert((await subscription.next()).done);
+    assert.equal(await statusOf(listen(server, headers)), 401);
+    if (end === "answered") releaseHeld();
+    const last = await events.next();
+    assert.equal(
+      last.value?.result.content[0].text,
+      end === "answered" ? "held" : undefined,
+    );
+    releaseHeld();
+  });
+}
+
+Deno.test("a subscription ends when its access token is revoked", async () => {
+  using time = new FakeTime();
+  await using world = await open();
+  const { server } = world;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect({ scope: "granted" });
+  const headers = bearer(access_token);
+  const subscription = new Events(await listen(server, headers));
+  await subscription.read();
+  await server.form("/revoke", {
+    token: access_token,
+    client_id: client.clientId,
+  });
+  time.tick(1);
+  assert((await subscription.read()).result);
+});
 
 Deno.test("where no one is asked who they are everyone reaches everything", async () => {
   await using server = await startServer({ tools, resources });

@@ -11,6 +11,7 @@ import { blockStore } from "../../src/store/blocks.ts";
 import { Database } from "../../src/store/database.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf, statusOf } from "../kit/answer.ts";
+import { Client } from "../kit/client.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyServer } from "../kit/key_server.ts";
@@ -230,6 +231,42 @@ test.inMemory("a subject of OAUTH_BLOCKED, and an address, hold for JWTs too", a
     const ann = callerOf(server, await idp.headersOf("43"));
     assert.equal(await statusOf(ann.call()), 200);
   }
+});
+
+test.onDatabases("an address of OAUTH_BLOCKED that a connection tells holds for JWTs without it, also once its person has ended it", async ({ kv, other }) => {
+  using time = new FakeTime();
+  await using idp = await startIssuer();
+  const exp = now() + 3 * 86_400;
+  const jos = await idp.headersOf("42", { exp });
+  const anns = await idp.headersOf("43", { exp });
+  const before = await start(idp, kv);
+  const client = await Client.register(before);
+  const { refresh_token } = await client.connect();
+  const jo = callerOf(before, jos);
+  assert.equal(await statusOf(jo.call()), 200);
+  const taskId = await jo.beginTask();
+  await before.app.stop();
+
+  for (const entry of ["jo@example.com", "@example.com"]) {
+    await using server = await start(idp, other, { OAUTH_BLOCKED: entry });
+    assert.equal(await statusOf(callerOf(server, jos).call()), 403);
+    assert.equal(await statusOf(callerOf(server, anns).call()), 200);
+    const token = { token: refresh_token, client_id: client.clientId };
+    assert.equal(await statusOf(server.form("/revoke", token)), 200);
+    time.tick(1);
+    assert.equal(await statusOf(callerOf(server, jos).call()), 403);
+  }
+  await using blocking = await start(idp, kv, {
+    OAUTH_BLOCKED: "jo@example.com",
+  });
+  time.tick(86_400);
+  await until(async () => {
+    await blocking.app.wake();
+    const { value } = await kv.get<{ status: string }>(["task", taskId]);
+    return value?.status === "cancelled" || value?.status === "failed";
+  });
+  await using after = await start(idp, kv, { OAUTH_BLOCKED: "@example.org" });
+  assert.equal(await statusOf(callerOf(after, jos).call()), 200);
 });
 
 test.inMemory("who comes with JWTs alone is blocked, exported and erased by the name with the issuer in front", async ({ kv }) => {

@@ -75,10 +75,10 @@ export class FakeProvider implements Provider {
   }
 
   checkIssuer(issuer = PROVIDER_URL): Promise<void> {
-    const kind = this.failure ?? "misbehaved";
-    return this.failure === undefined && issuer === PROVIDER_URL
-      ? Promise.resolve()
-      : Promise.reject(new UpstreamError(kind, "As told"));
+    const isAway = this.failure === "unavailable";
+    if (!isAway && issuer === PROVIDER_URL) return Promise.resolve();
+    const kind = isAway ? "unavailable" : "misbehaved";
+    return Promise.reject(new UpstreamError(kind, "As told"));
   }
 
   async redeem(request: { code: string; codeVerifier: string; nonce: string }) {

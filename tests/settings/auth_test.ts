@@ -76,6 +76,23 @@ Deno.test("parseAuth() doubts that people have two subjects, at a provider that 
   assert.deepEqual(notes("github", "https://accounts.google.com"), []);
 });
 
+Deno.test("parseAuth() doubts blocks by address where a token may tell none", () => {
+  const notes = (environment: Record<string, string>) =>
+    parseConfig({
+      ...GITHUB,
+      BASE_URL: "https://tools.example.com",
+      OAUTH_BLOCKED: "jo@example.com",
+      ...environment,
+    }).notes;
+  const jwt = { ...JWT, AUTH_STRATEGY: "oauth,jwt" };
+  const asserted = { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" };
+  assert.deepEqual(notes({}), []);
+  assert.match(notes(jwt)[0], /a token of JWT_ISSUER only if/);
+  assert.match(notes(asserted)[0], /of OAUTH_ASSERTION_ISSUERS only if/);
+  const bySubject = { OAUTH_BLOCKED: "github:42" };
+  assert.deepEqual(notes({ ...jwt, ...asserted, ...bySubject }), []);
+});
+
 Deno.test("parseAuth() reads a provider with our application there", () => {
   const { auth } = parseConfig({
     ...GITHUB,

@@ -54,13 +54,15 @@ export function jwtDoor(
     otherIds?: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
+    /** Returns true if `OAUTH_BLOCKED` has an address that a grant tells. */
+    isKnownBlocked?(subject: string): Promise<boolean>;
     /** Returns true if an operator has blocked a subject. */
     isBlockedPerson(subject: string): Promise<boolean>;
     clock: Clock;
   },
 ): Gate {
   const { issuers, leewaySeconds, scopeClaims, otherIds = [], clock } = options;
-  const { blocked = [], isBlockedPerson } = options;
+  const { blocked = [], isKnownBlocked, isBlockedPerson } = options;
   const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
     issuer,
@@ -75,7 +77,11 @@ export function jwtDoor(
     const { caller, expiresAt } = await read(token);
     const person = personOf(caller);
     return {
-      authenticated: { caller, isLive: () => isUnblocked(person.subject) },
+      authenticated: {
+        caller,
+        isLive: () => isUnblocked(person.subject),
+        isAccepted: () => Promise.resolve(expiresAt > now(clock)),
+      },
       expiresAt,
       isBlocked: await isShutOut(person),
     };
@@ -84,6 +90,7 @@ export function jwtDoor(
   /** True if the settings or an operator block someone. */
   async function isShutOut(person: Person): Promise<boolean> {
     return isBlocked({ ...person, clientId: "" }, blocked) ||
+      await isKnownBlocked?.(person.subject) ||
       await isBlockedPerson(person.subject);
   }
 

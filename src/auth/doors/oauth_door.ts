@@ -79,6 +79,14 @@ export function oauthDoor(
     return found?.effective.scopes.length === scopes.length;
   }
 
+  /** True while a token has neither expired nor been revoked. */
+  async function isAccepted(
+    token: string,
+    expiresAt: number,
+  ): Promise<boolean> {
+    return expiresAt > now(clock) && await verified.find(token) !== undefined;
+  }
+
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
@@ -86,14 +94,16 @@ export function oauthDoor(
     const effective = effectiveScopes(grant, access.scopes);
     if (!effective) return undefined;
     const isPaused = grant.pausedAt !== undefined;
+    const expiresAt = endOfToken(grant, access, lifetimes);
     if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
     return {
       authenticated: {
         caller: callerOf(grant, effective),
         upstream: dataKey && parts.upstream({ grant, dataKey }),
         isLive: (grantId = grant.id) => isStillHeld(grantId, effective.scopes),
+        isAccepted: () => isAccepted(token, expiresAt),
       },
-      expiresAt: endOfToken(grant, access, lifetimes),
+      expiresAt,
       isPaused,
     };
   }

@@ -124,9 +124,9 @@ export function originCheck(
 }
 
 /**
- * Refuses a form that a page of another site sends. Our own pages send `Origin:
- * null`, because of their `Referrer-Policy`. A browser that sends
- * `Sec-Fetch-Site` knows best, also behind a proxy with another address.
+ * Refuses a form that a page of another site sends, which may make its browser
+ * send `Origin: null`. A browser that sends `Sec-Fetch-Site` knows best, also
+ * behind a proxy with another address; to an address of plain http none does.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
@@ -136,9 +136,9 @@ export function checkSameSite(
   baseUrl: string,
 ): void {
   const site = headers.get("sec-fetch-site");
-  const origin = headers.get("origin") ?? "null";
+  const origin = headers.get("origin");
   const isOwn = site === null
-    ? origin === "null" || origin === new URL(baseUrl).origin
+    ? origin === null || origin === new URL(baseUrl).origin
     : site === "same-origin" || site === "none";
   if (!isOwn) throw new HttpError(403, "A page of another site sent this form");
 }

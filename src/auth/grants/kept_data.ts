@@ -59,7 +59,7 @@ export const KEPT_DATA: readonly KeptData[] = [
     until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
       `until they end, ${printDuration(grantSeconds)} at most, a token of ` +
       `yours ${printDuration(personalTokenSeconds)}; without a name and ` +
-      "address as long as they would have lived",
+      "address, unless it is blocked, as long as they would have lived",
     member: "connections",
   },
   {

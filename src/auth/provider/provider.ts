@@ -72,8 +72,8 @@ export interface Provider {
   /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
-   * Checks the `iss` of an error response; {@linkcode redeem} checks that of a
-   * response with a code. Leave this method out for a provider that sends none.
+   * Checks the `iss` of an answer; of one with a code, {@linkcode redeem}
+   * checks it as well. Without this method the provider sends none.
    *
    * @see RFC 9207 §2.4
    */

@@ -39,7 +39,7 @@ export function assertionGrant(
 ) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
   const { verifyAssertion, identityRecheck, effectiveScopes, clock } = services;
-  const { assertions, accessTokens } = services;
+  const { assertions, accessTokens, grants } = services;
   return async function redeem(
     parameters: Parameters,
     client: Client,
@@ -94,7 +94,9 @@ export function assertionGrant(
     });
 
     // The operator's rules, and the ceiling of the identity provider.
-    if (!effectiveScopes({ ...requested, scopes: [] })) {
+    const isOut = !effectiveScopes({ ...requested, scopes: [] }) ||
+      await grants.isKnownBlocked(subject);
+    if (isOut) {
       throw invalidGrant("This account may not sign in here");
     }
     const effective = effectiveScopes(requested, scopesWithin(wanted, allowed));

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { OAuthError } from "../../errors.ts";
+import { HttpError, OAuthError } from "../../errors.ts";
 import {
   type AuthorizationResponse,
   authorizationResponseUrl,
@@ -77,19 +77,33 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Reads an error response, and checks that it is the provider's (RFC 9207
-   * §2.4); undefined if it is no error.
+   * Refuses a response that is not the provider's, and leaves the request open:
+   * the provider's own may still come (RFC 9207 §2.4).
    */
-  async function refusalIn(
+  function refuseForeign(
+    c: Context,
+    { value: { request, clientName } }: FoundRequest,
+    { name }: Provider,
+    cause: UpstreamError,
+  ): HttpError {
+    log.warning("A response to a sign-in was not the provider's", {
+      reference: c.get("reference"),
+      clientId: shortClientId(request.clientId),
+      client: clientName,
+      error: cause,
+    });
+    const message = `This is not the answer of ${name}`;
+    return new HttpError(400, message, { situation: "foreign answer" });
+  }
+
+  /** Reads an error response; undefined if it is no error. */
+  function refusalIn(
     parameters: Parameters,
     { provider }: SignInProvider,
-  ): Promise<Refusal | undefined> {
+  ): Refusal | undefined {
     const error = parameters.get("error");
     if (error === undefined) return undefined;
-    const issuer = parameters.get("iss");
-    const other = await refusalOf(() => provider.checkIssuer?.(issuer));
     const { code, description } = failedAt(provider);
-    if (other) return { code, description, facts: { error: other } };
     if (error === "access_denied") return deniedAt(provider);
     return {
       code: error === "temporarily_unavailable" ? error : code,
@@ -100,6 +114,7 @@ export function providerCallbackEndpoint(
   }
 
   async function redeem(
+    c: Context,
     leased: FoundRequest,
     { provider, redirectUri }: SignInProvider,
     response: Omit<UpstreamResponse, "redirectUri">,
@@ -110,6 +125,11 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
+      // Perhaps the code of another sign-in; but each try asks the provider.
+      if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
+        await requests.release(leased, true);
+        throw refuseForeign(c, leased, provider, error);
+      }
       const { code, description } = failedAt(provider);
       if (kind !== "unavailable") {
         return { code, description, facts: { error } };
@@ -148,7 +168,11 @@ export function providerCallbackEndpoint(
     }
 
     // The provider's answer.
-    const refusal = await refusalIn(parameters, from);
+    const { provider } = from;
+    const issuer = parameters.get("iss");
+    const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+    if (other) throw refuseForeign(c, found, provider, other);
+    const refusal = refusalIn(parameters, from);
     if (refusal) return await refuse(c, found, refusal);
     const providerCode = parameters.require("code");
 
@@ -157,10 +181,10 @@ export function providerCallbackEndpoint(
     if (!leased) throw finishedAlready(found);
 
     // The person, and their tokens at the provider.
-    const signedIn = await redeem(leased, from, {
+    const signedIn = await redeem(c, leased, from, {
       code: providerCode,
       ...upstreamSecrets(handle, browser, from),
-      issuer: parameters.get("iss"),
+      issuer,
     });
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
     const { identity } = signedIn;

@@ -36,6 +36,8 @@ export abstract class Call implements Work, Running {
   declare readonly slowMilliseconds?: number;
   readonly startedMilliseconds = performance.now();
   readonly execution = new CallExecution(this);
+  /** True for a subscription, which does not outlive its credential. */
+  isSubscription = false;
   /**
    * Sends the progress of a task to the client whose call waits for the task.
    */
@@ -168,6 +170,11 @@ export abstract class Call implements Work, Running {
 
   async isLive(): Promise<boolean> {
     return await this.authenticated.isLive?.() ?? true;
+  }
+
+  async hasExpired(): Promise<boolean> {
+    return this.isSubscription &&
+      await this.authenticated.isAccepted?.() === false;
   }
 
   endTask(taskId: string, outcome: Outcome): void {

@@ -22,6 +22,8 @@ export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
 
+const EXPIRED = "The access token of this subscription has expired";
+
 /** The most calls that one caller may have running in one process. */
 export const MAX_CALLS_PER_CALLER = 1000;
 
@@ -45,6 +47,8 @@ export interface Running {
   };
   /** True while the grant and the session of the call are alive. */
   isLive(): Promise<boolean>;
+  /** True for a subscription whose credential is no longer accepted. */
+  hasExpired?(): Promise<boolean>;
 }
 
 /** The parts of a subscription that its bound and its end need. */
@@ -61,7 +65,8 @@ export class RunningCalls {
 
   readonly #expelEnded = this.#alone(async () => {
     await Promise.all([...this.#running].map(async (call) => {
-      if (!await call.isLive()) call.execution.expel();
+      if (await call.hasExpired?.()) call.execution.stop(EXPIRED);
+      else if (!await call.isLive()) call.execution.expel();
     }));
   }, "Grants and sessions could not be read");
 

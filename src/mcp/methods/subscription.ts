@@ -143,6 +143,7 @@ export async function listen(call: Call): Promise<Answer> {
   const filter = parseFilter(params, printedLists.capabilities);
   if (filter.taskIds) checkKnowsTasks(call.client);
   subscriptions.add(call);
+  call.isSubscription = true;
   try {
     return await streamChanges(call, filter);
   } finally {

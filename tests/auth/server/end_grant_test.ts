@@ -24,7 +24,7 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
       steps.push([`find ${what}`, binding, ...grantIds]);
       const end = () => steps.push(`end ${what}`);
       const tell = () => steps.push(`tell of ${what}`);
-      return Promise.resolve(Object.assign(end, { write: end, tell }));
+      return Promise.resolve(Object.assign(end, { write: end, report: tell }));
     };
   const end = grantsEnd({
     database: { background: () => steps.push("take them out of the lists") },

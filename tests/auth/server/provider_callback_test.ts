@@ -142,15 +142,43 @@ for (
   });
 }
 
-Deno.test("GET /oauth/provider-callback takes no error of another issuer for the provider's", async () => {
+for (const answer of ["error=access_denied", "code=theirs"]) {
+  Deno.test(`GET /oauth/provider-callback ends nothing when another issuer says ${answer}`, async () => {
+    await using flow = await approved();
+    const { browser, client, url, server } = flow;
+    const iss = encodeURIComponent("https://evil.example");
+    for (let nth = 0; nth < 3; nth++) {
+      const foreign = await browser.open(
+        url.replace(/code=.*/, `${answer}&iss=${iss}`),
+      );
+      assert.equal(foreign.status, 400);
+      assert.match(foreign.text, /not the answer of Example ID/);
+    }
+    assert(!server.provider.log.includes("redeem"));
+    client.codeFrom(await browser.open(url));
+  });
+}
+
+Deno.test("GET /oauth/provider-callback asks the provider about one code of another sign-in, and ends with the second", async () => {
   await using flow = await approved();
-  const { browser, url } = flow;
-  const arrival = await browser.open(url.replace(
-    /code=.*/,
-    `error=access_denied&iss=${encodeURIComponent("https://evil.example")}`,
-  ));
-  const { searchParams } = new URL(arrival.url);
+  const { browser, client, url, server } = flow;
+  const foreign = url.replace(/code=.*/, "code=theirs");
+  assert.equal((await browser.open(foreign)).status, 400);
+  client.codeFrom(await browser.open(url));
+
+  await using again = await approved({ provider: server.provider });
+  await again.browser.open(again.url.replace(/code=.*/, "code=theirs"));
+  const { searchParams } = new URL(
+    (await again.browser.open(again.url.replace(/code=.*/, "code=theirs")))
+      .url,
+  );
   assert.equal(searchParams.get("error"), "server_error");
+  const redeems = server.provider.log.filter((it) => it === "redeem").length;
+  assert.equal((await again.browser.open(again.url)).status, 400);
+  assert.equal(
+    server.provider.log.filter((it) => it === "redeem").length,
+    redeems,
+  );
 });
 
 Deno.test("GET /oauth/provider-callback passes an error on while the provider is away", async () => {
@@ -178,6 +206,7 @@ for (
     await using flow = await approved();
     const { server, browser, url } = flow;
     server.provider.failure = kind;
+    if (kind === "dead") await browser.open(url);
     const arrival = await browser.open(url);
     assert.equal(new URL(arrival.url).searchParams.get("error"), error);
     server.provider.failure = undefined;
