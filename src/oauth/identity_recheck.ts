@@ -32,10 +32,10 @@ export function identityRecheck(
     permissions?: Permissions;
   },
 ) {
-  const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
-  const looksAtAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
-    permissions?.looksAtAddresses === true;
-  const keepsAddresses = looksAtAddresses || admins.some(isAddressEntry);
+  const usesMemberships = (permissions?.memberships.size ?? 0) > 0;
+  const usesAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
+    permissions?.usesAddresses === true;
+  const keepsAddresses = usesAddresses || admins.some(isAddressEntry);
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
     return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
@@ -55,10 +55,10 @@ export function identityRecheck(
      * True if a rule uses memberships or addresses, which may change at the
      * provider.
      */
-    isWanted: looksAtMemberships || looksAtAddresses,
+    isNeeded: usesMemberships || usesAddresses,
     /** Returns true if the provider must be asked at this refresh. */
     isDue: (grant: Grant, now: number): boolean =>
-      looksAtMemberships || looksAtAddresses && isStale(grant, now),
+      usesMemberships || usesAddresses && isStale(grant, now),
     /**
      * Returns the grant with the identity that the provider gives now. Without
      * one, the known identity stays for a day after the provider last gave it;

@@ -88,7 +88,7 @@ export function parsePermissions(
 }
 
 /** The kinds of memberships that rules use. */
-export interface WantedMemberships {
+export interface NeededMemberships {
   /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
   /** The kinds in the operator's rules, for which a scope is requested. */
@@ -122,7 +122,7 @@ export function permissionsOf(
     ),
   );
 
-  function wantedBy(rules: readonly PermissionRule[] = []): WantedMemberships {
+  function neededBy(rules: readonly PermissionRule[] = []): NeededMemberships {
     const named = namedIn(rules);
     return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
   }
@@ -157,13 +157,13 @@ export function permissionsOf(
       return allowed(byRule, decide?.(person) ?? "all");
     },
     /** True if a rule is about an e-mail address or a domain. */
-    looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
-    ...wantedBy(rules),
+    usesAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
+    ...neededBy(rules),
     /**
      * Gives the memberships to read, by the prefix of a provider's subjects.
      */
-    wantedAt: (id: string): WantedMemberships =>
-      wantedBy(
+    neededAt: (id: string): NeededMemberships =>
+      neededBy(
         rules?.filter(({ who }) =>
           !("provider" in who) || (who.provider ?? id) === id
         ),

@@ -41,7 +41,7 @@ export function signInAt(
     provider({ config, id }) {
       if (given.provider) return given.provider;
       if (config.provider === "dev") return dev!.provider;
-      return createProvider(config, { wanted: permissions?.wantedAt(id) });
+      return createProvider(config, { needed: permissions?.neededAt(id) });
     },
     fetchDocument: given.fetchDocument ?? fetchPublic,
   });

@@ -208,10 +208,10 @@ export function accountSignIn(
       const id = await storeSignIn(() =>
         services.accountSessions.save(
           session,
-          identityRecheck.isWanted ? tokens : undefined,
+          identityRecheck.isNeeded ? tokens : undefined,
         )
       );
-      if (!identityRecheck.isWanted && provider.revokesOne) {
+      if (!identityRecheck.isNeeded && provider.revokesOne) {
         // At others this would end all of the person's connections. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
         services.database.background(async () =>

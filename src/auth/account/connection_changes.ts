@@ -49,17 +49,17 @@ export function connectionChanges(
 
   /** Revokes the scopes that a form does not tick, in all sign-ins. */
   async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
-    const held = (await connections.signInsOf(of)).map(({ value }) => value);
-    const taken = held.flatMap((grant) => {
+    const signIns = (await connections.signInsOf(of)).map(({ value }) => value);
+    const revoked = signIns.flatMap((grant) => {
       const { scopes } = narrow(grant, form);
       return grant.scopes.filter((scope) => !scopes.includes(scope));
     });
     // The connection is changed first: a sign-in at this moment sees the
     // change, or is among the sign-ins below. If no scope is revoked, nothing
     // is written: a write would make a sign-in try again.
-    if (taken.length > 0) {
-      await connections.revokeScopes(of, taken);
-      await approvals.revokeScopes(held, taken);
+    if (revoked.length > 0) {
+      await connections.revokeScopes(of, revoked);
+      await approvals.revokeScopes(signIns, revoked);
     }
     return await Array.fromAsync(
       await connections.signInsOf(of),

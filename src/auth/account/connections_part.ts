@@ -49,12 +49,12 @@ export function connectionsPart(services: AuthServices): AccountPart {
         ...form,
         waiting: WaitingSection({ base: form.base, waits, now }),
         providerName,
-        clients: byClient(connections).map((held) => ({
-          ...clientInWords(held[0], services),
-          connections: held.map((grant) =>
+        clients: byClient(connections).map((grants) => ({
+          ...clientInWords(grants[0], services),
+          connections: grants.map((grant) =>
             connectionInWords(grant, services, sessions)
           ),
-          callsHref: services.ledger && callsHref(visit, held[0].clientName),
+          callsHref: services.ledger && callsHref(visit, grants[0].clientName),
         })),
         lifetimes,
         most,

@@ -33,12 +33,12 @@ export function clientsPart(
 ): AccountPart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
-    const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
+    const issued = await grants.listOfSubject(subject, MAX_GRANTS_READ);
     return {
       client,
-      tokens: held.length,
-      isMore: held.length >= MAX_GRANTS_READ,
-      usedAt: held.at(0)?.createdAt,
+      tokens: issued.length,
+      isMore: issued.length >= MAX_GRANTS_READ,
+      usedAt: issued.at(0)?.createdAt,
     };
   }
 
@@ -171,15 +171,15 @@ async function personInWords(
     email: grants[0].identity.email,
     count: signIns.size,
     isMore: grants.length >= MAX_GRANTS_READ,
-    grants: shown.map((held) => ({
-      ...connectionInWords(held[0], services, sessions),
-      usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
-      sessions: held.reduce(
+    grants: shown.map((connection) => ({
+      ...connectionInWords(connection[0], services, sessions),
+      usedAt: Math.max(...connection.map(({ usedAt }) => usedAt)),
+      sessions: connection.reduce(
         (sum, { id }) => sum + (sessions.of.get(id) ?? 0),
         0,
       ),
-      clientName: clientNameOf(held[0]),
-      signIns: held.length,
+      clientName: clientNameOf(connection[0]),
+      signIns: connection.length,
     })),
   };
 }

@@ -96,7 +96,7 @@ async function confirmPerson(
   { providers, identityRecheck, accountSessions, clock }: AuthServices,
 ): Promise<Identity> {
   const { identity } = session;
-  if (!identityRecheck.isWanted) return identity;
+  if (!identityRecheck.isNeeded) return identity;
   const tokens = await accountSessions.tokensOf(id, session);
   // People of a provider that is no longer listed are not signed in.
   const { provider } = providers.of(session)!;

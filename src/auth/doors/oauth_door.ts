@@ -71,7 +71,7 @@ export function oauthDoor(
   }
 
   /** True if a grant still has all these scopes. */
-  async function isStillHeld(
+  async function stillHasScopes(
     grantId: string,
     scopes: readonly string[],
   ): Promise<boolean> {
@@ -100,7 +100,8 @@ export function oauthDoor(
       authenticated: {
         caller: callerOf(grant, effective),
         upstream: dataKey && parts.upstream({ grant, dataKey }),
-        isLive: (grantId = grant.id) => isStillHeld(grantId, effective.scopes),
+        isLive: (grantId = grant.id) =>
+          stillHasScopes(grantId, effective.scopes),
         isAccepted: () => isAccepted(token, expiresAt),
       },
       expiresAt,
@@ -137,7 +138,7 @@ export function oauthDoor(
       const { grant, effective } = found;
       return {
         caller: callerOf(grant, effective),
-        isLive: (id = grantId) => isStillHeld(id, effective.scopes),
+        isLive: (id = grantId) => stillHasScopes(id, effective.scopes),
       };
     },
 

@@ -63,7 +63,7 @@ export function grantsEnd(
 
   return async function endGrants(ended: readonly EndedGrant[]): Promise<void> {
     const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
-    for (const [binding, held] of byBinding) await endOf(binding, held);
+    for (const [binding, some] of byBinding) await endOf(binding, some);
     database.background(() => grants.unlist(ended.map(({ grant }) => grant)));
   };
 }

@@ -9,7 +9,7 @@ import type {
   ProviderConfig,
 } from "../../settings/application.ts";
 import { customProvider } from "./custom.ts";
-import type { WantedMemberships } from "../../oauth/permissions.ts";
+import type { NeededMemberships } from "../../oauth/permissions.ts";
 import {
   addressRuleOf,
   GOOGLE_ISSUER,
@@ -97,18 +97,18 @@ export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 /** Makes the provider that the settings select. Nothing is fetched yet. */
 export function createProvider(
   settings: ProviderSettings,
-  { fetch: send = fetch, timeoutSeconds, wanted }: {
+  { fetch: send = fetch, timeoutSeconds, needed }: {
     fetch?: typeof fetch;
     /** The seconds in which the provider must answer; 10 by default. */
     timeoutSeconds?: number;
     /** The memberships to find out; none by default. */
-    wanted?: WantedMemberships;
+    needed?: NeededMemberships;
   } = {},
 ): Provider {
   const fetchUpstream = upstreamFetch(send, timeoutSeconds);
   switch (settings.provider) {
     case "github":
-      return gitHubProvider({ ...settings, wanted }, fetchUpstream);
+      return gitHubProvider({ ...settings, needed }, fetchUpstream);
     case "custom":
       return customProvider(settings, fetchUpstream);
     case "oidc": {
@@ -116,8 +116,8 @@ export function createProvider(
       return openIdProvider({
         ...settings,
         name,
-        memberships: wanted?.memberships,
-        named: wanted?.named,
+        memberships: needed?.memberships,
+        named: needed?.named,
         claims: {
           isOwnAddress: addressRuleOf(issuer),
           memberships: usualClaims(settings),
@@ -127,7 +127,7 @@ export function createProvider(
     default:
       return openIdProvider({
         ...applyPreset(PRESETS[settings.provider], settings),
-        memberships: wanted?.memberships,
+        memberships: needed?.memberships,
       }, fetchUpstream);
   }
 }

@@ -23,7 +23,7 @@ import {
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
-import type { WantedMemberships } from "../../oauth/permissions.ts";
+import type { NeededMemberships } from "../../oauth/permissions.ts";
 import { gitHubUser } from "./github_user.ts";
 import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
 
@@ -44,12 +44,12 @@ export function gitHubProvider(
     clientSecret,
     scopes: asked = SCOPES,
     extraAuthParams: extra,
-    wanted = { memberships: new Set(), named: new Set() },
+    needed = { memberships: new Set(), named: new Set() },
   }: ProviderApplication & {
     /** The address of an Enterprise instance. */
     issuer?: string;
     /** The memberships to find out. */
-    wanted?: WantedMemberships;
+    needed?: NeededMemberships;
   },
   fetchUpstream: UpstreamFetch,
 ): Provider {
@@ -61,8 +61,8 @@ export function gitHubProvider(
     token_endpoint_auth_methods_supported: ["client_secret_post"],
   };
   const client = oauthClient(fetchUpstream, { clientId, clientSecret });
-  const isInRules = wanted.named.has("organizations") ||
-    wanted.named.has("teams");
+  const isInRules = needed.named.has("organizations") ||
+    needed.named.has("teams");
   const seesOrganizations = (scope: string) =>
     ORGANIZATION_SCOPES.includes(scope);
   const scopes = isInRules && !asked.some(seesOrganizations)
@@ -76,7 +76,7 @@ export function gitHubProvider(
     const [user, { unknown: others = [], ...memberships }] = await Promise.all([
       gitHubUser(ask, apiUrl),
       scopes.some(seesOrganizations)
-        ? gitHubMemberships(ask, apiUrl, wanted.memberships)
+        ? gitHubMemberships(ask, apiUrl, needed.memberships)
         : NO_MEMBERSHIPS,
     ]);
     const unknown = [...user.unknown ?? [], ...others];
@@ -167,11 +167,11 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 async function gitHubMemberships(
   ask: Ask,
   apiUrl: string,
-  wanted: ReadonlySet<Membership>,
+  needed: ReadonlySet<Membership>,
 ): Promise<Pick<ProviderIdentity, "organizations" | "teams" | "unknown">> {
   const unknown: Membership[] = [];
   async function list(path: string, kind: Membership) {
-    if (!wanted.has(kind)) return [];
+    if (!needed.has(kind)) return [];
     let isPartial = false;
     const first = `${apiUrl}${path}?per_page=100`;
     const { items, hasMore } = await readPages(ask, first, {

@@ -184,14 +184,14 @@ export function membershipsIn(
   return found;
 }
 
-/** Lists the wanted kinds that have a path, but no claim. */
+/** Lists the needed kinds that have a path, but no claim. */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims = {},
-  wanted: ReadonlySet<Membership>,
+  needed: ReadonlySet<Membership>,
 ): Membership[] {
   return MEMBERSHIPS.filter((kind) =>
-    wanted.has(kind) && paths[kind] !== undefined &&
+    needed.has(kind) && paths[kind] !== undefined &&
     firstClaim(claims, paths[kind]) === undefined
   );
 }

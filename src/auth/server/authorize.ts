@@ -141,20 +141,24 @@ export function authorizeEndpoint(
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });
     const { state, open } = connection ?? { state: {}, open: [] };
-    const heldBefore = unionOfScopes(
+    const scopesBefore = unionOfScopes(
       approved?.scopes ?? [],
       scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
     );
-    const takenAway = unionOfScopes(
+    const revokedBefore = unionOfScopes(
       approved?.revokedScopes ?? [],
       state.revokedScopes ?? [],
     );
     const named = parseScope(parameters.get("scope"));
     const scopes = unionOfScopes(
       request.scopes,
-      heldBefore.filter((scope) => known.supported.includes(scope)),
-    ).filter((scope) => named.includes(scope) || !takenAway.includes(scope));
-    const revokedScopes = scopes.filter((scope) => takenAway.includes(scope));
+      scopesBefore.filter((scope) => known.supported.includes(scope)),
+    ).filter((scope) =>
+      named.includes(scope) || !revokedBefore.includes(scope)
+    );
+    const revokedScopes = scopes.filter((scope) =>
+      revokedBefore.includes(scope)
+    );
 
     // A client that the operator trusts goes on without consent.
     const pending = {

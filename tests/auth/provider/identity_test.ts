@@ -39,7 +39,7 @@ function provider(
     ...settings,
   } as ProviderSettings, {
     fetch: fake.fetch,
-    wanted: { memberships, named: memberships },
+    needed: { memberships, named: memberships },
   });
 }
 

@@ -142,7 +142,7 @@ Deno.test("authorizationUrl() asks for groups where a rule is about them and the
       clientSecret: "hush-hush",
       extraAuthParams: {},
       ...settings,
-    }, { wanted: { memberships: new Set(["groups"]), named: new Set(names) } });
+    }, { needed: { memberships: new Set(["groups"]), named: new Set(names) } });
     const { searchParams } = await provider.authorizationUrl(REQUEST);
     return searchParams.get("scope");
   };
