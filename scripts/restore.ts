@@ -58,11 +58,12 @@ function checkpoint(path: string): void {
 
 /**
  * Restores a database from a copy. At any time, there is either the complete
- * old one or the complete new one. It has the same owner, or in an empty folder
- * the folder's.
+ * old one or the complete new one. The new one has the owner of the old one,
+ * or, if there was none, of the folder.
  *
- * @throws {Error} when the copy is damaged or of another layout, the database is
- *   open somewhere, or the file that an earlier restore replaced is still there
+ * @throws {Error} when the copy is damaged or of another layout, the database
+ * is open somewhere, or the file that an earlier restore replaced is still
+ * there
  */
 export async function restore(copy: string, path: string): Promise<void> {
   const restored = `${path}.restored`;

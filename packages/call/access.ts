@@ -1,6 +1,6 @@
 /**
  * The way to a server: requests with the caller's credentials, which are sent
- * to this one server alone, and signing in where it wants that.
+ * to this one server alone, and a sign-in when the server asks for it.
  *
  * @module
  */

@@ -1,8 +1,7 @@
 /**
  * Calls that a server has handed over to a task, where the revision has no
  * tasks: the result is requested as models do it, by the server's own tools or
- * by
- * the same call again.
+ * by the same call again.
  *
  * @module
  */

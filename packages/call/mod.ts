@@ -12,7 +12,7 @@ import { parseCommandLine } from "./command_line.ts";
 import { Exit, Failure } from "./failure.ts";
 import { Terminal } from "./terminal.ts";
 
-/** Prints the reason why a command failed, and gives its exit code. */
+/** Prints the reason why a command failed, and returns its exit code. */
 function explain(error: unknown, { terminal, signal }: Surroundings) {
   if (signal.aborted) {
     terminal.report("Cancelled");

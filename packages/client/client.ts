@@ -19,8 +19,8 @@ export interface ListRead {
 /**
  * A client of one server, as one caller.
  *
- * The class uses nothing of its module but the class that it extends: the
- * development page for views runs its text in a browser.
+ * The class uses nothing of its module but its base class, because the
+ * development page for views runs its source text in a browser.
  *
  * @example
  * ```ts
@@ -101,9 +101,9 @@ export class Client extends Exchange {
   }
 
   /**
-   * Waits for the end of a task of 2026-07-28 and answers its questions. It
-   * asks for the task's state where a stream of it ends or is not to be had,
-   * and again for a minute where no server answers.
+   * Waits for the end of a task of 2026-07-28 and answers its questions. If the
+   * server has no stream of the task's changes, or it ends, the state is
+   * polled. While no server answers, each request is tried again for a minute.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled

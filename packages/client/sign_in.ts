@@ -33,7 +33,7 @@ export interface SignInOptions {
 
 /**
  * Signs in to MCP servers. Like `Client`, the class uses nothing of its module
- * but the class that it extends.
+ * but its base class.
  */
 export class SignIn extends Metadata {
   /** Registers a client and starts a sign-in that goes on in a browser. */
@@ -190,7 +190,7 @@ export class SignIn extends Metadata {
     };
   }
 
-  /** Registers a client (RFC 7591) and gives its ID. */
+  /** Registers a client (RFC 7591) and returns its ID. */
   async #register(
     { registration_endpoint }: Json,
     { clientName, redirectUri, url }: SignInOptions,

@@ -86,7 +86,7 @@ export function addressSource(root: URL, own: OwnConfiguration): Source {
   };
 }
 
-/** Gives the path from one folder to another. */
+/** Returns the path from one folder to another. */
 function relativePath(from: string, to: string): string {
   // On Windows too: C:\a begins with the name of its drive, without a slash.
   const target = to.replace(/[/\\]$/, "").split(/[/\\]/);

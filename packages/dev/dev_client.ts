@@ -67,7 +67,9 @@ export function devClient(
   });
 
   return {
-    /** Gives the result of a request. @throws {Error} in the server's words */
+    /**
+     * Returns the result of a request. @throws {Error} in the server's words
+     */
     request: (method: string, params: Loose): Promise<Loose> =>
       client.request(method, params),
 

@@ -16,7 +16,7 @@ export function hostAnswers(
     tools: readonly Loose[];
     client: DevClient;
     palette: Palette;
-    /** Changes the display mode, and gives the one that it is now. */
+    /** Changes the display mode, and returns the one that it is now. */
     setMode(mode: string): string;
   },
 ) {
@@ -72,7 +72,7 @@ export function hostAnswers(
     }
   }
 
-  /** Gives the text of a message or a result. */
+  /** Returns the text of a message or a result. */
   function textOf({ content = [], structuredContent }: Loose): string {
     return content.map(({ text }: Loose) => text).join("\n") ||
       JSON.stringify(structuredContent);

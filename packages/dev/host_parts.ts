@@ -12,7 +12,9 @@ import { hostView, type Loose } from "./host_view.ts";
 import { messageLog } from "./message_log.ts";
 import { pageMemory } from "./page_memory.ts";
 
-/** Gives the arguments to start with: defaults and examples, if there are any. */
+/**
+ * Returns the arguments to start with: defaults and examples, if there are any.
+ */
 function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]: Loose) => [

@@ -160,7 +160,7 @@ function post(site: Site, target: string, body: Json) {
   });
 }
 
-/** Registers a client and gives its `client_id`. */
+/** Registers a client and returns its `client_id`. */
 async function register(
   site: Site,
   redirectUris: readonly string[],

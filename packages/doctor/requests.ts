@@ -94,8 +94,7 @@ export class Requests {
 
   /**
    * Returns the answer to a request without credentials; its challenge names
-   * the
-   * sign-in.
+   * the sign-in.
    *
    * @throws {Fault} when no one may call at this address
    */
@@ -189,8 +188,8 @@ export function baseUrlFix({ base }: Pick<Requests, "base">): string {
 
 /**
  * Lists the addresses to which clients may have to POST, the likeliest first.
- * `/` is a server of ours at a root; a path is the endpoint itself, or that of
- * a server which has it below.
+ * `/` may be one of our servers, at a root. A path may be the endpoint itself,
+ * or the address of a server whose endpoint is below.
  */
 function endpointsFor(url: string): string[] {
   const { origin, pathname } = new URL(url);

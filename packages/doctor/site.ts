@@ -1,7 +1,6 @@
 /**
  * The server under examination, and its sign-in: the metadata, and a sign-in of
- * a
- * person. No browser is opened: the address is shown to the person.
+ * a person. No browser is opened: the address is shown to the person.
  *
  * @module
  * @see RFC 9728, RFC 8414
@@ -36,7 +35,7 @@ export class Site extends Requests {
     super(url, options.fetch);
   }
 
-  /** Gives the address in the challenge (RFC 9728 §5.1). */
+  /** Returns the address in the challenge (RFC 9728 §5.1). */
   resourceMetadataUrl(): Promise<string> {
     return this.keep("resource metadata URL", async () => {
       const { status, headers } = await this.greeting();
@@ -65,7 +64,7 @@ export class Site extends Requests {
     });
   }
 
-  /** Gives the first authorization server that the resource names. */
+  /** Returns the first authorization server that the resource names. */
   issuer(): Promise<string> {
     return this.keep("issuer", async () => {
       const { authorization_servers } = await this.resourceMetadata();
@@ -92,7 +91,7 @@ export class Site extends Requests {
     });
   }
 
-  /** Gives an endpoint that the server metadata names. @throws {Fault} */
+  /** Returns an endpoint that the server metadata names. @throws {Fault} */
   async endpoint(name: string): Promise<string> {
     const url = (await this.serverMetadata())[`${name}_endpoint`];
     if (typeof url === "string" && URL.canParse(url)) return url;
@@ -103,7 +102,7 @@ export class Site extends Requests {
   }
 
   /**
-   * Gives the address at which clients register themselves.
+   * Returns the address at which clients register themselves.
    *
    * @throws {Fault} a warning: it may be what the operator wants
    */

@@ -28,7 +28,7 @@ import {
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
-/** Gives the path of a server's database. @throws {RefusalError} */
+/** Returns the path of a server's database. @throws {RefusalError} */
 async function databasePath(): Promise<string> {
   const path = Deno.env.get("KV_PATH")?.trim();
   if (!path) {

@@ -142,7 +142,7 @@ async function moveAll(from: Kv, toPath: string): Promise<void> {
   }
 }
 
-/** Runs a command line, and gives the exit code. */
+/** Runs a command line, and returns the exit code. */
 async function run(args: readonly string[]): Promise<number> {
   const paths = args.filter((arg) => arg !== "--dry-run");
   const [fromPath, toPath] = paths;

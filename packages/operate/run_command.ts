@@ -29,7 +29,7 @@ import {
 } from "./command_line.ts";
 
 /**
- * Carries out a command, and gives its text, in which nothing controls a
+ * Carries out a command, and returns its text, in which nothing controls a
  * terminal.
  *
  * @throws {UsageError}

@@ -44,7 +44,7 @@ export type CommitArguments = [
   announced: string[],
 ];
 
-/** Gives the number by which a key is locked and announced. */
+/** Returns the number by which a key is locked and announced. */
 export function hashOf(packed: Uint8Array): bigint {
   return createHash("sha256").update(packed).digest().readBigInt64BE(0);
 }

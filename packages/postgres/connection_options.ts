@@ -36,7 +36,7 @@ export interface ConnectionOptions {
   statement_timeout?: number;
 }
 
-/** Gives the options of all connections to a database. */
+/** Returns the options of all connections to a database. */
 export async function connectionOptions(
   { host, port, database, user, password, tls }: Address,
   { hasTimeout }: { hasTimeout: boolean },

@@ -168,7 +168,7 @@ export class Ear {
     }
   }
 
-  /** Carries out a statement, then keeps no process from its end. */
+  /** Carries out a statement; then the connection keeps no process alive. */
   async settle(text: string): Promise<void> {
     await this.#client?.query(text);
     this.#client?.unref();

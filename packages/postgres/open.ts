@@ -49,9 +49,9 @@ export interface PostgresOptions {
  * Opens a database in Postgres, and makes its tables if they are not there.
  *
  * @param url `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `sslmode`
- * (`disable`, `require`, `verify-ca`, `verify-full`), `sslrootcert` (a file) and
- * `schema` as parameters. By default all of a certificate is checked, and
- * nothing is encrypted on this machine.
+ * (`disable`, `require`, `verify-ca`, `verify-full`), `sslrootcert` (a file)
+ * and `schema` as parameters. By default the certificate is fully checked; on
+ * this machine nothing is encrypted.
  *
  * @throws {PostgresError} with the reason, and what to do
  */
@@ -176,7 +176,7 @@ async function prepare(
   });
 }
 
-/** Gives the number of the layout that is there. */
+/** Returns the number of the layout that is there. */
 async function layoutOf(
   connections: Connections,
   schema: string,
@@ -199,7 +199,7 @@ async function layoutOf(
   });
 }
 
-/** Gives the sentences for an operator about settings of the database. */
+/** Yields the sentences for an operator about settings of the database. */
 function* doubts(
   {
     is_endless: isEndless,

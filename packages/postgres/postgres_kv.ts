@@ -121,7 +121,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
     return this.#watchers.watch(keys);
   }
 
-  /** Deletes some expired records, and gives how many it did. */
+  /** Deletes some expired records, and returns their number. */
   async sweep(most: number): Promise<number> {
     const [row] = await this.#query(this.#statements.sweep(most));
     return row.deleted as number;
@@ -191,7 +191,7 @@ function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
   };
 }
 
-/** Gives the first key after a packed key. */
+/** Returns the first key after a packed key. */
 function after(packed: Buffer): Buffer {
   return Buffer.concat([packed, Buffer.of(0)]);
 }

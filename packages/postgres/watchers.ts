@@ -77,7 +77,7 @@ export class Watchers {
     private readonly read: (keys: readonly KvKey[]) => Promise<KvEntryMaybe[]>,
   ) {}
 
-  /** Gives the present entries of keys, then the newest after a change. */
+  /** Streams the present entries of keys, then the newest after a change. */
   watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]> {
     checkKeys(keys);
     let watch: Watch;

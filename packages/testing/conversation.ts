@@ -101,7 +101,7 @@ export class Conversation {
   }
 
   /**
-   * Sends the request, answers its questions, and gives its result, which may
+   * Sends the request, answers its questions, and returns its result, which may
    * be a task.
    *
    * @throws {RefusedError} when the server refuses

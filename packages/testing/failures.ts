@@ -57,8 +57,8 @@ export function refusedWords(
 const REFERENCE = /\(reference ([\w-]+)\)/;
 
 /**
- * The log of a test server: warnings alone, unless its test asks for events.
- * It keeps the exceptions of tools, so that the test can show them.
+ * The log of a test server: warnings alone, unless its test asks for events. It
+ * remembers the exceptions of tools, so that the test can show them.
  */
 export class ExceptionLog implements LogOptions {
   readonly level: LogOptions["level"];

@@ -36,7 +36,7 @@ export class TestClient {
 
   /**
    * Calls a tool and waits for its answer; if it becomes a task, for the end of
-   * the task, also where the server tells of the task in words. Typed if given
+   * the task, also if the server hands the call over in words. Typed if given
    * the tool itself, untyped if given its name.
    *
    * @throws {import("./failures.ts").RefusedError} for an unknown tool, a

@@ -52,7 +52,7 @@ export class TestGate implements Gate {
   /** The listeners by the ID of their task, for later runs of its work. */
   #ofTasks = new Map<string, TaskListener>();
 
-  /** Admits a caller and gives the headers that make a request theirs. */
+  /** Admits a caller and returns the headers that make a request theirs. */
   admit(
     { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
     upstream?: Authenticated["upstream"],

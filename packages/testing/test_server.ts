@@ -100,8 +100,8 @@ export class TestServer extends TestClient implements AsyncDisposable {
   }
 
   /**
-   * Gives the headers with which a client of your own calls as another caller,
-   * with a provider behind them.
+   * Returns the headers with which a client of your own calls as another
+   * caller, with a provider behind them.
    */
   headersOf(
     caller: TestCaller,
@@ -118,9 +118,8 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /**
    * Moves the server's clock forward without waiting: sleeps, pauses between
-   * two
-   * tries, leases and the ends of waits fall due in their order, as far as the
-   * work gets. A `result()` under way answers questions first.
+   * two tries, leases and the ends of waits fall due in their order, as far as
+   * the work gets. A `result()` under way answers questions first.
    *
    * @throws {Error} when a step is still at work after 5 seconds
    */

@@ -20,16 +20,16 @@ export interface ToolCall {
 
 /**
  * Runs around every tool call that passed sign-in, scopes and the input schema:
- * for audit, quotas, caching. `next` runs the tool and gives its result; return
- * that, another one, or throw a {@linkcode import("./tool.ts").ToolError} to
- * refuse. For a long task it runs around the work itself, for durable work around
- * each of its runs, as many as it takes. Refused requests and unknown tools never
- * reach it.
+ * for audit, quotas, caching. `next` runs the tool and returns its result. The
+ * hook returns that or another result, or throws a
+ * {@linkcode import("./tool.ts").ToolError} to refuse. For a long task it runs
+ * around the work itself, for durable work around each of its runs, as many as
+ * it takes. Refused requests and unknown tools never reach it.
  *
- * If the tool asks a person who answers with another request (2026-07-28),
- * `next` rejects and `context.signal` has fired: `finally` gives back what was
- * taken, and what the hook answers then is dropped. It runs again with the
- * answer.
+ * If the tool asks a person whose answer comes with another request
+ * (2026-07-28), `context.signal` fires and `next` rejects: release in `finally`
+ * what the hook has taken. The hook's own result is then ignored. It runs again
+ * with the answer.
  *
  * @example
  * ```ts

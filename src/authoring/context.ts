@@ -74,10 +74,10 @@ export type ChangingList = "tools" | "prompts" | "resources";
  *
  * A run that ends while it waits for an answer ends there: the promise never
  * settles, so that neither `catch` nor `finally` acts in place of the person.
- * `signal` fires: what must be given back listens to it. The same holds when no
- * one can answer any more, because the client has left, an hour has passed, the
- * answer is none or the database is away, and when the sign-in behind
- * `upstream` has ended.
+ * `signal` fires: release there what the function has taken. A run ends in the
+ * same way when no one can answer any more: the client has left, an hour has
+ * passed, the answer is malformed, or the database is away. So it does when the
+ * sign-in behind `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
@@ -118,9 +118,9 @@ export interface Context<
    * Asks the person (elicitation). Questions that are asked side by side go out
    * together.
    *
-   * A person whose client opens no pages is given the link of one by the model,
-   * where they can sign in here: the run ends, and the next call of the tool
-   * with the same arguments has their answer.
+   * If the client opens no pages, the model gives the person the link of one,
+   * provided that they can sign in here: the run ends, and the next call of the
+   * tool with the same arguments has their answer.
    *
    * @throws {import("./tool.ts").ToolError} when the client cannot ask a person
    * (for a client of 2026 another error), refuses to, or never fills a form in
@@ -133,8 +133,7 @@ export interface Context<
   roots(): Promise<Root[]>;
   /**
    * Does something once in durable work: the result is stored as JSON, and
-   * later
-   * runs get it without calling `run`.
+   * later runs get it without calling `run`.
    *
    * @param id names the step within the task: the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`
@@ -154,8 +153,7 @@ export interface Context<
   /**
    * Waits in durable work for a webhook, for which a route of the server's own
    * calls `answer(token, data)`. Returns the data as parsed JSON, which no
-   * schema
-   * has checked; undefined when the time is over.
+   * schema has checked; undefined when the time is over.
    *
    * @param id names the wait within the task: the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`

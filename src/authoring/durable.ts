@@ -52,7 +52,7 @@ export interface StepOptions {
 
 /**
  * The options of {@linkcode import("./context.ts").Context.wait}: of a wait for
- * a word from outside, such as a payment that a webhook tells of.
+ * a webhook, such as that of a payment.
  */
 export interface WaitOptions {
   /** The text of the wait in the task's status. */

@@ -71,7 +71,7 @@ export function printLists(
 /** The name of the tasks extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** Gives the capabilities by generation: 2025 has no push, and no tasks. */
+/** Returns the capabilities by generation: 2025 has no push, and no tasks. */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
   { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },

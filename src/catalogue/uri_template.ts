@@ -12,7 +12,7 @@ export const MAX_URI_CHARACTERS = 8192;
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /** Gives the variables of a URI, percent-decoded; undefined: no match. */
+  /** Returns the variables of a URI, percent-decoded; undefined: no match. */
   match(uri: string): Record<string, string> | undefined;
 }
 

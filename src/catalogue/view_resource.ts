@@ -43,7 +43,7 @@ export interface ViewPolicy {
   frameDomains?: readonly string[];
 }
 
-/** Gives the part of a view's address that all its versions share. */
+/** Returns the part of a view's address that all its versions share. */
 export function viewPrefix(uri: string): string {
   return uri.slice(0, uri.lastIndexOf("/") + 1);
 }
@@ -149,7 +149,7 @@ export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
-/** Gives the script in one line, so that errors name the author's lines. */
+/** Returns the script in one line, so that errors name the author's lines. */
 function viewScript(): string {
   const source = `(${makeView})(globalThis,${hostChannel},${viewResult})`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")

@@ -144,7 +144,7 @@ const BASE64 =
  * Decodes a header value: plain visible ASCII, or the UTF-8 text inside
  * `=?base64?…?=`.
  *
- * @param name what an error calls it
+ * @param name the name of the header, for the error
  * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
  */
 export function decodeHeaderValue(

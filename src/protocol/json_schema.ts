@@ -119,7 +119,7 @@ const TEXTS = ["1", "true", "text", "2026-01-01"];
  * Checks that clients can send the arguments of a prompt: on the wire each is a
  * string.
  *
- * @throws {Error} that names those that no text can be
+ * @throws {Error} that names the arguments whose schema accepts no string
  */
 export function checkArguments({ args }: Prompt): void {
   if (!args) return;

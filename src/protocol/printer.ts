@@ -58,7 +58,7 @@ export function statelessPrinter(serverInfo: Implementation): Printer {
 
 export interface Pages {
   /**
-   * Gives the page that a cursor names; the first page without a cursor, or
+   * Returns the page that a cursor names; the first page without a cursor, or
    * with `null`.
    *
    * @throws {RpcError} -32602 for any other cursor

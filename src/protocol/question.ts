@@ -1,8 +1,8 @@
 /**
- * A question to a client or to the person behind it. It travels in four ways: on
- * the stream of a 2025 request, in the answer to a 2026 request, in the record of
- * a task, or on a page of this server. In each of them an answer belongs to it by
- * what is asked.
+ * A question to a client or to the person behind it. It travels in four ways:
+ * on the stream of a 2025 request, in the answer to a 2026 request, in the
+ * record of a task, or on a page of this server. In each of them an answer is
+ * matched to its question by the question's content.
  *
  * @module
  */

@@ -159,8 +159,7 @@ export function accessTokenStore(database: Database) {
 
     /**
      * Issues the only token of a grant that a person makes for it. Undefined if
-     * the
-     * person has `most` tokens already, also when several are made at once.
+     * the person has `most` tokens already, also when several are made at once.
      *
      * @param options `keep`: makes the write that stores the token for the page
      * that shows it; called again when another commit came first

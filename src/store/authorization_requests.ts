@@ -85,8 +85,7 @@ export function authorizationRequestStore(database: Database) {
      * no consent is needed.
      *
      * @param provider the `providerId` of the provider, if the person is sent
-     * to
-     * it at once
+     * to it at once
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
      */
@@ -215,8 +214,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Ends a leased request with a grant and gives the client's code; undefined
-     * if the lease had expired and another process was faster.
+     * Ends a leased request with a grant and returns the client's code;
+     * undefined if the lease had expired and another process was faster.
      *
      * @param outcome includes further writes of the same commit; undefined is
      * returned also if their checks fail

@@ -1,7 +1,6 @@
 /**
  * The kinds of records that processes wait for. A database where an
- * announcement
- * costs something announces the changes of these alone.
+ * announcement costs something announces the changes of these alone.
  *
  * @module
  */

@@ -1,8 +1,9 @@
 /**
  * Blocks: people and clients that an operator shut out while servers run. Every
  * commit that makes a grant live, or signs someone in to the account page,
- * rests on the absence of theirs. What is open is read together with a head,
- * which changes with every block, so that it obeys before anyone has ended it.
+ * checks that neither is blocked. Open records are read together with a head,
+ * which changes with every block: so a block holds before anyone has closed
+ * them.
  *
  * @module
  */
@@ -158,10 +159,8 @@ export function blockStore(database: Database) {
 
     /**
      * Makes a block, or finds the existing one, and returns it. It always
-     * changes
-     * the head, as {@linkcode lift} does: so no earlier commit that was given
-     * up
-     * is applied after it.
+     * changes the head, as {@linkcode lift} does: so no earlier commit that was
+     * given up is applied after it.
      *
      * @throws {RangeError} if there are too many
      */
@@ -185,7 +184,7 @@ export function blockStore(database: Database) {
       });
     },
 
-    /** Lifts a block, and gives it; undefined if there is none. */
+    /** Lifts a block, and returns it; undefined if there is none. */
     lift(name: string): Promise<Block | undefined> {
       // If the answer of a commit was lost, the next try finds no block any
       // more.

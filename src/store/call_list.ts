@@ -81,8 +81,8 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
 }
 
 /**
- * Counts a call in the entry of the same tool, outcome and hour. Returns false if
- * there is no such entry.
+ * Counts a call in the entry of the same tool, outcome and hour. Returns false
+ * if there is no such entry.
  */
 function mergeIntoEntry(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isSameEntry(other, call));

@@ -1,7 +1,7 @@
 /**
  * Calls that go on after they were answered, until the same call again takes
- * their result. Each process remembers which tools run long, so that calls of
- * others cost no look.
+ * their result. Each process remembers which tools have such calls, so that
+ * calls of other tools need no read.
  *
  * @module
  */

@@ -1,9 +1,8 @@
 /**
  * Connections: the sign-ins of one client by one person, and the state that
- * holds
- * for all of them. Every sign-in and every change of a connection writes its
- * record, so that two at once notice each other: a change writes it before it
- * changes grants, and the commit of a sign-in fails if it has changed.
+ * holds for all of them. Every sign-in and every change of a connection writes
+ * its record, so that two at once notice each other: a change writes it before
+ * it changes grants, and the commit of a sign-in fails if it has changed.
  *
  * @module
  */

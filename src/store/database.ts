@@ -81,13 +81,11 @@ export class Database extends Reader {
 
   /**
    * Commits a transaction and returns its version; undefined if one of its
-   * checks
-   * failed. A try that was given up can no longer be applied once the next
-   * commit begins.
+   * checks failed. A try that was given up can no longer be applied once the
+   * next commit begins.
    *
    * @throws {StorageError} when it was not applied, or when that is not known:
-   * then
-   * {@linkcode Database.isGivenUp} is true of its records
+   * then {@linkcode Database.isGivenUp} is true of its records
    */
   commit(build: Write): Promise<string | undefined> {
     const transaction = new Transaction();
@@ -97,10 +95,8 @@ export class Database extends Reader {
 
   /**
    * Changes the record under a key. Reads it again, and tries again, when
-   * another
-   * commit was faster. The commit checks the entry that `update` was given,
-   * also
-   * if there was no record.
+   * another commit was faster. The commit checks the entry that `update` was
+   * given, also if there was no record.
    *
    * @param update adds the change to a transaction; if it adds none, nothing is
    * committed. `before` is the entry of the last try, if there was one: perhaps

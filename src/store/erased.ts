@@ -1,7 +1,6 @@
 /**
  * Grants whose people were erased. A call that was admitted before may still
- * begin a session or a task: every commit that does rests on the absence of a
- * mark.
+ * begin a session or a task: every such commit checks that there is no mark.
  *
  * @module
  */

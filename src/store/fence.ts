@@ -1,9 +1,9 @@
 /**
  * The fence of a process. A commit that was given up may still be carried out,
- * a minute later. Every commit therefore rests on the absence of a record that
- * is the process's own; once that record is written, no commit that was sent
- * before can happen any more, and what it would have written tells for certain
- * whether it has. From then on the process stands behind another fence.
+ * a minute later. Every commit therefore checks that a record of its process,
+ * the fence, is absent. Once that record is written, no commit that was sent
+ * before can be applied any more, and the records that it would have written
+ * show for certain if it was. The process then goes on with another fence.
  *
  * @module
  */
@@ -105,8 +105,7 @@ export class Fence {
 
   /**
    * Closes the fences of commits that were given up, and writes down the marks
-   * of
-   * those that were answered with 503. Concurrent calls share one try.
+   * of those that were answered with 503. Concurrent calls share one try.
    *
    * @throws {import("../errors.ts").StorageError} while the database does not
    * answer

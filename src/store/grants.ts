@@ -122,8 +122,8 @@ export function grantStore(
     },
 
     /**
-     * Changes a grant that is live or waits for its code, and gives the changed
-     * grant; undefined if it has ended.
+     * Changes a grant that is live or waits for its code, and returns the
+     * changed grant; undefined if it has ended.
      *
      * @param found the grant as it was just read
      */

@@ -39,8 +39,8 @@ export interface Issuance {
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
  * @param grant the grant with its new lifetime
- * @param options `exchanged`: the refresh token that they are given for, and the
- * one that was given for it before and is kept
+ * @param options `exchanged`: the refresh token that is exchanged, and the
+ * successor that it was exchanged for before, which is returned again
  */
 export async function issueTokens(
   grant: Grant,

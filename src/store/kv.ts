@@ -1,8 +1,8 @@
 /**
- * The contract of the database: the part of Deno KV that the stores use, and all
- * that they rely on. Deno's own handles keep it, on a file, in memory and on a
- * denokv server. Another database that keeps it can take their place: the checks
- * of `@tool-server/tool-server/testing/kv` say if it does.
+ * The contract of the database: the part of Deno KV that the stores use, and
+ * all that they rely on. Deno's own handles fulfil it, on a file, in memory and
+ * on a denokv server. Another database that fulfils it can take their place:
+ * the checks of `@tool-server/tool-server/testing/kv` show if it does.
  *
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
@@ -91,17 +91,17 @@ export interface KvAtomic {
   /** Adds a deletion. */
   delete(key: KvKey): KvAtomic;
   /**
-   * Carries all of it out as one serializable step, if every check holds. Checks
-   * of keys that the commit does not write hold as well: no other commit can
-   * come between them and the writes. A commit that has been answered can be
-   * read at once by every process, and survives a crash of the database.
+   * Carries all of it out as one serializable step, if every check holds.
+   * Checks of keys that the commit does not write hold as well: no other commit
+   * can come between them and the writes. A commit that has been answered can
+   * be read at once by every process, and survives a crash of the database.
    *
    * **A commit that was never answered may be carried out later, but not after
-   * the acknowledged write of a key whose absence it checks.** The fence of every
-   * process ({@linkcode import("./fence.ts").Fence}) rests on this.
+   * the acknowledged write of a key whose absence it checks.** The fence of
+   * every process ({@linkcode import("./fence.ts").Fence}) relies on this.
    *
-   * All that is refused rejects this promise, and none of it is written. `set`
-   * may throw for what cannot be cloned, and for nothing else.
+   * Every refusal rejects this promise, and then nothing is written. `set` may
+   * throw for a value that cannot be cloned, and for nothing else.
    *
    * @throws {KvUsageError} for arguments beyond the limits
    * @throws {KvLockedError} if it was not carried out and may be sent again
@@ -115,8 +115,9 @@ export interface KvAtomic {
 export interface Kv {
   /**
    * True if `watch` sees the commits of other processes. Without it, their
-   * commits are found by polling. `Deno.openKv()` gives a handle that does not
-   * say: it is true of a denokv server and on Deno Deploy.
+   * commits are found by polling. A handle of `Deno.openKv()` does not have
+   * this member, though it would be true for a denokv server and on Deno
+   * Deploy.
    */
   readonly isRemote?: boolean;
   /**
@@ -145,7 +146,7 @@ export interface Kv {
   /** Begins a commit. */
   atomic(): KvAtomic;
   /**
-   * Gives the present entries of keys, then the newest after each change; states
+   * Streams the present entries of keys, then the newest after each change; states
    * in between may be left out. It may end or fail at any time: whoever needs a
    * change polls as well.
    */

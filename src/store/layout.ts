@@ -1,8 +1,7 @@
 /**
  * The layout of the database: the form of its keys and records, as a number
- * that
- * the database carries. Releases of one number read each other's records. A
- * database with another number is neither read nor written.
+ * that the database carries. Releases of one number read each other's records.
+ * A database with another number is neither read nor written.
  *
  * @module
  */

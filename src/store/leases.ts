@@ -1,9 +1,9 @@
 /**
- * Leases: the right of one process to do something, until a time. Of a task an
- * expired lease alone proves nothing: the database may have been away, so that
- * its holder could not renew it, and the clocks of two machines differ. It has
- * lapsed once it was not renewed for two heartbeats in which the database
- * answered, by the clock of the process that checks.
+ * Leases: the right of one process to do something, until a time. An expired
+ * lease of a task proves nothing by itself: the database may have been away, so
+ * that the holder could not renew it, and the clocks of two machines differ. The
+ * lease has lapsed once it was not renewed for two heartbeats in which the
+ * database answered, by the clock of the process that checks.
  *
  * @module
  */

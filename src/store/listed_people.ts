@@ -45,8 +45,8 @@ function rowsOf(
 }
 
 /**
- * Adds the person of a live grant to the lists, in the commit of the grant;
- * gives the grant with a mark of what is listed.
+ * Adds the person of a live grant to the lists, in the commit of the grant.
+ * Returns the grant with a mark of the listing.
  */
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;

@@ -36,7 +36,7 @@ interface Selection {
   isIn(name: string): boolean;
 }
 
-/** Gives the part of the keys that a list asks for. */
+/** Returns the part of the keys that a list asks for. */
 export function selectionOf(selector: KvSelector): Selection {
   if ("start" in selector) {
     const [start, end] = [packKey(selector.start), packKey(selector.end)];

@@ -121,7 +121,7 @@ class MemoryKv {
     };
   }
 
-  /** Gives the present state first, then the newest one after each change. */
+  /** Streams the present state first, then the newest one after each change. */
   watch(
     keys: readonly KvKey[],
   ): ReadableStream<KvEntryMaybe[]> {

@@ -61,12 +61,13 @@ export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
 
 /**
  * Copies all records that have not ended, then compares the databases record by
- * record. What an earlier move has left of itself in `to` is deleted first.
+ * record. Records that an earlier move left in `to` are deleted first.
  *
- * @param onProgress is told the number of records that are written
+ * @param onProgress called with the number of records written so far
  * @returns the number of records
  * @throws {MoveError} if `to` has other records, or the databases differ
- * @throws {import("../settings/complaint.ts").StartError} if `from` has another layout
+ * @throws {import("../settings/complaint.ts").StartError} if `from` has another
+ * layout
  */
 export async function move(
   source: Kv,

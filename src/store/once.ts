@@ -91,7 +91,7 @@ export function stateStore(database: Database) {
     ({ nonce }) => spentStateKey(nonce),
   );
   return {
-    /** Gives the sealing key: made once, then the same in every process. */
+    /** Returns the sealing key: made once, then the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
     /** Marks a nonce as used; false when it was used before. */

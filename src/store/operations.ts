@@ -84,7 +84,7 @@ export class Operations {
 
   /**
    * @param probe any cheap read, which shows if the database answers again
-   * @param onBack called when it does
+   * @param onBack called when the database answers again
    */
   constructor(
     private readonly probe: () => Promise<unknown>,

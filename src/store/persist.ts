@@ -14,8 +14,8 @@ const MAX_PAUSE_MILLISECONDS = 2000;
 /**
  * Repeats an operation while the database does not answer.
  *
- * @throws {StorageError} the last try's, once the signal has fired or the time
- * is over
+ * @throws {StorageError} the error of the last try, once the signal has fired
+ * or the time is over
  */
 export async function persist<T>(
   operation: () => Promise<T>,

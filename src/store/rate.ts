@@ -26,9 +26,9 @@ export class Filling {
   }
 
   /**
-   * Takes at most `requested` tokens out of a bucket that is full again at `fullAt`;
-   * `spent` were given before, and are taken in any case. Gives the new time,
-   * and the milliseconds to wait for a token if none was given.
+   * Takes at most `requested` tokens out of a bucket that is full again at
+   * `fullAt`; `spent` were given before, and are taken in any case. Returns the
+   * new time, and the milliseconds to wait for a token if none was given.
    */
   take(fullAt: number, time: number, { requested = 1, spent = 0 } = {}) {
     // A bucket is never more than empty, even if clocks differ or are set back.

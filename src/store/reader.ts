@@ -78,7 +78,7 @@ export class Reader {
     protected readonly fence: Fence,
   ) {}
 
-  /** Gives the present in whole epoch seconds. */
+  /** Returns the present in whole epoch seconds. */
   now(): number {
     return now(this.clock);
   }
@@ -126,8 +126,7 @@ export class Reader {
 
   /**
    * Reads the next records of a range. Returns the live ones, and the key of
-   * the
-   * last one read as `last`: undefined when there are no more.
+   * the last one read as `last`: undefined when there are no more.
    *
    * @throws {StorageError}
    */

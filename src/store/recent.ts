@@ -53,7 +53,7 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
   }
 
   return {
-    /** Gives the value, at once if it was read within the last second. */
+    /** Returns the value, at once if it was read within the last second. */
     find(name: string): T | undefined | Promise<T | undefined> {
       const reading = readings.get(name);
       return reading && isFresh(reading)

@@ -47,10 +47,10 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
      * Makes the tokens that a refresh token is exchanged for. They exist once
      * `write` is committed, which fails if another request was faster.
      *
-     * @param read the grant as it was read, which the exchange rests on
-     * @param options `grant`: the grant as it is to be from now on; `successor`:
-     * the current refresh token, which is kept, if `refreshToken` was exchanged
-     * for it before
+     * @param read the grant as it was read, which the commit checks
+     * @param options `grant`: the grant as it is to be from now on;
+     * `successor`: the current refresh token, if `refreshToken` was exchanged
+     * for it before: it is returned again
      */
     async exchange(
       refreshToken: string,

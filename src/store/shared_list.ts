@@ -1,6 +1,7 @@
 /**
  * A list that all processes share, in one value, so that its length is bounded
- * in any case. Each gathers what it notes, and writes it at most once a second.
+ * in any case. Each process collects new items, and writes them at most once a
+ * second.
  *
  * @module
  */

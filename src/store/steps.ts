@@ -67,7 +67,9 @@ interface StepRecord extends Expiring, Omit<Step, "text"> {
   result?: TextRef;
 }
 
-/** Gives the name that an author gave a step, without kind and fingerprint. */
+/**
+ * Returns the name that an author gave a step, without kind and fingerprint.
+ */
 export function nameOfStep(id: string): string {
   const name = id.slice(id.indexOf(":") + 1);
   return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;

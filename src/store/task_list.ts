@@ -93,7 +93,7 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Gives the grant that used a task last. */
+    /** Returns the grant that used a task last. */
     async userOf(taskId: string, binding: string): Promise<string | undefined> {
       return (await readUse(taskId, { binding }))?.value.grantId;
     },

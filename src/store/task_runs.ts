@@ -161,11 +161,12 @@ export function taskRunStore(
      * Parks a run: gives up the claim, and sets the time at which a process
      * goes on with it.
      *
-     * @param dueSeconds undefined: it waits for answers alone
-     * @param questions the open questions that it waits for
+     * @param dueSeconds undefined if it waits for answers alone
+     * @param questions the keys of the open questions that it waits for
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
-     * `deaths` of a run that was put off as it was taken
-     * @returns `answered`: one of them has its answer, so that the run goes on
+     * `deaths` is set for a run that is put off as soon as it was taken
+     * @returns `answered` if one of the questions has its answer, so that the
+     * run goes on; `lost` if the claim is lost
      */
     async park(
       claim: Claim,

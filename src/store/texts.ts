@@ -22,7 +22,7 @@ interface TextRecord extends Expiring {
 }
 
 /**
- * Stores a text until `expiresAt`, and gives the reference for its record. A
+ * Stores a text until `expiresAt`, and returns the reference for its record. A
  * record of several texts has less room for each.
  */
 export async function saveText(
@@ -70,7 +70,7 @@ export async function readText(
   }).join("");
 }
 
-/** Gives the length of a text, of a long one rounded up to its parts. */
+/** Returns the length of a text, of a long one rounded up to its parts. */
 export function lengthOf(ref: TextRef): number {
   return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }

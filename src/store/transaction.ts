@@ -49,7 +49,7 @@ export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
 
-/** Gives the milliseconds after which the database may collect a record. */
+/** Returns the milliseconds after which the database may collect a record. */
 export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
   const milliseconds = Math.max(
     LEAST_MILLISECONDS,
@@ -182,8 +182,7 @@ export class Commits {
 
   /**
    * Makes sure that a failed try can no longer be applied. Returns the version
-   * at
-   * which it was applied; undefined if it was not.
+   * at which it was applied; undefined if it was not.
    *
    * @throws the `error` of the try, when that is not known
    */

@@ -88,8 +88,7 @@ export function waitAnswers(
   return {
     /**
      * Accepts the answer of a signed-in person. Returns the wait with the
-     * answer
-     * that was accepted first; undefined if nothing of theirs waits.
+     * answer that was accepted first; undefined if nothing of theirs waits.
      *
      * @param extraWrites a check of the browser's session
      */
@@ -107,8 +106,7 @@ export function waitAnswers(
 
     /**
      * Accepts the answer of a webhook's wait, from anyone who has its id.
-     * Returns
-     * false if nothing waits for it, or if the id is not a string.
+     * Returns false if nothing waits for it, or if the id is not a string.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when it is too long
@@ -222,9 +220,9 @@ export function expireWait(
 }
 
 /**
- * Wakes the task that waits for a webhook. Twice: its process may be about to
- * leave it as the first wake finds it at work, and will have seen the answer by
- * the second.
+ * Wakes the task that waits for a webhook, twice. At the first wake a process
+ * may still work on the run, and be about to park it. By the second, the run is
+ * parked or its process has seen the answer.
  */
 function wakeTwice(
   transaction: Transaction,

@@ -1,7 +1,7 @@
 /**
  * The times at which durable work is due, in their order: the end of a
- * sleep, an answer that has come, or the moment at which a lease ought to have
- * been renewed. An entry that is there for nothing does no harm.
+ * sleep, an answer that has come, or the time at which a lease ought to have
+ * been renewed. A superfluous entry does no harm.
  *
  * @module
  */
@@ -50,8 +50,8 @@ export function wakeStore(database: Database) {
 
   return {
     /**
-     * Lists the oldest wakes that are due: one bounded read for each address. The
-     * work of another address is its servers'.
+     * Lists the oldest wakes that are due: one bounded read for each address.
+     * Work of other addresses is left to their servers.
      *
      * @param until epoch seconds
      */

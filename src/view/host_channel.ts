@@ -44,7 +44,7 @@ export function hostChannel(
     parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }
 
-  /** Sends a request, and gives the host's result. */
+  /** Sends a request, and returns the host's result. */
   function ask(method: string, params: Loose): Promise<Loose> {
     if (parent === page) {
       return Promise.reject(new Error("There is no host around this page"));

@@ -66,7 +66,7 @@ export class AccountVisitor {
     return this.page = await this.browser.press(form, "", "", fields);
   }
 
-  /** Gives the text of the page, without markup. */
+  /** Returns the text of the page, without markup. */
   get words(): string {
     return this.page.text.replaceAll(/<(style|script)[^]*?<\/\1>/g, "")
       .replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");

@@ -82,7 +82,7 @@ export class Events implements AsyncIterableIterator<Json> {
       .getReader();
   }
 
-  /** Gives the next message; `done` at the end of the stream. */
+  /** Returns the next message; `done` at the end of the stream. */
   async next(): Promise<IteratorResult<Json>> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
@@ -100,7 +100,7 @@ export class Events implements AsyncIterableIterator<Json> {
     }
   }
 
-  /** Gives the next message's value. */
+  /** Returns the next message's value. */
   async read(): Promise<Json> {
     return (await this.next()).value;
   }

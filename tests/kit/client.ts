@@ -64,7 +64,7 @@ export class Client {
     return `${BASE_URL}/authorize?${parameters}`;
   }
 
-  /** Lets a person approve, and gives the code. */
+  /** Lets a person approve, and returns the code. */
   async signIn(
     { browser = browserOf(this.server), ...changes }:
       & { browser?: Browser }

@@ -22,7 +22,7 @@ export class Member extends TestServer {
     return this.process.crash();
   }
 
-  /** Calls a tool of the 2026 generation and gives its result. */
+  /** Calls a tool of the 2026 generation and returns its result. */
   async tool(name: string, args: Json = {}): Promise<Json> {
     return await resultOf(this.call("tools/call", { name, arguments: args }));
   }

@@ -1,8 +1,8 @@
 /**
  * A flow, run once for every operation on the database that it makes, with a
  * fault in that operation. A process that has died is followed by another on
- * the same database. What a flow gives is true at its end, and stays so when
- * what was held meanwhile is carried out.
+ * the same database. The check that a flow returns must hold at its end, and
+ * again after delayed operations have been carried out.
  *
  * @module
  */

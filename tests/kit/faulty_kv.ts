@@ -14,9 +14,9 @@ import { kvThrough } from "./kv.ts";
  *   answer;
  * - `hangs`: it has not happened and never answers;
  * - `hangs later`: it has happened and never answers;
- * - `holds`: it alone is held, and happens when everything else is over;
- * - `stalls`: it and all that follow are held, and happen in their order once
- *   someone was told that the database does not answer;
+ * - `holds`: it alone is delayed, and happens when everything else is over;
+ * - `stalls`: it and all that follow are delayed, and happen in their order
+ *   once a request was answered with 503;
  * - `dies`, `dies later`: the process ends before or after it.
  */
 export const FAULTS = [

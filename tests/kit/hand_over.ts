@@ -51,7 +51,7 @@ export interface Caller {
   session?: TestSession;
   call(name: string, args?: Json, more?: Json): Promise<Response>;
   list(): Promise<string[]>;
-  /** Gives the same client at another server. */
+  /** Returns the same client at another server. */
   at(server: TestServer): Caller;
 }
 

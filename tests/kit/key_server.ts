@@ -19,7 +19,7 @@ export async function keyServer() {
   );
   return {
     state,
-    /** Publishes one more key, and gives the private key. */
+    /** Publishes one more key, and returns the private key. */
     async publish(kid: string): Promise<CryptoKey> {
       const { privateKey, publicKey } = await generateKeyPair("ES256");
       jwks.keys.push({ ...await exportJWK(publicKey), kid });

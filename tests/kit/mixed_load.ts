@@ -96,7 +96,9 @@ async function persistent<T extends { status: number }>(
   }
 }
 
-/** Gives the last message of an answer; undefined if its process was killed. */
+/**
+ * Returns the last message of an answer; undefined if its process was killed.
+ */
 async function lastOf(response: Response): Promise<Json> {
   try {
     return (await messagesOf(response)).at(-1);

@@ -29,7 +29,7 @@ export function findPostgres(): string | undefined {
   }
 }
 
-/** Gives the user that PostgreSQL runs as: it refuses to run as root. */
+/** Returns the user that PostgreSQL runs as: it refuses to run as root. */
 export function unprivileged(): { uid?: number; gid?: number } {
   if (Deno.uid() !== 0) return {};
   const lines = Deno.readTextFileSync("/etc/passwd").split("\n");
@@ -139,7 +139,7 @@ export class Postgres implements AsyncDisposable {
     return success;
   }
 
-  /** Runs a program of PostgreSQL's as its user, and gives its output. */
+  /** Runs a program of PostgreSQL's as its user, and returns its output. */
   async run(program: string, args: readonly string[]): Promise<string> {
     const { success, stdout, stderr } = await new Deno.Command(
       `${this.programs}/${program}`,

@@ -78,7 +78,7 @@ export class Process implements AsyncDisposable {
     return pattern.exec(this.output)!;
   }
 
-  /** Gives the origin it listens on, once it does. */
+  /** Returns the origin it listens on, once it does. */
   async url(): Promise<string> {
     return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
   }
@@ -156,7 +156,7 @@ export class TemporaryDirectory implements AsyncDisposable {
 }
 
 /**
- * Gives the flags of `deno task start`, with another place for the database.
+ * Returns the flags of `deno task start`, with another place for the database.
  */
 export async function startArgs(directory?: string): Promise<string[]> {
   const { tasks } = JSON.parse(
@@ -203,14 +203,14 @@ export function post(
   return new RemoteServer(url, headers).post(message);
 }
 
-/** Opens a 2025 session and gives its id. */
+/** Opens a 2025 session and returns its id. */
 export async function openSession(url: string): Promise<string> {
   const { id } = await new RemoteServer(url).openSession();
   assert(id);
   return id;
 }
 
-/** Gives the status of a call to `health`. */
+/** Returns the status of a call to `health`. */
 export async function callHealth(
   url: string,
   sessionId: string,

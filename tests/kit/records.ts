@@ -117,7 +117,7 @@ export function refresh(
   return exchange(parameters, { clientId });
 }
 
-/** Signs someone in for a client and gives the code. */
+/** Signs someone in for a client and returns the code. */
 export async function signIn(
   kv: Deno.Kv,
   { client = newClient(), subject = "42", upstreamTokens = "{}", time = now() }:

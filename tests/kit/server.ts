@@ -171,7 +171,7 @@ export class TestSession {
     this.headers = { ...opener, "mcp-session-id": id };
   }
 
-  /** Gives the same session at another server. */
+  /** Returns the same session at another server. */
   at(server: Sender): TestSession {
     return new TestSession(server, this.id, this.opener);
   }

@@ -153,7 +153,7 @@ export class Target implements Answering, AsyncDisposable {
     });
   }
 
-  /** Opens a 2025 session and gives its id. */
+  /** Opens a 2025 session and returns its id. */
   async session(
     headers: HeadersOf = {},
     revision = "2025-11-25",

@@ -15,7 +15,7 @@ export const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 /** The capabilities of a client that also answers questions. */
 const capabilities = { ...TASKS, elicitation: {} };
 
-/** Begins a task and gives its id. */
+/** Begins a task and returns its id. */
 export async function beginTask(
   server: Sender,
   name: string,
@@ -32,7 +32,7 @@ export function readTask(server: Sender, taskId: string): Promise<Json> {
   return resultOf(server.call("tasks/get", { taskId }, { capabilities }));
 }
 
-/** Waits for a status and gives the task that has it. */
+/** Waits for a status and returns the task that has it. */
 export async function reached(
   server: Sender,
   taskId: string,

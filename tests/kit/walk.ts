@@ -11,7 +11,7 @@ import { signInAt } from "./open_id_provider.ts";
 import { browserOf } from "./browser.ts";
 import type { Processes } from "./processes.ts";
 
-/** Registers a client, signs its person in, and gives its tokens. */
+/** Registers a client, signs its person in, and returns its tokens. */
 export async function connect(
   server: Answering,
   issuer: string,

@@ -55,7 +55,7 @@ export class Running {
     this.ended = this.#read(stdin, isAlone);
   }
 
-  /** Waits until standard error matches, and gives the match. */
+  /** Waits until standard error matches, and returns the match. */
   async reported(pattern: RegExp): Promise<RegExpExecArray> {
     await until(() => pattern.test(this.err));
     return pattern.exec(this.err)!;

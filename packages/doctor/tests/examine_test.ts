@@ -12,7 +12,7 @@ async function findings(
   return await Array.fromAsync(examine(url, { fetch: fetcher }));
 }
 
-/** Gives the only complaint about a server with these defects. */
+/** Returns the only complaint about a server with these defects. */
 async function complaint(defects: Defects, url = ORIGIN): Promise<string> {
   const bad = (await findings(fakeServer(url, defects), url)).filter((
     { result },

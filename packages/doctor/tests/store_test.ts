@@ -33,7 +33,7 @@ const ABOUT = {
   supportUrl: "mailto:help@example.com",
 };
 
-/** Gives the doctor's findings in a server of ours. */
+/** Returns the doctor's findings in a server of ours. */
 async function findings(
   options: Partial<ServerOptions>,
   env: Record<string, string> = {},

@@ -7,11 +7,11 @@
  * import { kvPromises } from "@tool-server/tool-server/testing/kv";
  *
  * for (const { name, check } of kvPromises) {
- * Deno.test(`a file: ${name}`, async () => {
- * const path = await Deno.makeTempFile();
- * const [kv, other] = [await Deno.openKv(path), await Deno.openKv(path)];
- * await check({ kv, other });
- * });
+ *   Deno.test(`a file: ${name}`, async () => {
+ *     const path = await Deno.makeTempFile();
+ *     const [kv, other] = [await Deno.openKv(path), await Deno.openKv(path)];
+ *     await check({ kv, other });
+ *   });
  * }
  * ```
  *

@@ -1,5 +1,5 @@
 /**
- * A promise of the contract of the database, with a check that a handle keeps
+ * A promise of the contract of the database, with a check that a handle fulfils
  * it, and what the checks share.
  *
  * @module
@@ -45,7 +45,7 @@ export async function commit(build: () => KvAtomic): Promise<KvCommit> {
   }
 }
 
-/** Writes a value, and gives the version of its record. */
+/** Writes a value, and returns the version of its record. */
 export async function write(
   kv: Kv,
   key: KvKey,

@@ -16,9 +16,8 @@ const MAX_PREFETCHED_BYTES = 16_384;
 
 /**
  * Admits a caller; anyone who may not call learns nothing else. Returns a
- * promise
- * only if the caller has to be looked up: a promise would cost every other call
- * time.
+ * promise only if the caller has to be looked up: a promise would cost every
+ * other call time.
  *
  * @throws {HttpError} 403 for another origin
  * @throws {ChallengeError} 401 without credentials

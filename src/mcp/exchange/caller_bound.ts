@@ -44,7 +44,7 @@ export const UNKNOWN: LimitKey = Object.freeze({
 const people = new WeakMap<Caller, LimitKey>();
 
 /**
- * Gives the key of a request's caller: the binding of a person or a machine;
+ * Returns the key of a request's caller: the binding of a person or a machine;
  * the network of the holders of a shared credential, and of callers without
  * credentials, or {@linkcode UNKNOWN}. Finding the network costs time: call it
  * only where a limit applies.

@@ -44,7 +44,7 @@ interface FailedRequest {
   isTool: boolean;
   /**
    * True if the HTTP status was sent already, as on a stream, in a batch or for
-   * a task. The failure is then told in the message alone.
+   * a task. The message then says all of the failure.
    */
   inBand: boolean;
   /** The HTTP request; undefined for a task. */

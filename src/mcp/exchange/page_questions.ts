@@ -61,7 +61,7 @@ export function addressOf(
   return `${baseUrl}/wait/${id}`;
 }
 
-/** Gives the page of a task; undefined if its caller cannot sign in to it. */
+/** Returns the page of a task; undefined if its caller cannot sign in to it. */
 export function addressOfTask(
   { taskId }: { taskId: string },
   { caller, engine: { waitPages } }: {

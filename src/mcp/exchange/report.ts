@@ -89,7 +89,7 @@ export function reportRun(
   });
 }
 
-/** Gives the method of a call, and its tool or its prompt, for the log. */
+/** Returns the method of a call, and its tool or its prompt, for the log. */
 export function aboutOf(
   { message, admitted }: Pick<ReportedCall, "message" | "admitted">,
 ): { method: string; tool?: string; prompt?: string } {

@@ -1,7 +1,7 @@
 /**
  * The run of a call: its checks, its method, and its end. The first answer, or
  * an exception, becomes the text for the client, a line in the log, a metric,
- * and an entry in the ledger, each once. What gives its answer at once is
+ * and an entry in the ledger, each once. A method that returns no promise is
  * answered at once: a promise for each step would cost a quick call a fifth of
  * its time.
  *
@@ -32,7 +32,7 @@ export type Method<C extends Call = Call> = (
   call: C,
 ) => Answer | Promise<Answer>;
 
-/** Runs a method and gives the response as soon as it begins. */
+/** Runs a method and returns the response as soon as it begins. */
 export function respond<C extends Call>(
   call: C,
   method: Method<C>,

@@ -74,8 +74,8 @@ export function unknownTaskResult(): CallToolResult {
  * Returns the result of a task's tool, as the call itself would have returned
  * it.
  *
- * @param stateless true if it is for a client without sessions: the others know
- * no structured content but objects
+ * @param stateless false for clients with sessions, which accept only objects
+ * as structured content
  */
 export function resultOfTask(
   { status, outcome = {} }: Task,
@@ -139,7 +139,7 @@ function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
   return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
 }
 
-/** Gives the words of a question, and the page to open if it has one. */
+/** Returns the words of a question, and the page to open if it has one. */
 function questionOf({ message, url }: JsonObject): string {
   if (typeof message !== "string") return "";
   const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;

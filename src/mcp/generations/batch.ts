@@ -34,8 +34,7 @@ const MAX_BATCH_MESSAGES = 100;
 
 /**
  * Serves the messages of a batch concurrently. Answers 202 if none of them
- * wants a
- * response and none was refused.
+ * wants a response and none was refused.
  *
  * @throws {RpcError} -32600 for a revision without batches, and for too few or
  * too many messages

@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { inputErrorText } from "../../protocol/tool_result.ts";
 
 /**
- * Gives the messages of the prompt that a request names.
+ * Returns the messages of the prompt that a request names.
  *
  * @throws {RpcError} -32602 for an unknown prompt or wrong arguments
  */

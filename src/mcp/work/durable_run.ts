@@ -33,8 +33,8 @@ export function durableRun(parts: RunParts) {
     ...parts,
 
     /**
-     * Returns if the caller is still allowed; otherwise interrupts the run. Never
-     * returns once the run is to leave its process.
+     * Returns if the caller is still allowed; otherwise interrupts the run.
+     * Never returns once the run is to leave its process.
      */
     async goOn(): Promise<void> {
       if (parking.isReleased) return await parking.never();

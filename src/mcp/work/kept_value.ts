@@ -11,7 +11,8 @@ import { errorNameOf, isError, messageOf } from "../../thrown.ts";
 /**
  * Prints the result of a step as JSON. Undefined stays undefined.
  *
- * @throws {TypeError} with the step's name, for what JSON cannot hold
+ * @throws {TypeError} with the step's name, for a value that JSON cannot
+ * express
  */
 export function printKept(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
  * The repeats of a call that was answered before its tool had ended, where no
- * listed tool asks for the result: the same call again takes it, once. Loaded
+ * listed tool asks for the result: the same call again gets it, once. Loaded
  * with the first call that takes long.
  *
  * @module

@@ -160,7 +160,7 @@ export class RunPoller {
     });
     if ("claim" in taken) {
       return await this.#takeOver(taken.claim).catch((error) =>
-        // Its lease lapses, and another poll finds it.
+        // The lease lapses, and then a process claims the run again.
         logRepeated(log, "Durable work could not be taken over", {
           reference: taskId,
           error,

@@ -41,7 +41,7 @@ interface RegistryOptions {
   /** The bound on open questions of plain tasks. */
   questions: CallerBound;
   resume: Resume;
-  /** Gives the addresses whose durable work this process does. */
+  /** Returns the addresses whose durable work this process does. */
   addresses(): readonly string[];
   /** The options of the store of runs. */
   runs?: Parameters<typeof taskRunStore>[1];
@@ -183,7 +183,7 @@ export class TaskRegistry {
     await this.poller.jumpThenPoll(async () => {
       move();
       const here = this.#durable;
-      // No poll comes before the leases are renewed.
+      // No poll runs before the leases are renewed.
       await Promise.all(
         here.map(({ claim }) => this.#parts.runs.renew(claim!)),
       );
