@@ -1,5 +1,5 @@
 /**
- * The identity by which limits count a caller, and a bound on the things that
+ * The limit key, by which limits count a caller, and a bound on the things that
  * each caller has at a time.
  *
  * @module
