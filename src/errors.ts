@@ -204,8 +204,8 @@ export const RpcCode = {
 
 /**
  * A JSON-RPC error object on its way to the wire; `code` is one of
- * {@linkcode RpcCode}, or an application's own. `status` is the HTTP status
- * it travels with; most errors of a method travel on 200.
+ * {@linkcode RpcCode}, or an application's own. `status` is the HTTP status of
+ * its response: 200 for most errors of a method.
  *
  * @see JSON-RPC 2.0 §5.1
  */

@@ -15,7 +15,8 @@ import type {
 
 /**
  * Types the options of a server, for `serve`, `createServer` and `testServer`.
- * The services and settings of its `routes` have the types that it declares.
+ * The services and settings of its `routes` have the types that the options
+ * declare.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The effective scopes of a grant: while it lives, the operator may change the
- * provider, remove the client or block the person.
+ * The effective scopes of a grant: those that it still has after the operator
+ * has changed the provider, removed the client or blocked the person.
  *
  * @module
  */

@@ -38,7 +38,7 @@ export interface Grant {
   scopes: readonly string[];
   /** The scopes before the person revoked some. */
   grantedScopes?: readonly string[];
-  /** The key for the tags of its refresh tokens; absent if there are none. */
+  /** The key for the HMAC tags of its refresh tokens; absent without any. */
   refreshKey?: string;
   /** The accepted refresh tokens; absent before the code is redeemed. */
   refreshTokens?: RefreshTokens;

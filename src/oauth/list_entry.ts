@@ -181,7 +181,7 @@ function parseAddress(text: string): ListEntry {
     : { kind: "address", address: name + domain };
 }
 
-/** Parses a provider's own name for a person as their subject here. */
+/** Parses an entry without a prefix: the only provider's name for a person. */
 function parseOwnName(text: string, known: KnownNames): ListEntry {
   const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {

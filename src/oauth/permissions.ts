@@ -97,7 +97,7 @@ export interface NeededMemberships {
 
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
-/** The most characters of each list that are kept for an author's rule. */
+/** The most characters of each list that are stored for an author's rule. */
 const MAX_KEPT_CHARACTERS = 8192;
 
 /**

@@ -21,7 +21,7 @@ import { Moment, printDuration } from "./times.tsx";
 import { MayUse } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
-/** One grant, for the page of its person. */
+/** One grant, as the account page shows it. */
 export interface ConnectionInWords extends
   Pick<
     Grant,

@@ -19,7 +19,7 @@ interface DataProps extends FormPage {
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
 }
 
-/** The data of a person: what it is, a copy of it, and its end. */
+/** The data of a person, with the forms to download and to erase it. */
 export function DataSection(
   { providerKey, providerName, mayErase, kept, ...form }: DataProps,
 ) {

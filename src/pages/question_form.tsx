@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * An open question of a task, with the form by which its person answers it here
- * in place of the app that asked.
+ * An open question of a task, with the form by which the person answers it
+ * here, in place of the app that asked.
  *
  * @module
  */
@@ -14,19 +14,21 @@ import { OpenButton, shownMessage } from "./wait_page.tsx";
 export type QuestionInWords = { message: string } & QuestionWay;
 
 type QuestionWay =
-  /** A page of its own has it. */
+  /** The question has a page of its own. */
   | { way: "page"; waitId: string }
-  /** The fields of its form; undefined: this page cannot show them. */
+  /**
+   * The fields of the question's form; undefined if this page cannot show them.
+   */
   | { way: "form"; key: string; fields?: readonly FormField[] }
   /** The person is to open an address. */
   | { way: "address"; key: string; url: string }
-  /** It is for the client itself, which has the answer. */
+  /** The question is for the client itself, which has the answer. */
   | { way: "client" };
 
 interface QuestionProps extends FormPage {
   question: QuestionInWords;
   taskId: string;
-  /** The id of the element with its words, which name its form. */
+  /** The id of the element with the question's text, which names its form. */
   id: string;
 }
 

@@ -14,7 +14,7 @@ import { dayOf, Moment, printDuration } from "./times.tsx";
 import { MayUse, ScopeFields } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
-/** An access token, for the page of its person. */
+/** An access token, as the account page shows it. */
 interface TokenInWords extends
   Pick<
     Grant,

@@ -15,11 +15,11 @@ import { Moment } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
 import { ToolOfWork } from "./work_section.tsx";
 
-/** An open question, for the page of its person. Times are epoch seconds. */
+/** An open question in a person's list. Times are epoch seconds. */
 export interface WaitInWords extends Partial<ToolInWords> {
   /** The path of the page on which it is answered. */
   path: string;
-  /** Absent when its connection is gone. */
+  /** The client; absent if its connection is gone. */
   client?: ClientInWords;
   /** The author's words. */
   message: string;
@@ -32,7 +32,7 @@ const MAX_LISTED_CHARACTERS = 200;
 /** A person's open questions; nothing where there are none. */
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
-    /** Newest first. */
+    /** The open questions, newest first. */
     waits: readonly WaitInWords[];
     now: number;
   },

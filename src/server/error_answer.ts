@@ -14,7 +14,7 @@ import { prefersPage } from "../pages/respond.ts";
 export function errorAnswer(
   { log, page, challenge }: {
     log: Logger;
-    /** The server's facts that an error page shows. */
+    /** The facts about the server for an error page. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
     /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;

@@ -134,7 +134,8 @@ async function reportOldAddress(
 }
 
 /**
- * Checks that an app's own provider takes the place of one provider at most.
+ * Checks that at most one provider is listed if the app brings its own, which
+ * replaces the listed one.
  *
  * @throws {ConfigError}
  */

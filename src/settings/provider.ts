@@ -24,7 +24,7 @@ import {
 const REGISTER = "Register an application at the provider, with exactly the " +
   "callback address BASE_URL/oauth/provider-callback";
 
-/** A name in a list of several: a part of settings, and of an address. */
+/** The name of one of several providers, which is in variables and a path. */
 const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
 export const PROVIDER = settingsOf({

@@ -33,7 +33,9 @@ export class Tally {
     return new LinkedContext(context, KEY, this);
   }
 
-  /** Does the work, and adds its operations to the active span. */
+  /**
+   * Does the work, and sets the number of its operations on the active span.
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);

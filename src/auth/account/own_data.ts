@@ -55,7 +55,7 @@ export function ownDataEndpoints(
   const downloads = new Buckets(DOWNLOADS);
 
   return {
-    /** Sends everything that is kept about the person, as it is read. */
+    /** Sends everything that is kept about the person, while it is read. */
     async download(c: Context): Promise<Response> {
       const { session: { subject } } = await signedIn.findForm(c);
       refuseFor(downloads.take(fingerprint(subject)));

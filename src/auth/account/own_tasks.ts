@@ -20,14 +20,14 @@ import { clientInWords, clientNameOf } from "./client_words.ts";
 
 const MAX_TASKS = 100;
 
-/** A task of a list; one that asks has its open questions. */
+/** A listed task, with its open questions if it has any. */
 export type OwnTask = ListedTask & Partial<Task>;
 
 /** Makes the reader of people's tasks. */
 export function ownTasks(services: AuthServices) {
   const { baseUrl, permissions, grants, tasks, titleOf } = services;
 
-  /** True if the person may still be granted what a task's tool needed. */
+  /** True if the person may still be granted the scopes of a task's tool. */
   function isWithinReach(
     session: AccountSession,
     { scopes }: Pick<Task, "scopes">,
@@ -59,7 +59,8 @@ export function ownTasks(services: AuthServices) {
 
   return {
     /**
-     * Finds a task of the person.
+     * Finds a task of the person. @throws {HttpError} 404 if it is another's,
+     * or gone
      *
      * @throws {HttpError} 404 for one that is another's, or gone
      */
@@ -88,7 +89,7 @@ export function ownTasks(services: AuthServices) {
       return { ...listed, tasks: own };
     },
 
-    /** Describes the clients of tasks by the grants that they began under. */
+    /** Describes the clients that began tasks, by the grants of the tasks. */
     async clients(
       { subject }: AccountSession,
       of: readonly Pick<Task, "grantId">[],
@@ -109,7 +110,7 @@ export function ownTasks(services: AuthServices) {
       );
     },
 
-    /** Names the tool of a task as pages do. */
+    /** Gives the name and the title of a task's tool. */
     toolOf({ tool }: Pick<Task, "tool">): Partial<ToolInWords> {
       return tool === undefined ? {} : { tool, toolTitle: titleOf(tool) };
     },

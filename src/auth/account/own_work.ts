@@ -95,7 +95,7 @@ export function workCancellation(
   return async (c) => {
     const { id, session, form } = await signedIn.findForm(c);
     const { taskId, tool } = await own.find(session, form.require("task"));
-    // The process that works on it notices soon.
+    // The process that works on the task notices soon.
     const isEnded = await tasks.end(taskId, { status: "cancelled" });
     if (isEnded) {
       log.audit("Task cancelled on the account page", {

@@ -117,7 +117,10 @@ function signInAgain(cause?: unknown): HttpError {
   );
 }
 
-/** Lets people make tokens with scopes that they have; each is shown once. */
+/**
+ * Makes the endpoint by which people make access tokens, with scopes that they
+ * have. A token is shown once.
+ */
 export function personalTokenEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {

@@ -37,7 +37,7 @@ export function questionsInWords(
 ): QuestionInWords[] {
   return Object.entries(inputRequests).map(([key, { method, params }]) => {
     const message = typeof params.message === "string" ? params.message : "";
-    // Others are for the client, and have no words for its person.
+    // Other questions are for the client, and have no text for the person.
     if (method !== "elicitation/create") return { message, way: "client" };
     if (params.mode === "url") {
       return { message, way: "address", key, url: String(params.url) };
@@ -89,7 +89,9 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
   }
 }
 
-/** Makes the endpoint. Of several answers, here and by the client, one counts. */
+/**
+ * Makes the endpoint. Only the first answer is used, from here or the client.
+ */
 export function taskAnswer(
   services: AuthServices & { places: AccountPlaces },
 ): (c: Context) => Promise<Response> {
@@ -99,7 +101,7 @@ export function taskAnswer(
   return async (c) => {
     const { id, session, form } = await signedIn.findForm(c, MAX_BYTES);
     const task = await own.find(session, form.require("task"));
-    // A key is of one question, for as long as the task lives.
+    // A key names one question as long as the task is stored.
     const key = form.require("question");
     const open = new Map(Object.entries(task.inputRequests ?? {})).get(key);
     const answer = open?.method === "elicitation/create"

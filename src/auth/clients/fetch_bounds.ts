@@ -1,7 +1,7 @@
 /**
- * Bounds on fetches from URLs that strangers choose: the addresses that they may
- * lead us to, and their number, as anyone may name a metadata document, at any
- * host, as often as they like.
+ * Bounds on fetches from URLs that strangers choose: which addresses may be
+ * connected to, and how many fetches there may be. Anyone may name a metadata
+ * document, at any host, as often as they like.
  *
  * @module
  */

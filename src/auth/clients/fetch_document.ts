@@ -22,7 +22,7 @@ const MAX_DOCUMENT_BYTES = 16 * 1024;
 /** The most levels of a document: the database cannot keep thousands. */
 const MAX_LEVELS = 20;
 
-/** Addresses of one name that are tried, one after the other. */
+/** The most addresses of one name that are tried, one after the other. */
 const MAX_ADDRESSES = 4;
 
 /** The parsed JSON, and the time until which its headers call it fresh. */

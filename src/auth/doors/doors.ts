@@ -73,7 +73,10 @@ export function gateOfDoors(doors: Doors): Gate {
   };
 }
 
-/** Lets in the operator, who presents one of the accepted credentials. */
+/**
+ * Makes a door that lets in, as the operator, anyone with an accepted
+ * credential.
+ */
 function staticDoor(
   door: Door,
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {

@@ -46,7 +46,7 @@ interface Verified {
   isBlocked: boolean;
 }
 
-/** Lets in the holder of a JWT of a trusted issuer, made for this resource. */
+/** Makes the door for holders of a trusted issuer's JWT for this resource. */
 export function jwtDoor(
   options: JwtConfig & {
     baseUrl: string;

@@ -37,8 +37,9 @@ interface Verified {
 }
 
 /**
- * Lets in the holder of a live token whose grant is valid here. Work without a
- * request is judged by its grant. Both are at most a second stale.
+ * Makes the door for holders of a live token whose grant is valid here. Work
+ * without a request is let in by its grant alone. Both answers are at most a
+ * second stale.
  */
 export function oauthDoor(
   parts: {

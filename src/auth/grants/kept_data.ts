@@ -164,7 +164,7 @@ export const KEPT_DATA: readonly KeptData[] = [
   },
 ];
 
-/** Lists what is kept about a person by some settings, and for how long. */
+/** Lists the data that these settings keep about a person, and for how long. */
 export function keptAbout(
   settings: KeptUnder,
 ): readonly (readonly [what: string, until: string, stays?: string])[] {

@@ -34,7 +34,7 @@ export function providerChoice(
 ) {
   const cookie = { name: "provider", baseUrl };
 
-  /** Lists the providers, the one that this browser used last first. */
+  /** Lists the providers, first the one that this browser used last. */
   function options(c: Context): ProviderOption[] {
     const last = readCookie(c, cookie);
     return providers.all.map(({ id, key, provider: { name } }) => ({

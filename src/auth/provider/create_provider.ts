@@ -28,7 +28,7 @@ import {
 } from "./upstream_fetch.ts";
 import { isObject } from "../../json.ts";
 
-/** An OpenID provider, without our application there. */
+/** The options of an OpenID provider, except our application there. */
 type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
@@ -76,7 +76,7 @@ const PRESETS: Readonly<
       memberships: { roles: ["roles"], groups: ["groups"] },
     },
     readGroups: microsoftGroups,
-    // Its userinfo takes only tokens for Graph, and knows nothing more.
+    // Microsoft's userinfo takes only tokens for Graph, and has no more claims.
     userinfo: false,
     // AADSTS901002: v2.0 takes scopes instead.
     refusedParams: ["resource"],

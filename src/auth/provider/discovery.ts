@@ -27,7 +27,7 @@ const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
-/** A provider's metadata, with what is supported on both sides. */
+/** A provider's metadata, reduced to methods and algorithms that we support. */
 export interface Metadata extends AuthorizationServer {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;

@@ -111,7 +111,7 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   };
 }
 
-/** A sign-in; without an authorization server its routes say so. */
+/** The routes of a sign-in; if there is none, they answer so. */
 export type SignIn =
   & Pick<ReturnType<typeof authorizationServer>, "app">
   & Partial<ReturnType<typeof authorizationServer>>;

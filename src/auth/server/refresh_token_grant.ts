@@ -1,9 +1,9 @@
 /**
- * A refresh: a refresh token is exchanged once, for a new pair. Until a token
- * of that pair is used, the used one still gives that same pair, because
- * responses get lost and databases stall; and for 30 s after the first call
- * with its access token, because some clients refresh from two machines. After
- * that it is a replay, and the grant ends.
+ * A refresh: a refresh token is exchanged once, for a new pair. Because
+ * responses get lost and databases stall, the exchanged token gives that same
+ * pair again until a token of the pair is used; and for 30 s after the first
+ * call with its access token, because some clients refresh from two machines.
+ * After that it is a replay, and the grant ends.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module

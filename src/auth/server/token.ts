@@ -51,7 +51,7 @@ export function tokenEndpoint(
     assertionGrant({ ...services, verifyAssertion });
   const withoutPage = new Buckets(PER_CLIENT);
 
-  /** Begins to read the presented code or token together with its client. */
+  /** Begins to read the presented code or token while the client is found. */
   function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
     const refreshToken = parameters.get("refresh_token");
