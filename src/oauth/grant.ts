@@ -57,7 +57,7 @@ export interface Grant {
   createdAt: number;
   /** The last time after the sign-in at which the provider said who it is. */
   confirmedAt?: number;
-  /** The last token response; for a `token` the last use, to the minute. */
+  /** The last token response; or the last use of a `token`, to the minute. */
   usedAt: number;
   /** The time at which the grant ends even if it is refreshed. */
   endsAt: number;

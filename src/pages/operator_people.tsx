@@ -18,14 +18,14 @@ import type { FormPage } from "./layout.tsx";
 import { CodeLines, Table } from "./table.tsx";
 import { Moment } from "./times.tsx";
 
-/** A connection of someone. */
+/** A connection of a person. */
 interface OperatorGrant extends ConnectionInWords {
   clientName: string;
   /** The number of sign-ins; one by default. */
   signIns?: number;
 }
 
-/** Someone who has connections. */
+/** A person who has connections. */
 interface OperatorPerson {
   /** `github:583231`. */
   subject: string;

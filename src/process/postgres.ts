@@ -1,7 +1,7 @@
 /**
- * The database of the process where it is Postgres. The package that knows
- * Postgres is loaded here alone, and by a name in the import map, so that no
- * other start loads or downloads any of it.
+ * Postgres as the database of the process. Its package is loaded here alone, by
+ * its name in the import map, so that no other start loads or downloads any of
+ * it.
  *
  * @module
  */

@@ -15,7 +15,7 @@ export interface ProviderApplication {
   scopes?: readonly string[];
   /** Query parameters added to the provider's authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
-  /** The claim that holds a person's groups: its name, or a path of dots. */
+  /** The claim that holds a person's groups: its name, or a path with dots. */
   groupsClaim?: string;
 }
 

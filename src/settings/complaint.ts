@@ -20,7 +20,7 @@ export interface Complaint {
 export class ConfigError extends Error {
   /** The name of the class. */
   override name = "ConfigError";
-  /** Tells every complaint, one to a line. */
+  /** Prints every complaint, one to a line. */
   constructor(readonly complaints: readonly Complaint[]) {
     super(
       ["These settings need fixing:", ...complaints.map(printComplaint)]

@@ -66,7 +66,7 @@ export function groupSettings({ OAUTH_PROVIDER }: Environment): NamedSetting[] {
   try {
     keys = CHOICE.shape.parse(OAUTH_PROVIDER?.trim() ?? "");
   } catch {
-    // Complained of where it is read.
+    // The complaint is made where it is read.
   }
   return keys.length < 2 ? [] : keys.flatMap((key) => [
     kindSetting(key),

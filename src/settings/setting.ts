@@ -1,6 +1,5 @@
 /**
- * One setting: a variable of the environment with all that is known of it, and
- * the reader of such variables.
+ * A setting, a row of the table of settings; and the reader of the variables.
  *
  * @module
  */
@@ -39,7 +38,7 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
   return rows as Named<R>;
 }
 
-/** The value of a setting, which is its default where it is unset. */
+/** The type of a setting's value, or of its default. */
 type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);

@@ -58,7 +58,9 @@ export function accountPlaces(
       return place.length <= MAX_CHARACTERS ? place : part;
     },
 
-    /** Gives a place of a form, or the first part for one that is too long. */
+    /**
+     * Gives the place that a form names, or the first part if it is too long.
+     */
     truncate(place = ""): string {
       return place.length <= MAX_CHARACTERS ? place : "";
     },

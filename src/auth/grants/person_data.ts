@@ -159,8 +159,8 @@ export function personData(stores: PersonStores) {
 
     /**
      * Ends everything of a person, and deletes what is kept about them. Gives
-     * the number of connections that were open. After a failure it can be
-     * repeated, because the list of grants is deleted last.
+     * the number of grants that were open. After a failure it can be repeated,
+     * because the list of grants is deleted last.
      */
     async erase(subject: string): Promise<number> {
       const count = await endSubject(subject, stores);

@@ -1,6 +1,6 @@
 /**
  * The choice among several providers, by the person or by an e-mail address;
- * and the authorization URL there, with its PKCE verifier and nonce.
+ * and the authorization URL at the provider, with PKCE verifier and nonce.
  *
  * @module
  */

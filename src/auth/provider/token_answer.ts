@@ -20,7 +20,7 @@ export interface TokenAnswer {
   idToken?: string;
 }
 
-/** Error codes that mean more than "misbehaved", with GitHub's own. */
+/** The kinds of error codes, GitHub's own too; any other is `misbehaved`. */
 const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
