@@ -17,7 +17,10 @@ export const LAYOUT = 1;
 /** The key of the layout's number, as Deno KV stores it. */
 const LAYOUT_KEY = new TextEncoder().encode("\x02layout\0");
 
-/** Refuses a server's database of another layout; other files have none. */
+/**
+ * Refuses a database of a server that has another layout. Other files have
+ * none.
+ */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });
   const tables = database.prepare(

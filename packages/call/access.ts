@@ -16,7 +16,7 @@ import { Exit, Failure } from "./failure.ts";
 interface AccessOptions extends CredentialsOptions {
   /** A personal token, in place of signing in. */
   token?: string;
-  /** Headers of every request, which may hold a key. */
+  /** Headers of every request, which may contain a key. */
   headers: Readonly<Record<string, string>>;
 }
 
@@ -59,7 +59,9 @@ export class Access {
     }
   };
 
-  /** Forgets the sign-in and revokes its tokens; false if there is none. */
+  /**
+   * Deletes the sign-in and revokes its tokens. Returns false if there is none.
+   */
   logOut(): Promise<boolean> {
     return this.#credentials.revoke();
   }

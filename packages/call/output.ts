@@ -143,7 +143,7 @@ export class Notices {
     this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 
-  /** Tells that no server answers about a task, or that one does again. */
+  /** Reports that no server answers about a task, or that one does again. */
   showAnswering(isAnswering: boolean): void {
     this.terminal.report(
       isAnswering

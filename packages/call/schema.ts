@@ -94,7 +94,10 @@ export function alternativesOf(schema: Json, root: Json): Json[] {
     .toSorted((a, b) => isText(a) - isText(b));
 }
 
-/** Takes alternatives apart, each once: a schema may lead back to itself. */
+/**
+ * Lists the alternatives of a schema, each once: a schema may lead back to
+ * itself.
+ */
 function flatten(schema: Json, root: Json, known: Set<Json>): Json[] {
   const found = resolve(schema, root);
   if (known.has(found)) return [];

@@ -49,7 +49,7 @@ export class Client extends Exchange {
 
   /**
    * Sends a request, answers the questions it raises, waits for the task it may
-   * become, and gives its result.
+   * become, and returns its result.
    *
    * @throws {ServerError} if the server answers with an error
    */

@@ -75,7 +75,7 @@ const CORES = "deno run --quiet --allow-run --allow-net " +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
-// The bundler wants a file: it looks no name up.
+// The bundler takes a file, and no name that it would have to look up.
 const BUNDLE_POSTGRES = "mkdir -p dist && " +
   `echo 'export * from "${PACKAGE}/postgres";' > dist/postgres.ts && ` +
   "deno bundle --quiet -o dist/postgres_package.js dist/postgres.ts";

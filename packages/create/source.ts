@@ -12,13 +12,13 @@ export const PACKAGE = "@tool-server/tool-server";
 
 /** A copy of the package, as a project finds it. */
 export interface Source {
-  /** The members of the project's `deno.json` that lead to it. */
+  /** The members of the project's `deno.json` that point to the copy. */
   configuration: Record<string, unknown>;
   /** Its module, for `deno doc`. */
   module: string;
   /** A host that is no registry: Deno imports from it only with a flag. */
   host?: string;
-  /** Folders of it that are loaded only when they are needed, and read then. */
+  /** Folders of the copy that a program may have to read while it runs. */
   read?: readonly string[];
   /**
    * Describes the place of a copy, for readers of the project; undefined for
@@ -35,7 +35,7 @@ export const PUBLISHED: Source = {
   module: `jsr:${PACKAGE}`,
 };
 
-/** The parts of our own `deno.json` that lead to our modules. */
+/** The parts of our own `deno.json` that point to our modules. */
 interface OwnConfiguration {
   exports: Record<string, string>;
   imports: Record<string, string>;

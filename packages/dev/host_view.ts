@@ -25,7 +25,7 @@ interface Windows {
 export interface HostCallbacks {
   /** The host's context at the beginning; `setContext` reports changes. */
   context: Record<string, unknown>;
-  /** Answers any request not handled here; gives the result, or throws. */
+  /** Answers any request not handled here: returns the result, or throws. */
   answer(method: string, params: Loose): unknown;
   /** Called with the size in CSS pixels that the view wants. */
   resize(size: { width?: number; height?: number }): void;

@@ -104,7 +104,7 @@ export class Site extends Requests {
   /**
    * Returns the address at which clients register themselves.
    *
-   * @throws {Fault} a warning: it may be what the operator wants
+   * @throws {Fault} a warning, because an operator may want it so
    */
   registrationEndpoint(): Promise<string> {
     return this.keep("registration endpoint", async () => {

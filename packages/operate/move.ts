@@ -58,7 +58,7 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
 function isOpenElsewhere(path: string): boolean {
   using database = new DatabaseSync(path);
   try {
-    // The first access wants the file for itself.
+    // The first access locks the file for this process alone.
     database.exec(
       "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; " +
         "BEGIN EXCLUSIVE; ROLLBACK",

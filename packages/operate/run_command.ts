@@ -229,7 +229,8 @@ class ClientsCommand extends Command {
     }
     const ended = await end();
     this.audit("Everything of a client ended", { clientId: id, ended });
-    // It may have ended before: nothing is kept of a client by itself.
+    // The client may have ended before: there is no record of a client by
+    // itself.
     return this.print(
       { clientId: id, ended },
       ended > 0 ? endedWords(ended) : unknown,

@@ -20,7 +20,7 @@ export class PostgresError extends Error {
   /** True if it may be gone in a moment: a server that is starting up. */
   readonly isTransient: boolean;
 
-  /** Tells the reason, and how to fix it. */
+  /** Makes the error from a reason, and the way to fix it. */
   constructor(
     reason: string,
     { fix, code, isTransient = false }: {
@@ -48,7 +48,7 @@ const CERTIFICATE_FIX =
   "Give the CA's file in sslrootcert, and the name that " +
   "the certificate has as the host";
 
-/** The way to fix that a role may not do all that it must. */
+/** The fix for a role that lacks a right. */
 export const RIGHTS_FIX =
   "Use the role that owns the schema, or grant what docs/postgres.md names " +
   "under Rights";

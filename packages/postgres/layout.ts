@@ -66,7 +66,7 @@ export function statusSql(schema: string): string {
   to_regclass('${schema}.kv_layout') is not null as has_layout`;
 }
 
-/** The statement that reads the layout, and if the role may use it. */
+/** Makes the statement that reads the layout and the rights of the role. */
 export function readLayoutSql(schema: string): string {
   const rights = ["select", "insert", "update", "delete"].map((right) =>
     `has_table_privilege('${schema}.kv', '${right}')`
@@ -82,8 +82,8 @@ export function channelOf(schema: string): string {
 }
 
 /**
- * The statement by which the connection that listens shows that a process uses
- * the tables, for as long as it lasts.
+ * Makes the statement by which the listening connection shows, as long as it
+ * lasts, that a process uses the tables.
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(

@@ -176,7 +176,7 @@ async function prepare(
   });
 }
 
-/** Returns the number of the layout that is there. */
+/** Returns the number of the layout in the database. */
 async function layoutOf(
   connections: Connections,
   schema: string,

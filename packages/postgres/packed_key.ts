@@ -12,7 +12,7 @@ export function packBytes(key: KvKey): Buffer {
   return Buffer.from(packKey(key), "latin1");
 }
 
-/** Returns the range of packed keys that is selected. */
+/** Returns the range of the packed keys that a selector selects. */
 export function packRange(
   selector: KvSelector,
 ): { start: Buffer; end: Buffer } {

@@ -136,7 +136,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
     return row.count as number - (this.isRemote ? 1 : 0);
   }
 
-  /** Closes the handle; its connections end once they have their answers. */
+  /** Closes the handle. Each connection ends once it has its answer. */
   close(): void {
     this.#checkOpen();
     this.#sweeper.stop();

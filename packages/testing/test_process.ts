@@ -49,7 +49,7 @@ export class TestProcess implements AsyncDisposable {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
-      // The process before is dead for certain: its lease needs no second look.
+      // The process before is dead for certain: its lease need not be watched.
       ...!isFirst && { runs: { confirmSeconds: 0 } },
     });
   }

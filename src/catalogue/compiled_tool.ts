@@ -21,7 +21,7 @@ import { type CompiledView, viewMetaOf } from "./view_resource.ts";
 
 /** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
-  /** The tool as its author declared it; absent: this one. */
+  /** The tool as its author declared it; absent if it is this one. */
   author?: Tool;
   /**
    * Adds the tool's settings and services to a context. Absent if it needs

@@ -62,7 +62,10 @@ function collectFaults(
   }
 }
 
-/** A piece: its name (undefined: the whole value), its schema, its value. */
+/**
+ * A piece: its name, its schema, its value. Without a name it is the whole
+ * value.
+ */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
 /**

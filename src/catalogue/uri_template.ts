@@ -12,7 +12,10 @@ export const MAX_URI_CHARACTERS = 8192;
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /** Returns the variables of a URI, percent-decoded; undefined: no match. */
+  /**
+   * Returns the variables of a URI, percent-decoded; undefined if it does not
+   * match.
+   */
   match(uri: string): Record<string, string> | undefined;
 }
 
@@ -75,8 +78,8 @@ function literal(text: string): string {
 }
 
 /**
- * Finds the values of the variables; each takes as much as the rest leaves it.
- * Working from the end, it passes over the URI once for each variable: a
+ * Finds the values of the variables. Each takes as much as the ones after it
+ * leave. Working from the end, it passes over the URI once for each variable: a
  * regular expression with several variables would try every way to divide the
  * URI among them.
  */

@@ -46,7 +46,7 @@ export interface McpEndpoint {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
-  // Read now: Deno no longer tells the address after the client has left.
+  // Read now: Deno no longer knows the address after the client has left.
   const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
     request,
     peer: info?.remoteAddr?.hostname,

@@ -34,7 +34,7 @@ export type FormField = FormEntry & {
   description?: string;
   isRequired: boolean;
   default?: unknown;
-  /** The name of its entry in a form: no author's word is one. */
+  /** The name of its entry in the HTML form, made here: no author's text. */
   entry: string;
 };
 
@@ -106,7 +106,7 @@ function entryOf(property: JsonObject): FormEntry | undefined {
   }
 }
 
-/** Reads the values of an enumeration; undefined if it is none. */
+/** Reads the values of an enumeration; undefined if the field is not one. */
 function optionsOf(
   { enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject,
 ): FormOption[] | undefined {

@@ -14,7 +14,7 @@ export interface TextBounds {
 }
 
 interface Format {
-  /** The words for what it wants. */
+  /** Describes the texts of the format, for a refusal. */
   wants: string;
   has(text: string): boolean;
 }
@@ -46,14 +46,14 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
 };
 
-/** True for a day of the calendar: 30 February, which Date moves on, is none. */
+/** True if a day exists. `Date` itself would move 30 February on to March. */
 function isDay(day: string): boolean {
   const milliseconds = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(milliseconds) &&
     new Date(milliseconds).toISOString().startsWith(day);
 }
 
-/** Tells what is wrong with a text; undefined if it is within its bounds. */
+/** Describes what is wrong with a text; undefined if it is within its bounds. */
 export function faultOf(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,

@@ -68,7 +68,7 @@ function accepts(accept: string, type: string, subtype: string): boolean {
  */
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request, BODY_BYTES);
-  // Shorter bodies cannot be too deep: most are.
+  // Most bodies are shorter, and so cannot be too deep.
   if (bytes.length >= 2 * MAX_BODY_DEPTH) {
     for (const _pause of checkBodyLimits(bytes)) await othersTurn();
   }

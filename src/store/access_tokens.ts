@@ -173,7 +173,8 @@ export function accessTokenStore(database: Database) {
       } = {},
     ): Promise<string | undefined> {
       const personalToken = mintPersonalToken(grant.id);
-      // Every new token changes this record, so the count stays true.
+      // Every new token changes this record: so two at once cannot both pass
+      // the limit.
       const made = tokensOfKey(grant.subject);
       return database.change(made, async (transaction, _, before) => {
         const held = await grants.listOfSubject(grant.subject);

@@ -11,7 +11,7 @@ import { sharedList } from "./shared_list.ts";
 
 export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 
-/** The end of one step of connecting. It holds no code, token or state. */
+/** The end of one step of connecting. It has no code, token or state. */
 export interface Attempt {
   /** The time at which it was last seen, in epoch seconds. */
   at: number;
@@ -36,7 +36,7 @@ const MAX_FAILURES = 30;
 const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;
 
-/** The most attempts that are kept in all. */
+/** The most attempts that are stored in all. */
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**

@@ -201,8 +201,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Gives the lease of a request back after the provider, or the database,
-     * did not answer, or refused a code. Otherwise it lapses.
+     * Frees the lease of a request after the provider, or the database, did
+     * not answer, or refused a code. If that fails, the lease lapses.
      */
     async release(found: FoundRequest, hasDeadCode?: true): Promise<void> {
       try {

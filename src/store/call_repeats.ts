@@ -53,7 +53,7 @@ export function callRepeats(database: Database) {
 
   return {
     /**
-     * Names the tools that run long; at once if they were read lately.
+     * Returns the tools that run long: a promise only if they must be read.
      *
      * @param nowMilliseconds the time, by `performance.now()`
      */

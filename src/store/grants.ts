@@ -185,8 +185,8 @@ export function grantStore(
     },
 
     /**
-     * Returns true if an address that a grant of a person tells is blocked. It
-     * counts where they come with a token that tells no address.
+     * True if an address in a grant of a person is blocked. Also for tokens of
+     * theirs that have no address.
      */
     async isKnownBlocked(subject: string): Promise<boolean> {
       if (!blocksAddresses) return false;

@@ -11,7 +11,10 @@ export class KvUsageError extends TypeError {
   override name = "KvUsageError";
 }
 
-/** Another process holds a lock: nothing was done, and it may be sent again. */
+/**
+ * Another process has a lock: nothing was done, and the operation may be sent
+ * again.
+ */
 export class KvLockedError extends Error {
   /** `KvLockedError` */
   override name = "KvLockedError";

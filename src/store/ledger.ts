@@ -48,7 +48,7 @@ export type LedgerStore = ReturnType<typeof ledgerStore>;
 /**
  * Makes the ledger of a database.
  *
- * @param options `keepSeconds`: the time for which a call is kept
+ * @param options `keepSeconds`: the time for which a call is stored
  */
 export function ledgerStore(
   database: Database,

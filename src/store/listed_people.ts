@@ -1,7 +1,7 @@
 /**
  * The lists of people who have grants: by name, and by every word that they are
  * found by. A person is listed in the commit that makes a grant of theirs live,
- * and shown for as long as there is one.
+ * and shown as long as such a grant is live.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The texts by which a person is in the lists, of one name that they had. */
+/** The texts by which a person is in the lists, for one of their names so far. */
 interface IndexedPerson extends Expiring {
   /** The text of the entry by name. */
   name: string;
@@ -75,7 +75,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
 
 /**
  * Takes a person out of the lists, under every name that they had, unless a
- * grant of theirs lives.
+ * grant of theirs is live.
  */
 export async function unlistPerson(
   database: Database,

@@ -1,6 +1,6 @@
 /**
  * A database whose operations are observed for telemetry: their verbs, and the
- * first part of their keys, which is ours.
+ * first part of their keys, which never comes from outside.
  *
  * @module
  */

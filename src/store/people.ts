@@ -31,7 +31,7 @@ export interface PersonGrants {
 
 interface PeoplePage {
   people: PersonGrants[];
-  /** The place where the next page begins; undefined: these are all. */
+  /** The place where the next page begins; undefined if there is none. */
   next?: PersonPlace;
 }
 
@@ -40,7 +40,7 @@ export function printPlace({ person, text }: PersonPlace): string {
   return person + text;
 }
 
-/** Parses a printed place; undefined if it is none. */
+/** Parses a printed place; undefined if the text is none. */
 export function parsePlace(printed = ""): PersonPlace | undefined {
   const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(printed) ?? [];
   return person === undefined ? undefined : { person, text };

@@ -20,7 +20,7 @@ const EARLY = 1 / 4;
 /** The keys that are read at once, so that requests have their turn. */
 const KEYS_AT_ONCE = 100;
 
-/** Reads keys; gives an entry for each, in their order. */
+/** Reads keys. Returns an entry for each, in their order. */
 type Read = (
   keys: readonly Deno.KvKey[],
 ) => Promise<readonly { value: unknown }[]>;

@@ -78,7 +78,7 @@ export class Reader {
     protected readonly fence: Fence,
   ) {}
 
-  /** Returns the present in whole epoch seconds. */
+  /** Returns the time in whole epoch seconds. */
   now(): number {
     return now(this.clock);
   }

@@ -19,7 +19,9 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  * not renewed for two more heartbeats.
  */
 export const LEASE_WATCH_SECONDS = 20;
-/** The most characters of a beginning that the run's record itself holds. */
+/**
+ * The most characters of a beginning that is stored in the run's record itself.
+ */
 const MAX_INLINE_CHARACTERS = 4000;
 /** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
@@ -138,7 +140,7 @@ export function claimOf(
   return { taskId, run, term, expiresAt, dueSeconds, characters };
 }
 
-/** Names the list that counts the waits of a run. */
+/** Names the list by which the waits of a run are limited. */
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {

@@ -17,7 +17,7 @@ interface SharedListOptions<T> {
   key: Deno.KvKey;
   /** The member of the value that has the list. */
   member: string;
-  /** The time for which the list is kept after it was written last. */
+  /** The time for which the list is stored after the last write. */
   keepSeconds: number;
   /** The warning in the log when the list cannot be written. */
   complaint: string;

@@ -27,7 +27,10 @@ export interface StepFailure {
 
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
 
-/** Adds counts to others: the most frequent come first, and stay. */
+/**
+ * Merges counts. The most frequent come first; if there are too many, the
+ * rarest are dropped.
+ */
 export function addStepFailures(
   known: readonly StepFailure[],
   added: readonly StepFailure[],

@@ -1,6 +1,6 @@
 /**
- * The beginning of a task: its record, its lease, and its entry in the list
- * that counts it, all at once.
+ * The beginning of a task: its record, its lease, and its entry in the list by
+ * which tasks are limited, in one commit.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The end of a task, and of all that is kept for its work.
+ * The end of a task, and of the records of its work.
  *
  * @module
  */
@@ -130,10 +130,10 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     end,
 
     /**
-     * Finds every task that one of these grants used last, and gives a function
-     * that ends them once the grants are closed. It need not be awaited: the
-     * process that works on a task notices within a second that its grant has
-     * ended, and ends it too.
+     * Finds every task that one of these grants used last, and returns a
+     * function that ends them, in the background, once the grants are closed.
+     * If it does not get that far, the process that works on a task notices
+     * within a second that its grant has ended, and ends it too.
      */
     async cancelAllOf(
       binding: string,

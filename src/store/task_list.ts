@@ -1,6 +1,6 @@
 /**
- * The tasks of a person, in any client of theirs: the list that counts them,
- * and the grant that used each last.
+ * The tasks of a person, in all clients of theirs: the list by which tasks are
+ * limited, with the grant that used each last.
  *
  * @module
  */

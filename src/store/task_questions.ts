@@ -120,10 +120,10 @@ export function taskQuestions(database: Database) {
     },
 
     /**
-     * Accepts answers; those to questions that are not open are ignored. True
-     * if one was accepted.
+     * Accepts answers; those to questions that are not open are ignored.
+     * Returns true if one was accepted.
      *
-     * @param extraWrites what the commit of an answer rests on too
+     * @param extraWrites further checks and writes of an answer's commit
      */
     async answer(
       taskId: string,

@@ -152,9 +152,10 @@ export function nextUpdate(
 }
 
 /**
- * Applies a change to a live task, again if another change comes between; false
- * if the task has ended, `change` gives undefined, or the commit fails though
- * the task is as it was: then something that `extraWrites` checks has changed.
+ * Changes a live task, and tries again if another change comes between. Returns
+ * false if the task has ended, or `change` returns undefined. Also if the
+ * commit fails although the task is unchanged: then a check of `extraWrites`
+ * has failed.
  */
 export function changeTask(
   database: Database,

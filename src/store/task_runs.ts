@@ -1,8 +1,8 @@
 /**
  * The runs of durable work, and the claims on them. A process claims a run by
- * writing its record, and everything that it writes for the work rests on that
- * version of it. So a process that was paused, and whose work another has taken
- * over meanwhile, writes nothing any more.
+ * writing its record, and everything that it writes for the work checks that
+ * version of the record. So a process that was paused, and whose work another
+ * has taken over meanwhile, writes nothing any more.
  *
  * @module
  */
@@ -32,7 +32,7 @@ import {
 import { readText } from "./texts.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
-/** A run that was taken, or the reason for which it was not. */
+/** The claim on a run, or the reason why it was not claimed. */
 export type Taking =
   | { claim: Claim }
   | {

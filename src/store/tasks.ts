@@ -1,7 +1,7 @@
 /**
- * Tasks: long work as records that any process can read, answer and cancel.
- * One process works on a task and says so with a lease; when the lease lapses,
- * whoever looks at the task declares it failed.
+ * Tasks: long work as records that any process can read, answer and cancel. One
+ * process works on a task, and has a lease on it. When the lease has lapsed,
+ * any process that reads the task marks it as failed.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks

@@ -25,8 +25,8 @@ type WaitKind = "page" | "webhook";
 export interface Waiting {
   subject: string;
   /**
-   * The list that counts it, if that is not its subject's: many people may share
-   * a subject, such as all callers without credentials.
+   * The list by which it is limited, if that is not its subject's: many people
+   * may share a subject, such as all callers without credentials.
    */
   list?: string;
   kind: WaitKind;
@@ -103,7 +103,7 @@ export function isSameClient(
     (one.clientId !== undefined || one.grantId === other.grantId);
 }
 
-/** Names the list that counts a wait. */
+/** Names the list by which a wait is limited. */
 export function listOfWait(
   { list, subject }: Pick<Waiting, "list" | "subject">,
 ): string {

@@ -25,7 +25,7 @@ const FULL_MILLISECONDS = 1000;
 
 /** A wait that is about to be opened. */
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
-  /** The list that counts it. */
+  /** The list by which it is limited. */
   list: string;
   /** The most of its kind in that list. */
   most: number;

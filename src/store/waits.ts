@@ -97,7 +97,8 @@ export function waitStore(database: Database) {
       const askerKey = waitOfAskerKey(asker);
       const id = randomId();
       const key = waitKey(id);
-      // Every new wait changes this record, so the count stays true.
+      // Every new wait changes this record: so two at once cannot both pass the
+      // limit.
       const list = listOfWait(own);
       const head = waitsOfKey(list);
       const opener = { ...own, list, most };
@@ -211,7 +212,7 @@ export function waitStore(database: Database) {
       for (const wait of own) await expireWait(database, wait.key, wait);
     },
 
-    /** Deletes everything that is kept of a person's waits. */
+    /** Deletes all stored waits of a person. */
     async forgetAllOf(subject: string): Promise<void> {
       for (const wait of await listed(subject)) {
         await expireWait(database, wait.key, wait);

@@ -94,8 +94,8 @@ export interface WorkAhead
 }
 
 /**
- * Lists the work of the next wakes, of everyone, without what it was given and
- * what it gave: that which is most overdue comes first.
+ * Lists the durable work of the next wakes, of everyone, without its input and
+ * its results. The most overdue comes first.
  *
  * @param most the most wakes that are read, with a run each
  * @returns `hasMore` when there may be more

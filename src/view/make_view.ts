@@ -192,7 +192,7 @@ export function makeView<I, O>(
       ...state,
       host: hostInfo,
       can: abilities(has),
-      // Anything that arrived before the answer is kept.
+      // A state that arrived before the answer stays.
       status: state.status === "connecting" ? "running" : state.status,
     };
     take(hostContext);

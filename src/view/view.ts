@@ -108,7 +108,7 @@ export interface View<
   open(url: string): Promise<void>;
   /** Says something in the conversation, as the person. */
   say(text: string): Promise<void>;
-  /** Gives the model context from now on, replacing what it was told before. */
+  /** Gives the model context from now on, in place of the last. */
   tell(text: string, data?: Record<string, unknown>): Promise<void>;
   /** Asks for another display mode and returns the one that the host chose. */
   display(mode: DisplayMode): Promise<DisplayMode>;

@@ -134,7 +134,9 @@ export class Client {
   }
 }
 
-/** Calls a tool with a token; gives the status, and the text of its result. */
+/**
+ * Calls a tool with a token; returns the status, and the text of its result.
+ */
 export async function callWith(
   server: Answering,
   token: string,

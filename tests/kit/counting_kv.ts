@@ -76,7 +76,7 @@ export class CountingKv {
     return { ...cost, value };
   }
 
-  /** Runs an action whose cost counts nowhere. */
+  /** Runs an action whose cost is not counted. */
   uncounted<T>(action: () => Promise<T>): Promise<T> {
     return this.#measuring.run({ trips: 0, operations: 0 }, action);
   }

@@ -31,7 +31,10 @@ export class FakeProvider implements Provider {
   memberships: Partial<Pick<Identity, Membership>> = {};
   /** The failure when the identity is asked for again. */
   identityFailure: UpstreamErrorKind | undefined;
-  /** The time at which the next person showed who they are, if it tells. */
+  /**
+   * The time at which the next person authenticated, if the provider reports
+   * it.
+   */
   authenticatedAt?: number;
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;

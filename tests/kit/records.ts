@@ -50,7 +50,10 @@ export function requestOf(client: Client): AuthorizationRequest {
   };
 }
 
-/** Redeems a code as `POST /token` does; a grant may hold all of its scopes. */
+/**
+ * Redeems a code as `POST /token` does. By default all scopes of the grant are
+ * effective.
+ */
 export function redeem(
   database: Database,
   {

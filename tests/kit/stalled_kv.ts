@@ -11,7 +11,7 @@ export class StalledKv {
   readonly kv: Deno.Kv;
   #isAtCommit = false;
   #held?: PromiseWithResolvers<void>;
-  /** Ends with the last operation that was held. */
+  /** Settles after the last operation that was delayed. */
   #last?: Promise<unknown>;
   readonly #late = new Set<Promise<unknown>>();
 

@@ -88,7 +88,10 @@ export interface Answer {
   text: string;
 }
 
-/** A server that listens on loopback; its own name for itself is `BASE_URL`. */
+/**
+ * A server that listens on loopback; its `BASE_URL` is that of all test
+ * servers.
+ */
 export class Target implements Answering, AsyncDisposable {
   readonly url: string;
 

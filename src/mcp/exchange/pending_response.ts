@@ -11,7 +11,7 @@ import { encode, type JsonAnswer } from "./answer.ts";
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
   ["cache-control", "no-cache, no-transform"],
-  // Otherwise a reverse proxy holds the events back.
+  // Otherwise a reverse proxy buffers the events.
   ["x-accel-buffering", "no"],
   ...Object.entries(CORS_HEADERS),
 ];

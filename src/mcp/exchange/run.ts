@@ -25,8 +25,8 @@ import { aboutOf } from "./report.ts";
 import { handOverResult, hasTasks, printTask } from "./task_answer.ts";
 
 /**
- * A method: answers a request. An exception or a rejection counts as `{ error
- * }`.
+ * A method: answers a request. An exception or a rejection is the same as `{
+ * error }`.
  */
 export type Method<C extends Call = Call> = (
   call: C,

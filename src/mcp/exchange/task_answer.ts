@@ -102,7 +102,7 @@ export function stateOf(task: Task, page?: string): string {
   if (questions.length > 0) {
     const asked = questions.map(({ params }) => questionOf(params)).join("");
     const state = `The tool waits for an answer${asked}.`;
-    // Others are for the client, which alone has the answer.
+    // Other questions are for the client itself, not for a person.
     const hasPage = page !== undefined &&
       questions.some(({ method }) => method === "elicitation/create");
     return hasPage

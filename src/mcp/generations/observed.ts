@@ -25,7 +25,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "notifications/roots/list_changed",
 ]);
 
-/** An id that is unlikely to hold data. */
+/** A request id that is recorded: short, and of characters that names have. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**

@@ -46,7 +46,7 @@ export function parseKept<T>(text: string | undefined): T {
   return (text === undefined ? undefined : JSON.parse(text)) as T;
 }
 
-/** The most characters of a message that is kept. */
+/** The most characters of an error's message that are stored. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {

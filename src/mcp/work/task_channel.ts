@@ -27,7 +27,7 @@ import { printProgress, StatusMessage } from "./task_state.ts";
 import type { OriginCall, TaskOrigin } from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
-/** The most characters of a message that leads to a page. */
+/** The most characters of a message that is shown with a link. */
 const MAX_LINK_CHARACTERS = 500;
 
 const NO_ONE =
