@@ -169,9 +169,9 @@ export interface Authenticated {
    */
   isLive?(grantId?: string): Promise<boolean>;
   /**
-   * Tells if the credential of the request is still accepted, at most a second
-   * stale; absent if it never expires. A call that has begun outlives it, a
-   * subscription does not.
+   * Resolves to true if the credential of the request is still accepted, at
+   * most a second stale. Absent if the credential never expires. A call that
+   * has begun goes on without it, a subscription does not.
    *
    * @throws {import("./errors.ts").StorageError} when the database cannot be
    * read, but not once the credential has expired

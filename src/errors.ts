@@ -87,7 +87,7 @@ export type Situation =
 export class OAuthError extends Refusal {
   override readonly name = "OAuthError";
   readonly status: number;
-  /** The address that tells it to the client, for the person to follow. */
+  /** The redirect URI with this error, to which the person may send it. */
   readonly responseUrl?: string;
   constructor(
     readonly code: OAuthErrorCode,

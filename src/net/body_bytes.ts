@@ -116,7 +116,7 @@ const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
 interface Arriving {
-  /** The time of its first check: quick bodies read no clock. */
+  /** The time of the body's first check; a quick body needs no clock. */
   seenMilliseconds?: number;
   giveUp(error: HttpError): void;
 }

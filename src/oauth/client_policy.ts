@@ -64,7 +64,7 @@ export function isTrustedWithErrors(
 ): boolean {
   return client.isConfigured === true ||
     redirectKind(redirectUri) === "loopback" ||
-    // It was checked: it is one of these.
+    // If the operator listed places, the redirect URI was checked to be in one.
     policy.redirectHosts.length > 0 ||
     skipsConsent(client, redirectUri, policy);
 }

@@ -85,7 +85,7 @@ export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   return back === undefined ? words : { ...words, button: backTo(back) };
 }
 
-/** Makes the link by which an app learns of its mistake; it says where to. */
+/** Makes the link that sends an error to the app, and says where it leads. */
 function backTo(href: string): ErrorWords["button"] {
   const { protocol, host } = new URL(href);
   const place = protocol === "https:" ? host : `its ${protocol} link`;

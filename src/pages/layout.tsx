@@ -189,7 +189,7 @@ export function AccountForm(
       fields?: Readonly<Record<string, string>>;
       class?: string;
       autocomplete?: "off";
-      /** The id of the words that name it, among several. */
+      /** The id of the text that names the form, if there are several forms. */
       labelledBy?: string;
       children: Child;
     },

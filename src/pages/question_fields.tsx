@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The fields of a question's form, each as its browser shows it best.
+ * The fields of a question's form, each in the kind that suits it best.
  *
  * @module
  */
@@ -107,7 +107,7 @@ function Entry(
       </select>
     );
   }
-  // It is sent as it is seen.
+  // The value is sent as it is shown.
   const value = field.default === undefined
     ? undefined
     : shownMessage(String(field.default), Infinity);

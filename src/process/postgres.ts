@@ -28,14 +28,14 @@ async function loadPackage(): Promise<{ openPostgres: typeof openPostgres }> {
   try {
     return await import(new URL(BUNDLED, import.meta.url).href);
   } catch (error) {
-    // Another tool's bundle may find it by its name.
+    // A bundle of another tool may find the package by its name.
     return await import(PACKAGE).catch(() => {
       throw error;
     });
   }
 }
 
-/** Gives the way to fix that the package cannot be loaded. */
+/** Gives the fix if the package cannot be loaded. */
 function fixOfLoading(message: string): string {
   const [, kind, place = ""] =
     /Requires (read|import) access to "([^"]+)"/.exec(message) ?? [];

@@ -188,7 +188,7 @@ function doubtTwoSubjects(
   }
 }
 
-/** Doubts blocks by address where people may come without telling theirs. */
+/** Warns of blocks by address if people may come without an address. */
 function doubtBlockedAddresses(
   settings: Settings,
   { blocked, assertionIssuers }: OAuthConfig,

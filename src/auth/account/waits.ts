@@ -28,7 +28,7 @@ function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
   services: AuthServices,
 ): ClientInWords {
-  // It signed in at another issuer, whose IDs say nothing here.
+  // The client's token is of another issuer, whose IDs say nothing here.
   if (grantId === undefined) return { name: clientId };
   const client = clientInWords({ clientId, clientName }, services);
   // A token that the person made has no client.

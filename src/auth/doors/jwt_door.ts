@@ -54,7 +54,7 @@ export function jwtDoor(
     otherIds?: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
-    /** Returns true if `OAUTH_BLOCKED` has an address that a grant tells. */
+    /** Returns true if `OAUTH_BLOCKED` has an address of a person's grants. */
     isKnownBlocked?(subject: string): Promise<boolean>;
     /** Returns true if an operator has blocked a subject. */
     isBlockedPerson(subject: string): Promise<boolean>;
