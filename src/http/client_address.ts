@@ -14,7 +14,7 @@ import {
 
 /** The connection of a request, as `Deno.serve` passes it to its handler. */
 export interface ConnectionInfo {
-  /** The peer of the connection. Rate limits are for each `hostname`. */
+  /** The peer of the connection. Rate limits use its `hostname`. */
   remoteAddr?: { hostname?: string };
 }
 

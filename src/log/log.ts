@@ -190,7 +190,7 @@ interface LoggedFailure {
 const failuresOf = new WeakMap<Logger, Map<string, LoggedFailure>>();
 
 /**
- * Logs that something which the server depends on failed, once a second for
+ * Logs a failure of something that the server depends on, once a second for
  * each cause, with the number of failures that were not logged.
  */
 export function logFailure(

@@ -55,7 +55,7 @@ export interface Grant {
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
-  /** The last time after the sign-in at which the provider said who it is. */
+  /** The last time after the sign-in at which the provider named the person. */
   confirmedAt?: number;
   /** The last token response; or the last use of a `token`, to the minute. */
   usedAt: number;

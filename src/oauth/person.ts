@@ -94,7 +94,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(folded));
-  // Whatever finds the beginning of a term finds the term.
+  // A term that is the beginning of another is found by the other.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))

@@ -2,7 +2,8 @@
  * The refresh tokens of a grant. The current one may be exchanged. The one
  * before it is answered with the same response again until 30 seconds after the
  * client first used that response: responses get lost, and some clients refresh
- * from two machines. Any older one is a reuse, which ends the grant.
+ * from two machines. Any other use of an earlier token is a reuse, which ends
+ * the grant.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module

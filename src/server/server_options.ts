@@ -125,7 +125,7 @@ export interface Server extends AsyncDisposable {
     info?: ConnectionInfo,
   ): Response | Promise<Response>;
   /**
-   * Starts the services, as else the first request does.
+   * Starts the services. Without this, the first request starts them.
    *
    * @throws {import("./lifecycle.ts").ServiceError}
    * @throws {import("../settings/complaint.ts").StartError} if the database is

@@ -66,7 +66,9 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Has durable work looked for, once an address of the server is known. */
+  /**
+   * Begins to look for durable work, once an address of the server is known.
+   */
   notice(): void {
     if (!this.#hasDurable || !this.hasHome) return;
     this.core.engine.taskRegistry.poller.notice();
