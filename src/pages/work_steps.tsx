@@ -9,8 +9,8 @@ import { Moment, Upcoming } from "./times.tsx";
 import { shownMessage } from "./wait_page.tsx";
 
 /**
- * A state in words, and the tone of its badge. If its time is not past, also
- * the words before the time and the form of the time.
+ * A state in words, and the tone of its badge. If the state goes on, also the
+ * words before its time, and the form of a time that is to come.
  */
 type StateWords = readonly [
   words: string,
