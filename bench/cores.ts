@@ -4,9 +4,15 @@
  *
  *     --processes=1,2,4   how many to compare
  *     --engines=a,b       sqlite, denokv (found on PATH or in ~/.cargo/bin),
- *                         postgres (Debian's, in a cluster of its own)
+ *                         postgres (Debian's, in a cluster of its own),
+ *                         unflushed (the same with synchronous_commit off: a
+ *                         commit waits for no disk, as in denokv)
  *     --rounds=3          how often everything is repeated, in turns
  *     --seconds=4         how long one load lasts
+ *
+ * The second table is what the servers and the database use: the processor time
+ * from a start to its first answer and that of a refresh, and the memory after
+ * the load.
  *
  * The load runs on the same cores as what it measures.
  *
@@ -29,6 +35,7 @@ import {
 import { checkWrk, load } from "./load.ts";
 import { saveGrant } from "./login.ts";
 import { STATELESS } from "./servers.ts";
+import { Program, Usage } from "./program.ts";
 import { spread, table } from "./statistics.ts";
 
 const { values: options } = parseArgs({
@@ -43,7 +50,6 @@ const { values: options } = parseArgs({
 const rounds = count("rounds", options.rounds);
 const seconds = count("seconds", options.seconds);
 
-const ROOT = new URL("..", import.meta.url).pathname;
 /** The revision with sessions. */
 const SESSIONS = "2025-11-25" as const;
 const CONNECTIONS = 32;
@@ -61,48 +67,46 @@ const COLUMNS = [
   "/token",
 ] as const;
 
-type Rates = Record<typeof COLUMNS[number], number>;
+/** The use of processors and memory, by its column. */
+const USES = [
+  "start, ms",
+  "refresh: server, ms",
+  "database, ms",
+  "memory: server, MiB",
+  "database, MiB",
+] as const;
 
-/** Starts a program that ends with the measurement. */
-function spawn(
-  program: string,
-  args: readonly string[],
-  env: Record<string, string>,
-): AsyncDisposable {
-  const child = new Deno.Command(program, {
-    args: [...args],
-    cwd: ROOT,
-    env,
-    stdin: "null",
-    stdout: "null",
-    stderr: "inherit",
-  }).spawn();
-  return {
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.status;
-    },
-  };
+type Rates = Record<typeof COLUMNS[number] | typeof USES[number], number>;
+
+/** A database for the time of a measurement. */
+interface Engine extends AsyncDisposable {
+  kvPath: string;
+  /** The use of its own processes, if it has any. */
+  usage?: Usage;
 }
 
 /** Opens a database for the time of a measurement. */
 async function openEngine(
   name: string,
   directory: string,
-): Promise<{ kvPath: string } & AsyncDisposable> {
+): Promise<Engine> {
   const path = `${directory}/tools.db`;
   if (name === "sqlite") {
     return { kvPath: path, async [Symbol.asyncDispose]() {} };
   }
-  if (name === "postgres") {
-    const postgres = await Postgres.start(findPostgres()!);
+  if (name === "postgres" || name === "unflushed") {
+    const postgres = await Postgres.start(
+      findPostgres()!,
+      name === "unflushed" ? { synchronous_commit: "off" } : {},
+    );
     return {
       kvPath: postgres.url,
+      usage: new Usage(postgres.pid),
       [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
     };
   }
   const port = freePort();
-  const server = spawn(
+  const server = new Program(
     "sh",
     ["-c", `PATH="$PATH:$HOME/.cargo/bin" exec denokv "$@"`, "sh"]
       .concat("--sqlite-path", path, "serve", "--addr", `127.0.0.1:${port}`),
@@ -110,18 +114,22 @@ async function openEngine(
   );
   const kvPath = `http://127.0.0.1:${port}`;
   await answering(kvPath);
-  return { kvPath, ...server };
+  return {
+    kvPath,
+    usage: server.usage,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 /** Starts processes on one port, as `deno task start:cores` does. */
 async function startServer(
   processes: number,
   env: Record<string, string>,
-): Promise<{ port: number; url: string } & AsyncDisposable> {
+): Promise<{ port: number; url: string; usage: Usage } & AsyncDisposable> {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const run = ["run", "--quiet", "-A", "--unstable-net"];
-  const server = spawn(Deno.execPath(), [
+  const server = new Program(Deno.execPath(), [
     ...run,
     ...(processes > 1
       ? ["src/process/cores.ts", Deno.execPath(), ...run, "main.ts"]
@@ -133,7 +141,12 @@ async function startServer(
     BASE_URL: url,
   });
   await answering(`${url}/health`);
-  return { port, url, ...server };
+  return {
+    port,
+    url,
+    usage: server.usage,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 async function answering(url: string): Promise<void> {
@@ -157,7 +170,7 @@ async function rateOf(endpoint: Endpoint, call: Call): Promise<number> {
 async function measureCalls(
   processes: number,
   kvPath: string,
-): Promise<Omit<Rates, "/token">> {
+): Promise<Pick<Rates, "2026 call" | "2025 call, one session" | "initialize">> {
   await using server = await startServer(processes, { KV_PATH: kvPath });
   const { port } = server;
   const session = await connect({ port, revision: SESSIONS });
@@ -171,14 +184,15 @@ async function measureCalls(
 /** Measures clients that refresh all the time, each in a network of its own. */
 async function measureTokens(
   processes: number,
-  kvPath: string,
-): Promise<number> {
+  { kvPath, usage }: Engine,
+): Promise<Pick<Rates, "/token" | typeof USES[number]>> {
   await using server = await startServer(processes, {
     KV_PATH: kvPath,
     AUTH_STRATEGY: "oauth",
     OAUTH_PROVIDER: "dev",
     TRUSTED_PROXIES: "127.0.0.1",
   });
+  const start = server.usage.cpuMilliseconds();
   const registration = await SignIn.begin({
     url: `${server.url}/mcp`,
     redirectUri: "http://127.0.0.1/callback",
@@ -207,9 +221,21 @@ async function measureTokens(
   };
   await refreshUntil(performance.now() + WARM_UP_SECONDS * 1000);
   refreshed = 0;
+  const before = [server.usage, usage].map((it) => it?.cpuMilliseconds() ?? 0);
   const started = performance.now();
   await refreshUntil(started + seconds * 1000);
-  return refreshed / (performance.now() - started) * 1000;
+  const taken = performance.now() - started;
+  const [own, other] = [server.usage, usage].map((it, index) =>
+    ((it?.cpuMilliseconds() ?? 0) - before[index]) / refreshed
+  );
+  return {
+    "/token": refreshed / taken * 1000,
+    "start, ms": start,
+    "refresh: server, ms": own,
+    "database, ms": other,
+    "memory: server, MiB": server.usage.residentMebibytes(),
+    "database, MiB": usage?.residentMebibytes() ?? 0,
+  };
 }
 
 /** Fetches as a client in a network of its own. */
@@ -223,10 +249,9 @@ async function measure(engine: string, processes: number): Promise<Rates> {
   const directory = await Deno.makeTempDir({ prefix: "bench-cores-" });
   try {
     await using database = await openEngine(engine, directory);
-    const calls = await measureCalls(processes, database.kvPath);
     return {
-      ...calls,
-      "/token": await measureTokens(processes, database.kvPath),
+      ...await measureCalls(processes, database.kvPath),
+      ...await measureTokens(processes, database),
     };
   } finally {
     await Deno.remove(directory, { recursive: true });
@@ -248,10 +273,12 @@ for (let round = 0; round < rounds; round++) {
     it.rates.push(await measure(it.engine, it.processes));
   }
 }
-console.log(table(
-  ["engine, processes", ...COLUMNS],
-  cases.map(({ engine, processes, rates }) => [
-    `${engine}, ${processes}`,
-    ...COLUMNS.map((column) => spread(rates.map((it) => it[column]))),
-  ]),
-));
+for (const columns of [COLUMNS, USES]) {
+  console.log(table(
+    ["engine, processes", ...columns],
+    cases.map(({ engine, processes, rates }) => [
+      `${engine}, ${processes}`,
+      ...columns.map((column) => spread(rates.map((it) => it[column]))),
+    ]),
+  ));
+}

@@ -125,7 +125,7 @@ export function cpuSeconds(pid: number): number {
 /**
  * Adds up the first field of each thread's schedstat, in nanoseconds (proc(5)).
  */
-function scheduledSeconds(pid: number): number {
+export function scheduledSeconds(pid: number): number {
   let nanoseconds = 0;
   for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
     try {

@@ -11,13 +11,14 @@ import {
   checkWrite,
   cloneBytes,
 } from "../../src/store/kv_limits.ts";
+import { binaryArray, bool, int8 } from "./binary_array.ts";
 import { packBytes } from "./packed_key.ts";
 
 /**
  * The first byte of a value: the format of the bytes after it. This is V8's
  * serialization.
  */
-const V8_FORMAT = 1;
+const V8_FORMAT = Buffer.of(1);
 
 /** The digits of a version, so that all versions have one length. */
 const VERSION_DIGITS = 16;
@@ -32,17 +33,13 @@ interface Mutation {
   expireIn?: number;
 }
 
-/** The arguments of `kv_commit`. */
-export type CommitArguments = [
-  locks: bigint[],
-  exclusive: boolean[],
-  checkKeys: Buffer[],
-  checkVersions: (bigint | null)[],
-  writeKeys: Buffer[],
-  writeValues: (Buffer | null)[],
-  expireIn: (number | null)[],
-  announced: string[],
-];
+/** A commit, packed. */
+export interface PackedCommit {
+  /** The arguments of `kv_commit`. */
+  values: Buffer[];
+  /** The hashes of the keys whose changes are announced. */
+  announced: ReadonlySet<string>;
+}
 
 /** Returns the number by which a key is locked and announced. */
 export function hashOf(packed: Uint8Array): bigint {
@@ -70,7 +67,7 @@ export class Atomic implements KvAtomic {
   readonly #mutations: Mutation[] = [];
 
   constructor(
-    private readonly send: (parts: CommitArguments) => Promise<KvCommit>,
+    private readonly send: (commit: PackedCommit) => Promise<KvCommit>,
     private readonly isAnnounced: (key: KvKey) => boolean,
   ) {}
 
@@ -94,11 +91,11 @@ export class Atomic implements KvAtomic {
   }
 
   async commit(): Promise<KvCommit> {
-    return await this.send(this.#arguments());
+    return await this.send(this.#pack());
   }
 
   /** @throws {import("../../src/store/kv_error.ts").KvUsageError} */
-  #arguments(): CommitArguments {
+  #pack(): PackedCommit {
     checkParts(this.#checks, this.#mutations);
     const locks = new Map<bigint, boolean>();
     const announced = new Set<string>();
@@ -113,23 +110,32 @@ export class Atomic implements KvAtomic {
       }
     }
     const sorted = [...locks].sort(([a], [b]) => a < b ? -1 : 1);
-    return [
-      sorted.map(([hash]) => hash),
-      sorted.map(([, isExclusive]) => isExclusive),
-      checkKeys,
-      this.#checks.map(({ versionstamp }) => parseVersion(versionstamp)),
-      writeKeys,
-      this.#mutations.map(({ bytes, expireIn }) => {
-        if (bytes === undefined) return null;
-        checkWrite(bytes, expireIn);
-        return Buffer.concat([Buffer.of(V8_FORMAT), bytes]);
-      }),
-      this.#mutations.map(({ expireIn }) =>
-        expireIn === undefined || expireIn > MAX_EXPIRY_MILLISECONDS
-          ? null
-          : Math.ceil(expireIn)
-      ),
-      [...announced],
-    ];
+    const values = this.#mutations.map(({ bytes, expireIn }) => {
+      if (bytes === undefined) return null;
+      checkWrite(bytes, expireIn);
+      return Buffer.concat([V8_FORMAT, bytes]);
+    });
+    const expiries = this.#mutations.map(({ expireIn }) =>
+      expireIn === undefined || expireIn > MAX_EXPIRY_MILLISECONDS
+        ? null
+        : int8(BigInt(Math.ceil(expireIn)))
+    );
+    const versions = this.#checks.map(({ versionstamp }) => {
+      const version = parseVersion(versionstamp);
+      return version === null ? null : int8(version);
+    });
+    return {
+      values: [
+        binaryArray("int8", sorted.map(([hash]) => int8(hash))),
+        binaryArray("bool", sorted.map(([, isExclusive]) => bool(isExclusive))),
+        binaryArray("bytea", checkKeys),
+        binaryArray("int8", versions),
+        binaryArray("bytea", writeKeys),
+        binaryArray("bytea", values),
+        binaryArray("int8", expiries),
+        binaryArray("text", [...announced].map((hash) => Buffer.from(hash))),
+      ],
+      announced,
+    };
   }
 }

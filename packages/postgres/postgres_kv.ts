@@ -102,12 +102,12 @@ export class PostgresKv implements Kv, AsyncDisposable {
 
   /** Begins a commit. */
   atomic(): KvAtomic {
-    return new Atomic(async (parts): Promise<KvCommit> => {
-      const [row] = await this.#query(this.#statements.commit(parts));
+    return new Atomic(async ({ values, announced }): Promise<KvCommit> => {
+      const [row] = await this.#query(this.#statements.commit(values));
       const version = row.version as string | null;
       if (version === null) return { ok: false };
       // Without announcements this process sees its own changes all the same.
-      if (!this.isRemote) this.#noticeAll(parts[7]);
+      if (!this.isRemote) this.#noticeAll(announced);
       return { ok: true, versionstamp: printVersion(version) };
     }, this.#parts.isAnnounced);
   }
@@ -167,7 +167,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
     }
   }
 
-  #noticeAll(hashes: readonly string[]): void {
+  #noticeAll(hashes: Iterable<string>): void {
     for (const hash of hashes) this.#watchers.notice(hash);
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import type { CommitArguments } from "./atomic.ts";
+import { binaryArray } from "./binary_array.ts";
 import type { Statement } from "./driver.ts";
 import { PRESENCE } from "./layout.ts";
 
@@ -41,7 +41,11 @@ where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
   }
 
   getMany(keys: Buffer[]): Statement {
-    return { name: "kv_get_many", text: this.#getMany, values: [keys] };
+    return {
+      name: "kv_get_many",
+      text: this.#getMany,
+      values: [binaryArray("bytea", keys)],
+    };
   }
 
   list(start: Buffer, end: Buffer, limit: number): Statement {
@@ -49,8 +53,8 @@ where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
     return { name: "kv_list", text: this.#list, values };
   }
 
-  commit(parts: CommitArguments): Statement {
-    return { name: "kv_commit", text: this.#commit, values: parts };
+  commit(values: Buffer[]): Statement {
+    return { name: "kv_commit", text: this.#commit, values };
   }
 
   sweep(most: number): Statement {

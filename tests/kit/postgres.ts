@@ -85,6 +85,11 @@ export class Postgres implements AsyncDisposable {
     return postgres;
   }
 
+  /** The number of its first process, while it runs. */
+  get pid(): number {
+    return this.#child!.pid;
+  }
+
   get data(): string {
     return `${this.folder}/data`;
   }
@@ -171,7 +176,7 @@ export class Postgres implements AsyncDisposable {
 
   /** Every process of the server, its own first. */
   async #processes(): Promise<number[]> {
-    const own = this.#child!.pid;
+    const own = this.pid;
     const { stdout } = await new Deno.Command("ps", {
       args: ["-o", "pid=", "--ppid", String(own)],
     }).output();
