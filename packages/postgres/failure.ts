@@ -166,7 +166,7 @@ function reasonInWords(message: string): Reason | undefined {
     return REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
   }
   // A server that ends drops its connections without a code.
-  if (/terminated|ECONNRESET|closed/i.test(message)) {
+  if (/terminated|ECONNRESET|closed|not queryable/i.test(message)) {
     return {
       words: "the connection was cut",
       fix: "Look at the log of Postgres",

@@ -309,6 +309,18 @@ postgresTest(
   },
 );
 
+Deno.test("failureOf() takes a connection that was lost for a moment's trouble", () => {
+  for (
+    const message of [
+      "Connection terminated unexpectedly",
+      "Client has encountered a connection error and is not queryable",
+    ]
+  ) {
+    const error = failureOf(new Error(message), "postgres://db/tools");
+    assert(error instanceof PostgresError && error.isTransient, message);
+  }
+});
+
 Deno.test("failureOf() tells of a full disk", () => {
   const error = failureOf(
     Object.assign(new Error("could not extend file"), { code: "53100" }),
