@@ -87,7 +87,12 @@ export function CallsSection(
       rows={calls.slice(0, MAX_ROWS).map((call) => [
         <>
           <OutcomeBadge outcome={call.outcome} />
-          {call.count > 1 && ` ${call.count} times`}
+          {call.count > 1 && (
+            <>
+              {" "}
+              <span class="unbroken">{call.count} times</span>
+            </>
+          )}
         </>,
         <Moment at={call.at} now={now} />,
         <ToolTitle {...call} hasName={isForOperators} />,

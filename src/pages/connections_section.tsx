@@ -107,6 +107,9 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
+/** The most sign-ins of a client that are shown without a click. */
+const MAX_SIGN_INS = 3;
+
 function ClientRow(
   { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
 ) {
@@ -149,9 +152,15 @@ function ClientRow(
           them.
         </p>
       )}
-      {connections.map((connection) => (
-        <ConnectionFacts connection={connection} now={now} />
-      ))}
+      <SignIns of={connections.slice(0, MAX_SIGN_INS)} now={now} />
+      {connections.length > MAX_SIGN_INS && (
+        <details class="small">
+          <summary>
+            {`Older sign-ins (${connections.length - MAX_SIGN_INS})`}
+          </summary>
+          <SignIns of={connections.slice(MAX_SIGN_INS)} now={now} />
+        </details>
+      )}
     </ConnectionRow>
   );
 }
@@ -168,6 +177,20 @@ export function PausedNote({ at, now }: { at?: number; now: number }) {
     <>
       <PausedBadge /> <Moment at={at} now={now} />
       <br />
+    </>
+  );
+}
+
+function SignIns(
+  { of, now }: { of: readonly ConnectionInWords[]; now: number },
+) {
+  return (
+    <>
+      {of.map((connection) => (
+        <div class="sign-in">
+          <ConnectionFacts connection={connection} now={now} />
+        </div>
+      ))}
     </>
   );
 }

@@ -75,12 +75,14 @@ main.development {
 .rows > li { padding: 1.125rem 0; border-top: 1px solid var(--line); }
 .rows > li:first-child { border-top: 0; padding-top: 0.25rem; }
 .rows > li:last-child { padding-bottom: 0; }
+.sign-in + .sign-in { margin-top: 0.75rem; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
+.row-head + p { margin-top: 0.35rem; }
 .row-title { flex: 1 1 12rem; min-width: 0; }
 .buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 .asked summary { display: inline-block; white-space: nowrap; color: var(--bad); list-style: none; }
 .asked summary::-webkit-details-marker { display: none; }
-.asked[open] { flex: 1 0 100%; }
+.asked[open] { flex: 1 1 14rem; }
 .asked-for { max-width: 24rem; margin: 0.5rem 0; padding: 0.75rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--well); font-size: 0.9375rem; text-align: start; }
 .asked .asked-for button { white-space: normal; }
 .rows .asked, td .asked { margin: 0; }
@@ -98,7 +100,7 @@ form + p { margin-top: 1rem; }
 p + .rows { margin-top: 0.75rem; }
 .rows + form { margin-top: 1.5rem; border-top: 1px solid var(--line); }
 .card ul.small { padding-left: 1.1rem; }
-label.tick { display: flex; gap: 0.5rem; }
+label.tick { display: flex; align-items: baseline; gap: 0.5rem; }
 .rows label { margin-top: 0.75rem; }
 .rows label.tick { font-weight: inherit; }
 .rows .actions { margin-top: 1rem; }
@@ -117,18 +119,20 @@ legend { padding: 0; font-weight: 575; }
 
 table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
 td:last-child, th:last-child { padding-right: 0; }
+.unbroken { white-space: nowrap; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
 th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; }
 time, th { white-space: nowrap; }
-@media (min-width: 48rem) { td:first-child + td code { white-space: nowrap; } }
+@media (min-width: 48rem) { td .badge, td:first-child + td code { white-space: nowrap; } }
 @media (max-width: 48rem) {
   table, tbody, tr, td { display: block; }
   table { margin: 0; }
   tr { position: relative; }
   td[data-label=""] { position: absolute; top: -0.3rem; right: 0; }
   tr + tr td[data-label=""] { top: 0.7rem; }
-  tr:has([data-label=""]) td:first-child { padding-right: 4.5rem; }
+  tr:has([data-label=""]) td:first-child { padding-right: 5.5rem; }
+  td:empty { display: none; }
   tr td[data-label=""]:has([open]) { position: static; padding-top: 0.6rem; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tr + tr { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }

@@ -92,6 +92,9 @@ export interface ToolInWords {
   toolTitle?: string;
 }
 
+/** The most characters of a tool's title. */
+const MAX_TITLE_CHARACTERS = 200;
+
 /**
  * The title of a tool, or its name where it has none.
  *
@@ -104,7 +107,8 @@ export function ToolTitle(
   if (toolTitle === undefined) return name;
   return (
     <>
-      <bdi>{visible(toolTitle)}</bdi> {hasName && name}
+      <bdi>{shownMessage(toolTitle, MAX_TITLE_CHARACTERS)}</bdi>{" "}
+      {hasName && name}
     </>
   );
 }
@@ -146,4 +150,19 @@ export function displayName(name: string): string {
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`
     : plain || "An app without a name";
+}
+
+/** The most characters of a message that a page shows. */
+const MAX_MESSAGE_CHARACTERS = 2000;
+
+/** Controls, and characters that turn text around (Unicode UAX #9). */
+const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Makes an author's message fit to show: it may repeat a stranger's words. */
+export function shownMessage(
+  message: string,
+  most = MAX_MESSAGE_CHARACTERS,
+): string {
+  const plain = message.toWellFormed().replaceAll(UNSEEN, "");
+  return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }

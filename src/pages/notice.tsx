@@ -18,7 +18,7 @@ const CHANGES = {
   narrowed: ["Permissions taken away", "It gets them back only from you."],
   ended: [
     "Ended",
-    "It opens nothing any more; to come back, it has to be allowed again.",
+    "It opens nothing any more, and cannot be resumed.",
   ],
   endedAll: ["Ended everything", "Nothing of theirs is open any more."],
   gone: ["That connection had already ended", ""],

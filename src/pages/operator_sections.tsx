@@ -19,6 +19,7 @@ import {
   ClientCell,
   ClientName,
   displayName,
+  shownMessage,
   type ToolInWords,
   ToolTitle,
   type UsedClient,
@@ -189,7 +190,7 @@ export function OperatorWork(props: OperatorWorkProps) {
         rows={failures.slice(0, MAX_ROWS).map((one) => [
           String(one.count),
           <ToolTitle {...one} hasName />,
-          <bdi>{visible(one.step)}</bdi>,
+          <bdi>{shownMessage(one.step)}</bdi>,
           <Moment at={one.since} now={now} />,
           <Moment at={one.at} now={now} />,
         ])}

@@ -7,7 +7,7 @@
 import type { Child } from "@hono/hono/jsx";
 import { boxOf, type FormField } from "../protocol/form_fields.ts";
 import { DATE_TIME } from "../protocol/text_format.ts";
-import { shownMessage } from "./wait_page.tsx";
+import { shownMessage } from "./names.tsx";
 
 /** The most characters of a field's title, and of a choice. */
 const MAX_TITLE_CHARACTERS = 200;

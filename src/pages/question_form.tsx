@@ -8,7 +8,8 @@
 import type { FormField } from "../protocol/form_fields.ts";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { Field } from "./question_fields.tsx";
-import { OpenButton, shownMessage } from "./wait_page.tsx";
+import { shownMessage } from "./names.tsx";
+import { OpenButton } from "./wait_page.tsx";
 
 /** An open question of a task, in the author's words, and how it is answered. */
 export type QuestionInWords = { message: string } & QuestionWay;
@@ -94,7 +95,7 @@ function AddressActions({ url }: { url: string }) {
         what it asks, come back and press Done.
       </p>
       <div class="actions">
-        <OpenButton url={url} class="quiet" />
+        <OpenButton url={url} isQuiet />
         <AnswerButton answer="accept">Done</AnswerButton>
         <AnswerButton answer="decline">Not now</AnswerButton>
       </div>

@@ -159,7 +159,7 @@ button.quiet, .button.quiet { padding: 0.3rem 0.7rem; font-size: 0.875rem; }
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
 input:not([type=checkbox], [type=radio]), select, textarea {
   width: 100%;
-  min-height: 2.9rem;
+  height: 2.9rem;
   margin-top: 0.4rem;
   padding: 0.6rem 0.75rem;
   border: 1px solid var(--line);
@@ -169,5 +169,6 @@ input:not([type=checkbox], [type=radio]), select, textarea {
   font: inherit;
   font-weight: 400;
 }
+textarea { height: auto; }
 
 ${LIST_STYLE}`;

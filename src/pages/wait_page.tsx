@@ -10,6 +10,7 @@ import {
   ClientName,
   ClientNameAndBadge,
   displayName,
+  shownMessage,
   type ToolInWords,
   ToolTitle,
 } from "./names.tsx";
@@ -30,21 +31,6 @@ interface WaitProps extends PageProps, ToolInWords {
   /** An https or http address. */
   url: string;
   csrf: string;
-}
-
-/** The most characters of a message that a page shows. */
-const MAX_MESSAGE_CHARACTERS = 2000;
-
-/** Controls, and characters that turn text around (Unicode UAX #9). */
-const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Makes an author's message fit to show: it may repeat a stranger's words. */
-export function shownMessage(
-  message: string,
-  most = MAX_MESSAGE_CHARACTERS,
-): string {
-  const plain = message.toWellFormed().replaceAll(UNSEEN, "");
-  return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 
 /** The open question. Send it with `forms: "self"`. */
@@ -85,7 +71,7 @@ export function WaitPage(props: WaitProps) {
       </dl>
       <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
         <div class="actions">
-          <OpenButton url={url} class="whole" />
+          <OpenButton url={url} />
           <button type="submit" name="answer" value="done">Done</button>
           <button type="submit" name="answer" value="not-now">Not now</button>
         </div>
@@ -94,13 +80,13 @@ export function WaitPage(props: WaitProps) {
   );
 }
 
-/** The button that opens an author's address. */
+/** The button that opens an author's address, in a row of its own. */
 export function OpenButton(
-  { url, class: look }: { url: string; class: "quiet" | "whole" },
+  { url, isQuiet = false }: { url: string; isQuiet?: boolean },
 ) {
   return (
     <a
-      class={`button primary ${look}`}
+      class={`button primary whole ${isQuiet ? "quiet" : ""}`}
       href={url}
       target="_blank"
       rel="noopener noreferrer"

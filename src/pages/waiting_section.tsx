@@ -8,11 +8,11 @@ import {
   type ClientInWords,
   ClientNameAndBadge,
   displayName,
+  shownMessage,
   type ToolInWords,
 } from "./names.tsx";
 import type { PageProps } from "./layout.tsx";
 import { Moment } from "./times.tsx";
-import { shownMessage } from "./wait_page.tsx";
 import { ToolOfWork } from "./work_section.tsx";
 
 /** An open question in a person's list. Times are epoch seconds. */

@@ -8,7 +8,7 @@ import { AskedOnce } from "./connection_forms.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { Moment, Upcoming } from "./times.tsx";
 import { type QuestionInWords, QuestionItem } from "./question_form.tsx";
-import { shownMessage } from "./wait_page.tsx";
+import { shownMessage } from "./names.tsx";
 import {
   AskedBy,
   ToolOfWork,

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { visible } from "../log/log_line.ts";
 import { Moment, Upcoming } from "./times.tsx";
-import { shownMessage } from "./wait_page.tsx";
+import { shownMessage } from "./names.tsx";
 
 /**
  * A state in words, and the tone of its badge. If the state goes on, also the
@@ -75,7 +74,7 @@ export function WorkSteps(
           <li>
             <div class="row-head">
               <h3 class="row-title">
-                <bdi>{visible(step.name)}</bdi>
+                <bdi>{shownMessage(step.name)}</bdi>
               </h3>
               <span class={`badge ${STATES[step.state][1]}`}>
                 {STATES[step.state][0]}

@@ -305,6 +305,7 @@ const WORK: readonly WorkInWords[] = [
     state: "done" as const,
   },
   { tool: "health", createdAt: NOW - 9000, state: "failed" as const },
+  { tool: "tidy", createdAt: NOW - 9000, state: "asking" as const },
   { createdAt: NOW - 80_000, state: "cancelled" as const },
 ].map((work) => ({ ...work, taskId: TASK_ID }));
 
@@ -322,6 +323,7 @@ const FIELDS = parseFormFields({
       items: { anyOf: [{ const: "a", title: "News" }, { const: "b" }] },
     },
     notify: { type: "boolean", title: RTL_NAME, default: true },
+    note: { type: "string", title: "Note", maxLength: 2000 },
   },
 });
 
@@ -345,7 +347,7 @@ const ONE_WORK: WorkPageProps = {
       message: "Sign the contract.",
       way: "address",
       key: "q3",
-      url: "https://sign.example.com/contract",
+      url: `https://${"sign.".repeat(30)}example.com/contract`,
     },
     { message: "", way: "client" },
     {
@@ -711,7 +713,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         {...CONNECTIONS}
         clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
           name,
-          connections: [GRANT, { ...GRANT, id: "g2" }],
+          connections: ["g1", "g2", "g3", "g4"].map((id) => ({ ...GRANT, id })),
         }))}
       />
     </AccountPage>

@@ -358,6 +358,31 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
   ]);
 });
 
+Deno.test("ConnectionsSection folds the sign-ins of a client beyond the newest three", async () => {
+  const told = async (count: number) => {
+    const connections = Array.from({ length: count }, (_, n) => ({
+      id: `g${n}`,
+      createdAt: 0,
+      usedAt: 0,
+      scopes: [],
+      sessions: n + 1,
+    }));
+    const { html } = await send(
+      <ConnectionsSection
+        lifetimes={DEFAULT_LIFETIMES}
+        providerName="GitHub"
+        clients={[{ name: "Claude", connections }]}
+        csrf="c"
+        now={0}
+      />,
+    );
+    const [, folded = ""] = html.split(/<summary>Older sign-ins \(\d+\)/);
+    return [html, folded].map((it) => it.match(/open session/g)?.length ?? 0);
+  };
+  assert.deepEqual(await told(3), [3, 0]);
+  assert.deepEqual(await told(24), [24, 21]);
+});
+
 /** Scopes whose author ends no words with a full stop. */
 const BARE_WORDS = ["Read", "Send", "Delete", "Move", "Find", "Sort", "File"]
   .concat("Count")
