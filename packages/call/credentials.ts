@@ -65,7 +65,10 @@ export class Credentials {
     return (await this.#kept)?.tokens.accessToken;
   }
 
-  /** Refreshes a stale token, unless another process has; false if it cannot. */
+  /**
+   * Refreshes a stale token, unless another process has. Returns false if the
+   * token cannot be refreshed.
+   */
   async refresh(stale: string): Promise<boolean> {
     let isGood = false;
     const change = async (kept: KeptSignIn | undefined) => {

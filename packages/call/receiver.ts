@@ -33,7 +33,7 @@ export class Receiver implements AsyncDisposable {
     this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
   }
 
-  /** Waits for the browser that has this `state`; any other is turned away. */
+  /** Waits for the browser that has this `state`. Turns any other away. */
   async response(
     state: string,
     signal?: AbortSignal,

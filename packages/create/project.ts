@@ -16,7 +16,10 @@ import { titleOf } from "./tool_files.ts";
 interface ProjectOptions {
   /** The name for programs: `my-tools`. */
   name: string;
-  /** The copy of the package that it uses; by default the published one. */
+  /**
+   * The copy of the package that the project uses; by default the published
+   * one.
+   */
   source?: Source;
 }
 

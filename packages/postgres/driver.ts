@@ -49,7 +49,7 @@ interface PoolClient {
   ): Promise<{ command: string | null; rows: Row[] }>;
   on(event: "error", listener: () => void): void;
   off(event: "error", listener: () => void): void;
-  /** Gives it back; it is closed if there was an error. */
+  /** Returns the connection to the pool; closes it if there was an error. */
   release(error?: unknown): void;
 }
 

@@ -13,11 +13,11 @@ export class PostgresError extends Error {
   override name = "PostgresError";
   /** The reason alone: the message says how to fix it too. */
   readonly reason: string;
-  /** The way to fix it, if it is known. */
+  /** The way to fix the failure, if it is known. */
   readonly fix?: string;
   /** The code of Postgres or of the system, such as `28P01`. */
   readonly code?: string;
-  /** True if it may be gone in a moment: a server that is starting up. */
+  /** True if the failure may soon be over, as while a server starts up. */
   readonly isTransient: boolean;
 
   /** Makes the error from a reason, and the way to fix it. */

@@ -116,7 +116,7 @@ async function open(
   });
 }
 
-/** Connects; without the time limit of statements where a pooler refuses it. */
+/** Connects. Leaves the time limit of statements out if a pooler refuses it. */
 async function connect(address: Address, max: number) {
   for (const hasTimeout of [true, false]) {
     const options = await connectionOptions(address, { hasTimeout });

@@ -51,7 +51,7 @@ export class MortalKv {
     return this.#death.promise;
   }
 
-  /** Lets every operation hang from now on, those under way too. */
+  /** Lets every operation hang from now on, also those under way. */
   die(): void {
     this.#isDead = true;
     this.#death.resolve();

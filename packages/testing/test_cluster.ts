@@ -35,7 +35,7 @@ export type Crash = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** A task whose questions a test answers as they come. */
+/** A task whose questions the test answers as they come. */
 export interface Followed {
   taskId: string;
 }

@@ -54,7 +54,7 @@ export class TestProcess implements AsyncDisposable {
     });
   }
 
-  /** Starts its services. */
+  /** Starts the services of the process. */
   async start(): Promise<void> {
     await this.server.start();
     this.#isLogging = true;

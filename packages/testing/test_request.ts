@@ -42,7 +42,7 @@ export interface LogMessage {
   level: LoggingLevel;
   /** The data that the tool logged. */
   data: unknown;
-  /** The part of the tool that logged it. */
+  /** The part of the tool that logged the message. */
   logger?: string;
 }
 

@@ -16,7 +16,7 @@ const TOO_LATE =
 export interface TestTaskStatus {
   /** The last three are final. */
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
-  /** The tool's last progress, what it waits for, or until when it sleeps. */
+  /** The tool's last progress, what it waits for, or when its sleep ends. */
   statusMessage?: string;
 }
 

@@ -27,7 +27,7 @@ export type Elicited<T> =
 export type Question<S extends z.ZodObject = z.ZodObject> =
   & {
     message: string;
-    /** Names the question within its call; by default its position does. */
+    /** The name of the question within its call; by default its position. */
     key?: string;
   }
   & (
@@ -173,11 +173,11 @@ export interface Described<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > {
-  /** Names it for programs: letters, digits, `_`, `-` and `.`. */
+  /** The name for programs: letters, digits, `_`, `-` and `.`. */
   name: string;
-  /** Names it for people. */
+  /** The name for people. */
   title?: string;
-  /** Text for models and people that explains it. */
+  /** An explanation for models and people. */
   description?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];

@@ -35,11 +35,11 @@ export interface ServiceDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > {
-  /** Names it in the log and in errors. */
+  /** The service's name in the log and in errors. */
   name: string;
-  /** Settings it needs. */
+  /** The settings that the service needs. */
   settings?: S;
-  /** Services that start before it and stop after it. */
+  /** Services that start before this one and stop after it. */
   services?: V;
   /** Runs once, before the first request is served. */
   start(context: StartContext<S, V>): MaybePromise<T>;
@@ -51,11 +51,11 @@ export interface ServiceDefinition<
 export interface Service<T> {
   /** Distinguishes a service from other definitions. */
   readonly kind: "service";
-  /** Names it in the log and in errors. */
+  /** The service's name in the log and in errors. */
   readonly name: string;
-  /** Settings it needs. */
+  /** The settings that the service needs. */
   readonly settings?: SettingSchemas;
-  /** Services that start before it and stop after it. */
+  /** Services that start before this one and stop after it. */
   readonly services?: Services;
   /** Runs once, before the first request is served. */
   start(context: StartContext): MaybePromise<T>;

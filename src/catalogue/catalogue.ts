@@ -47,7 +47,9 @@ interface CatalogueOptions {
   handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
-  /** True if callers see different lists: then no shared cache may keep one. */
+  /**
+   * True if callers see different lists, so that no shared cache may store one.
+   */
   listsVary?: boolean;
   /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
@@ -76,7 +78,7 @@ export interface Catalogue {
   skills: ReadonlyMap<string, CompiledSkill>;
   /** The directories of skills, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
-  /** True if it has neither tools nor resources nor prompts. */
+  /** True if the catalogue has neither tools nor resources nor prompts. */
   isEmpty: boolean;
   /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
@@ -94,7 +96,7 @@ export interface Catalogue {
    * returns everything.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** In a catalogue within a ceiling: the one with everything. */
+  /** For a catalogue within a ceiling: the catalogue with everything. */
   whole?: Catalogue;
 }
 

@@ -51,7 +51,7 @@ export interface CompiledTemplate {
 export class CatalogueError extends Error {
   /** The name of the class. */
   override name = "CatalogueError";
-  /** Tells every complaint, one to a line. */
+  /** Makes the message from the complaints, one on each line. */
   constructor(readonly complaints: readonly string[]) {
     super(["These definitions need fixing:", ...complaints].join("\n  "));
   }

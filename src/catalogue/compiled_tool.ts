@@ -41,7 +41,10 @@ export interface CompiledTool extends ProvidedTool {
   compiledView?: CompiledView;
   /** The time after which a call is handed over; 0: never. */
   handOverMilliseconds: number;
-  /** True if its author says that it may take long: by `task` or `handOver`. */
+  /**
+   * True if the tool's author says by `task` or `handOver` that it may take
+   * long.
+   */
   isDeclaredLong: boolean;
 }
 

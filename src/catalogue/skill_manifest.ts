@@ -24,7 +24,7 @@ const MAX_PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
 export interface CompiledSkill extends Described {
-  /** The address of its `SKILL.md`. */
+  /** The address of the skill's `SKILL.md`. */
   uri: string;
   entry: JsonObject;
   /** Its files, `SKILL.md` first. */

@@ -28,11 +28,11 @@ const TTL_SECONDS = 3600;
 /** A view, ready to be served. */
 export interface CompiledView {
   resource: Resource;
-  /** The beginning of its address, before the digest of its content. */
+  /** The beginning of the view's address, before the digest of its content. */
   prefix: string;
   /** The document that clients get. */
   html: string;
-  /** The origins it may reach, as the standard names them. */
+  /** The origins that the view may reach, as the standard names them. */
   csp: ViewPolicy;
 }
 

@@ -134,8 +134,8 @@ async function serveInSession(
 }
 
 /**
- * True for a message of 2026: by the revision in its `_meta`, else by its
- * header. `initialize` without one in `_meta` is of 2025.
+ * True if the header or `_meta` names the revision of 2026, or `_meta` names an
+ * unknown one. `initialize` without a revision in `_meta` is of 2025.
  */
 function isStateless(
   { method, params }: RpcRequest | RpcNotification,

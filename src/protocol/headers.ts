@@ -10,7 +10,7 @@ import { RpcCode, RpcError } from "../errors.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { type RpcRequest, shown } from "./messages.ts";
 
-/** The parameter that `Mcp-Name` repeats, for the methods that need it. */
+/** By method: the parameter that the header `Mcp-Name` repeats. */
 const NAME_SOURCE: Readonly<Record<string, string>> = {
   __proto__: null as never,
   "tools/call": "name",
@@ -136,7 +136,7 @@ function isSameValue(value: unknown, text: string): boolean {
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 
-/** RFC 4648 §4 with its padding, which `atob` does not require. */
+/** Base64 with its padding (RFC 4648 §4), which `atob` does not require. */
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -116,7 +116,7 @@ export interface RequestState {
    * was.
    */
   reopened?: Readonly<Record<string, number>>;
-  /** A name for this state if it may be used only once. */
+  /** The name of this state; set if the state may be used only once. */
   nonce?: string;
   expiresAt: number;
 }

@@ -28,8 +28,8 @@ export const sessionPrinter: Printer = {
 };
 
 /**
- * Makes a printer for 2026: every result names its type and its server, a
- * cacheable one its lifetime.
+ * Makes a printer for 2026. Every result has its type and names its server; one
+ * that may be cached also has its lifetime.
  *
  * @see MCP 2026-07-28, Base Protocol, ResultType and Per-response fields
  */

@@ -85,7 +85,7 @@ export async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-/** Lets other waiting work go first: a large body takes a while. */
+/** Lets other work run first, because a large body takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -26,7 +26,7 @@ type Approved = Pick<
   "clientId" | "redirectUri" | "resource"
 >;
 
-/** Approvals of browsers. `browser` is the value of its cookie. */
+/** Opens the stored approvals. `browser` is the value of a browser's cookie. */
 export function approvalStore(database: Database) {
   // The redirect URI is part of the approval. Its loopback port is not, as any
   // page could send the browser to any port by itself.
@@ -67,11 +67,11 @@ export function approvalStore(database: Database) {
     },
 
     /**
-     * Adds the present approval to the earlier ones, for a commit that fails if
-     * another one changes them meanwhile.
+     * Adds the present approval to the stored one. Returns a write whose commit
+     * fails if another commit changes the stored one meanwhile.
      *
-     * @param offered the scopes that the person could choose from; others stay
-     * approved
+     * @param offered the scopes that the person could choose from; other stored
+     * scopes stay approved
      */
     async add(
       browser: string,

@@ -13,13 +13,13 @@ export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 
 /** The end of one step of connecting. It has no code, token or state. */
 export interface Attempt {
-  /** The time at which it was last seen, in epoch seconds. */
+  /** The time of the latest such attempt, in epoch seconds. */
   at: number;
   /** The request of the step: `GET /authorize`. */
   step: string;
   /** The client's name or id, if known. */
   client?: string;
-  /** The reason of its failure; undefined if it went well. */
+  /** The reason of the failure; undefined if the attempt succeeded. */
   failure?: string;
   /** True if nothing shows that the client is a real one. */
   isStranger: boolean;
@@ -27,11 +27,17 @@ export interface Attempt {
   count: number;
 }
 
-/** The most characters of two bytes, so that all attempts fit into 64 KiB. */
+/**
+ * The most characters of a client and of a failure: at two bytes each, all
+ * attempts fit into 64 KiB.
+ */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/** The most entries: of failed clients, of connected ones, of strangers. */
+/**
+ * The most entries of each kind: failures of real clients, connections,
+ * strangers.
+ */
 const MAX_FAILURES = 30;
 const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;

@@ -36,7 +36,7 @@ interface RequestRecord extends Expiring {
   isTrusted?: boolean;
   /** The requested scopes that the person approved. */
   consented?: readonly string[];
-  /** The fingerprint of the cookie of the browser in which it began. */
+  /** The fingerprint of the browser's cookie. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
   /**
@@ -44,9 +44,9 @@ interface RequestRecord extends Expiring {
    * before.
    */
   provider?: string;
-  /** The phase in which it ended with a refusal. */
+  /** The phase in which the request ended with a refusal. */
   refusedIn?: "consent" | "upstream";
-  /** True if it ended with a code, not with a refusal. */
+  /** True if the request ended with a code, not with a refusal. */
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
   sealedCode?: string;
@@ -70,7 +70,7 @@ interface SignInOutcome {
 
 /** Opens the authorization requests; `browser` is the value of its cookie. */
 export function authorizationRequestStore(database: Database) {
-  /** Changes a request; undefined if another request was faster. */
+  /** Changes a request. Returns undefined if another commit was faster. */
   function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,

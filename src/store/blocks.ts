@@ -19,9 +19,9 @@ import { absent, type Transaction } from "./transaction.ts";
 export interface Block {
   /** The subject of the person, or `client:` and the short ID of the client. */
   name: string;
-  /** The time at which it was made, in epoch seconds. */
+  /** The time at which the block was made, in epoch seconds. */
   at: number;
-  /** The operator who made it. */
+  /** The operator who made the block. */
   by: string;
   reason?: string;
 }
@@ -31,7 +31,9 @@ export const MAX_BLOCKS = 10_000;
 /** The most versions of the head that a process remembers. */
 const MAX_HEADS = 100;
 
-/** The number of blocks; its version changes with every block and its end. */
+/**
+ * The number of blocks. Its version changes whenever a block is made or lifted.
+ */
 export interface BlockHead {
   count: number;
 }
@@ -76,7 +78,7 @@ export async function checkBlocks(
  */
 export function knownBlocks(database: Database) {
   let names: Promise<ReadonlySet<string>>;
-  /** The versions of the head that had been seen when the names were read. */
+  /** The versions of the head for which the names have been read. */
   const heads = new Set<string>();
 
   async function read(): Promise<ReadonlySet<string>> {

@@ -11,9 +11,9 @@ import { isFailure, type Outcome } from "../log/request.ts";
  * arguments.
  */
 export interface NotedCall {
-  /** The time at which the last of them began, in epoch seconds. */
+  /** The time at which the latest of these calls began, in epoch seconds. */
   at: number;
-  /** The time at which the first of them began. */
+  /** The time at which the first of these calls began. */
   firstAt: number;
   tool: string;
   outcome: Outcome;
@@ -35,8 +35,8 @@ export const CALLS = LATEST + OLDER_FAILURES;
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
- * Adds a call to the waiting ones, oldest first; for most calls this costs one
- * or two comparisons.
+ * Adds a call to the waiting calls, which are oldest first. For most calls this
+ * costs one or two comparisons.
  */
 export function addCall(
   waiting: NotedCall[],

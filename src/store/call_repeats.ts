@@ -82,7 +82,10 @@ export function callRepeats(database: Database) {
       return found.map(({ key }) => key[2] as string);
     },
 
-    /** Takes the result of a task; false if another repeat was faster. */
+    /**
+     * Takes the result of a task. Returns false if another repeat took it
+     * first.
+     */
     async takeRepeated(repeat: string, taskId: string): Promise<boolean> {
       return await database.change(
         repeatKey(repeat, taskId),

@@ -38,7 +38,7 @@ type ConnectionRecord = ConnectionState & Expiring;
 
 export interface Connection {
   state: ConnectionState;
-  /** Its grants that are live, or wait for their code. */
+  /** The connection's grants that are live, or wait for their code. */
   open: Found<Grant>[];
   entry: Entry<ConnectionRecord>;
 }

@@ -74,7 +74,9 @@ export class Database extends Reader {
     );
   }
 
-  /** @throws {Error} if other processes have another database at its place */
+  /**
+   * @throws {Error} if other processes find another database at the same place
+   */
   async checkPlace(): Promise<void> {
     await this.kv.checkPlace?.();
   }
@@ -124,7 +126,7 @@ export class Database extends Reader {
     }
   }
 
-  /** Changes a record; undefined if another commit was faster. */
+  /** Changes a record. Returns undefined if another commit changed it first. */
   async replace<F extends Found<Expiring>>(
     found: F,
     value: F["value"],
@@ -138,8 +140,8 @@ export class Database extends Reader {
   }
 
   /**
-   * True if the request that wrote a record was answered with 503: what it used
-   * up may be used again.
+   * True if the request that wrote a record was answered with 503. What the
+   * record used up may then be used again.
    */
   async isGivenUp({ mark }: { mark?: string }): Promise<boolean> {
     if (mark === undefined) return false;

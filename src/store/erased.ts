@@ -17,7 +17,7 @@ export const ERASED_SECONDS = 24 * 60 * 60;
 /** A record that may name the grant it is used under. */
 type OfGrant = { grantId?: string };
 
-/** Marks grants in one commit, of at most a thousand. */
+/** Marks at most a thousand grants in one commit. */
 export async function markErased(
   database: Database,
   grantIds: readonly string[],

@@ -19,7 +19,7 @@ import {
 import { listPerson, unlistPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/** Adds a grant and its indexes to a commit; nothing else writes them. */
+/** Adds a grant and its indexes to a commit. Only this function writes them. */
 export function setGrant(transaction: Transaction, grant: Grant): Transaction {
   const { id, subject, expiresAt } = grant;
   return transaction
@@ -98,7 +98,10 @@ export function grantStore(
     );
   }
 
-  /** Takes people of ended grants out of the lists, unless they have others. */
+  /**
+   * Takes people of ended grants out of the lists, unless they have other
+   * grants.
+   */
   async function unlist(
     ended: readonly Pick<Grant, "subject" | "kind">[],
   ): Promise<void> {

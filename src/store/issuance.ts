@@ -19,9 +19,9 @@ import { accessTokenKey } from "./keys.ts";
 export interface AccessRecord extends Expiring {
   /** The grant's data key, sealed with the token; absent without a provider. */
   wrappedKey?: string;
-  /** The scopes of the token, if they are fewer than its grant's. */
+  /** The scopes of the token, if they are fewer than those of its grant. */
   scopes?: readonly string[];
-  /** The time of its token response; absent where a grant has one token. */
+  /** The time of the token response; absent if the grant has only one token. */
   issuedAt?: number;
   /**
    * The fingerprint of the refresh token that was exchanged for it, if one was.

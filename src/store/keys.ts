@@ -29,7 +29,7 @@ function ofRequest(requestId: RequestId): string {
 const alone = (word: string) => (): Deno.KvKey => [word];
 /** Makes keys of texts from outside. */
 const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
-/** Makes keys of several texts from outside, or their prefix. */
+/** Makes keys of several texts from outside, or a prefix of such keys. */
 const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
   word,
   ...texts.map((text) => fingerprint(text)),
@@ -38,17 +38,17 @@ const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
 const ours = (word: string) => (id: string) => [word, bounded(id)];
 /** Makes keys of names and numbers that never come from outside. */
 const plain = (word: string) => (name: string | number) => [word, name];
-/** Makes the key of an owner's list, and of what is in it. */
+/** Makes the key of an owner's list, or of an entry in the list. */
 function ownedBy(word: string) {
   return (of: string, ...names: string[]) => [word, fingerprint(of), ...names];
 }
-/** Makes the key of a record from the key that lists it for its owner. */
+/** Makes the key of a record from the key of its entry in an owner's list. */
 const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
 
 /** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
 
-/** The range of a list after one of its names, or of all of it. */
+/** The range of a whole list, or of what follows one of its names. */
 export function rangeOf(list: Deno.KvKey, after = "") {
   return { start: [...list, `${after}\0`], end: [...list, LAST] };
 }
@@ -231,7 +231,7 @@ export const blockHeadKey = alone("block-head");
 export function bucketKey(purpose: string, name: string): Deno.KvKey {
   return ["bucket", purpose, bounded(name)];
 }
-/** A closed fence: no commit that rests on it is applied any more · 1 day. */
+/** A closed fence: commits that rest on it are no longer applied · 1 day. */
 export const fenceKey = plain("fence");
 /** A mark of a commit whose request was answered with 503 · 1 day. */
 export const givenUpKey = plain("given-up");

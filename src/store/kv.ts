@@ -41,7 +41,7 @@ export interface KvEntry {
 export interface KvAbsence {
   /** The key that was read. */
   key: KvKey;
-  /** Null: there is none. */
+  /** Null: the key has no record. */
   value: null;
   /** Null. In a check, it requires that there is no record. */
   versionstamp: null;
@@ -69,7 +69,7 @@ export interface KvListOptions {
 export interface KvCheck {
   /** The key. */
   key: KvKey;
-  /** The version that it must have; null: there must be no record. */
+  /** The version that the record must have; null: there must be no record. */
   versionstamp: string | null;
 }
 

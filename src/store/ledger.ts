@@ -62,8 +62,8 @@ export function ledgerStore(
   let writing = Promise.resolve();
 
   /**
-   * Writes calls of some grants; false if others wrote at the same time. Calls
-   * of a grant that has ended are dropped.
+   * Writes calls of some grants. Returns false if another process wrote at the
+   * same time. Calls of a grant that has ended are dropped.
    */
   async function tryWrite(some: WaitingCalls): Promise<boolean> {
     const grants = await database.getMany<Grant[]>(

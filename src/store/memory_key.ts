@@ -28,7 +28,7 @@ export function packKey(key: KvKey): string {
 
 /** A part of the packed keys, in their order. */
 interface Selection {
-  /** No selected key is before it. */
+  /** The lower bound: no selected key is before it. */
   start: string;
   /** True for keys before the end of the selection. */
   isBefore(name: string): boolean;

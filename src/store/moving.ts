@@ -35,7 +35,7 @@ export class MoveError extends Error {
 export interface KindCount {
   kind: string;
   records: number;
-  /** The size of their values. */
+  /** The size of the records' values. */
   bytes: number;
 }
 

@@ -35,11 +35,11 @@ function onceStore<T extends Expiring>(
   }
 
   /**
-   * Marks a thing as used that is unused, or whose use was answered with 503;
-   * undefined if it was used for good.
+   * Returns the write that marks a thing as used; undefined if it was used
+   * before. A use that was answered with 503 does not count.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
-    // A use that has expired is refused too, until it is collected.
+    // An expired record counts as a use until it is collected.
     const entry = await database.get<Expiring>(keyOf(thing));
     if (entry.versionstamp === null) return using(thing);
     if (!await database.mayRepeat(entry)) return undefined;
@@ -48,7 +48,10 @@ function onceStore<T extends Expiring>(
       transaction.check(entry).set(entry.key, { expiresAt });
   }
 
-  /** Marks a thing as used in its own commit; undefined: it was used before. */
+  /**
+   * Marks a thing as used in its own commit. Returns undefined if it was used
+   * before.
+   */
   function use(thing: T): Promise<Use | undefined> {
     const { expiresAt } = thing;
     const key = keyOf(thing);
@@ -94,7 +97,7 @@ export function stateStore(database: Database) {
     /** Returns the sealing key: made once, then the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
-    /** Marks a nonce as used; false when it was used before. */
+    /** Marks a nonce as used. Returns false if it was used before. */
     async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
       return await nonces.use({ nonce, expiresAt }) !== undefined;
     },

@@ -179,7 +179,7 @@ export class Operations {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // No longer waited for, so it is not carried out.
+      // Nothing waits for the operation any more, so it is not carried out.
       if (state.isOver) {
         throw new DeadlineError(this.deadlineMilliseconds, false);
       }
@@ -196,7 +196,7 @@ export class Operations {
     }
   }
 
-  /** Gives a place to the next in the queue, or frees it. */
+  /** Passes a place on to the next operation, or frees it. */
   #free(): void {
     const next = this.#queue.shift();
     if (next) next();
@@ -215,7 +215,7 @@ export class Operations {
     }
   }
 
-  /** Checks if the database answers again, once at a time unless one hangs. */
+  /** Checks if the database answers again, unless it was just checked. */
   async #probeAgain(): Promise<void> {
     const time = performance.now();
     const pause = this.#isProbing ? MAX_PROBE_MILLISECONDS : PROBE_MILLISECONDS;

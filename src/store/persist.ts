@@ -1,6 +1,6 @@
 /**
  * Operations that are repeated: those that must survive a short outage of the
- * database, and those for which it was locked.
+ * database, and those that found it locked.
  *
  * @module
  */
@@ -38,7 +38,10 @@ export async function persist<T>(
   }
 }
 
-/** Runs a cleanup whose failure does no harm: expiry would do it later. */
+/**
+ * Runs a cleanup. Ignores a failure of the database, because the records expire
+ * anyway.
+ */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();

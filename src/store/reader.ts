@@ -17,7 +17,7 @@ export interface Expiring {
 
 /** The member of a stored record that stores do not see. */
 export interface Marked {
-  /** The mark of the transaction that wrote it. */
+  /** The mark of the transaction that wrote the record. */
   mark?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Entry<T> {
   key: KvKey;
   value: T | undefined;
   versionstamp: string | null;
-  /** The mark of the commit that wrote it, if it has one. */
+  /** The mark of the commit that wrote the record, if it has one. */
   mark?: string;
 }
 

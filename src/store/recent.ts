@@ -12,7 +12,7 @@ const CAPACITY = 10_000;
 interface Reading<T> {
   promise: Promise<T | undefined>;
   value?: T;
-  /** The time at which it began, by `performance.now()`. */
+  /** The time at which the read began, by `performance.now()`. */
   startedMilliseconds: number;
 }
 

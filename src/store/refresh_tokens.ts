@@ -78,7 +78,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Commits an exchange; false if another request was faster.
+     * Commits an exchange. Returns false if another request was faster.
      *
      * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
      * or the client is blocked

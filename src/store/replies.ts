@@ -26,7 +26,7 @@ interface Reply extends Expiring {
 
 export type ReadReply = Found<Reply>;
 
-/** Deletes the questions of a session that has gone, with their answers. */
+/** Deletes the questions of a session that has ended, with their answers. */
 export async function forgetReplies(
   database: Database,
   session: Deno.KvKey,
@@ -82,10 +82,10 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Accepts a posted answer, once; false if no question waits for it. Nothing
-     * is written before `allowed` has resolved.
+     * Accepts a posted answer, once. Returns false if no question waits for it.
+     * Nothing is written before `allowed` has resolved.
      *
-     * @param options `reading`: the question, if reading it has begun
+     * @param options `reading`: the question, if it is being read already
      * @throws what `allowed` throws
      */
     async save(
@@ -111,7 +111,8 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Waits for the answer and removes it; undefined if none came in time.
+     * Waits for the answer and removes it. Returns undefined if none came in
+     * time.
      *
      * @throws the signal's reason when it fires first
      */

@@ -41,14 +41,14 @@ export interface NewRun {
   version?: number;
   scopes: readonly string[];
   caller: Caller;
-  /** The seconds for which the task stays after its end. */
+  /** The seconds for which the task is stored after its end. */
   keep: number;
   /**
-   * The server's address that its caller is bound to; empty for callers who are
+   * The server's address that the caller is bound to. Empty for callers who are
    * the same at any address. Servers at other addresses leave the run alone.
    */
   address: string;
-  /** The identity by which limits count its caller. */
+  /** The identity by which limits count the caller. */
   limitKey?: { name: string; isMany: boolean };
 }
 
@@ -66,7 +66,7 @@ export interface RunSize {
 export interface RunRecord extends Expiring, NewRun, RunSize {
   beginning: TextRef;
   createdMilliseconds: number;
-  /** True if no process works on it. */
+  /** True if no process works on the run. */
   isParked: boolean;
   /**
    * The number of processes in a row that died on this run since a step last

@@ -31,9 +31,12 @@ export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
-  /** The {@linkcode import("../caller.ts").Caller.binding} of its caller. */
+  /**
+   * The {@linkcode import("../caller.ts").Caller.binding} of the session's
+   * caller.
+   */
   binding: string;
-  /** The grant that used it last; the session ends with it. */
+  /** The grant that used the session last. The session ends with this grant. */
   grantId?: string;
   /**
    * Set for callers that are counted by network: the list that limits their
@@ -154,17 +157,19 @@ export function sessionLists(database: Database) {
     }));
   }
 
-  /** Prepares the end of sessions by their list entries. */
+  /** Prepares the end of the sessions that these list entries name. */
   async function closing(listed: readonly Deno.KvKey[]) {
     const keys = listed.map(listedSessionKey);
     const ended = telemetry ? await database.getMany<Session[]>(keys) : [];
     return {
-      /** Ends them, as part of a commit. */
+      /** Ends the sessions, as part of a commit. */
       write(transaction: Transaction): void {
         transaction.delete(...listed);
         for (const key of keys) transaction.expire(key);
       },
-      /** Reports them to telemetry; to be called when they have ended. */
+      /**
+       * Reports the sessions to telemetry; to be called when they have ended.
+       */
       report(): void {
         for (const { value } of ended.filter(isFound)) {
           reportEnd(value, "stopped", database.clock());

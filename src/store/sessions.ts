@@ -148,7 +148,7 @@ export function sessionStore(
       );
     },
 
-    /** Ends a caller's session; false if there is none. */
+    /** Ends a caller's session. Returns false if there is none. */
     async close(id: string, binding: string): Promise<boolean> {
       const ended = await database.change(
         sessionKey(id),

@@ -21,7 +21,7 @@ interface SharedListOptions<T> {
   keepSeconds: number;
   /** The warning in the log when the list cannot be written. */
   complaint: string;
-  /** Adds items to a list, which it keeps within its bounds. */
+  /** Adds items to a list, and keeps the list within its bounds. */
   add(known: readonly T[], added: readonly T[]): T[];
 }
 
@@ -58,7 +58,8 @@ export function sharedList<T>(
       noted = add(added, noted);
       startTimer();
     } catch (error) {
-      // They may have been written: better lost than counted twice.
+      // The items may have been written: better to lose them than to count them
+      // twice.
       logRepeated(log, complaint, { error });
     }
   }

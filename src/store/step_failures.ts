@@ -8,7 +8,7 @@ import type { Database } from "./database.ts";
 import { stepFailuresKey } from "./keys.ts";
 import { sharedList } from "./shared_list.ts";
 
-/** The time for which a failure is remembered after the last one. */
+/** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /** The most steps that are counted: the rarest go first. */
 export const MAX_STEPS_COUNTED = 100;

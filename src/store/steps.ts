@@ -31,15 +31,15 @@ type StepState = "begun" | "waiting" | "kept" | "failed";
 
 export interface Step {
   /**
-   * Its kind and its name: `step:draft`. A question has a fingerprint of what is
-   * asked too: `ask:sure#…`.
+   * The step's kind and name: `step:draft`. A question also has the fingerprint
+   * of what it asks: `ask:sure#…`.
    */
   id: string;
   /** Its number among all steps of a run, from 1 on. */
   number: number;
   /** The version of the tool's steps that was in use when the step ran. */
   version: number;
-  /** True if no other step was under way when it began. */
+  /** True if no other step was under way when this one began. */
   isAlone: boolean;
   state: StepState;
   /** Epoch seconds. */
@@ -51,15 +51,17 @@ export interface Step {
   most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
-  /** True if its function has read `once`. */
+  /** True if the step's function has read `once`. */
   usesOnce?: boolean;
-  /** Of a `kept` step: the result as JSON; absent if that is undefined. */
+  /**
+   * For a `kept` step: its result as JSON; absent if the result is undefined.
+   */
   text?: string;
-  /** Of a question: the key by which its client answers it. */
+  /** For a question: the key by which its client answers it. */
   key?: string;
-  /** Of a question: the beginning of its text. */
+  /** For a question: the beginning of its text. */
   asks?: string;
-  /** Of a `failed` or `waiting` step: its latest exception. */
+  /** For a `failed` or `waiting` step: its latest exception. */
   error?: { name: string; message: string };
 }
 

@@ -39,7 +39,7 @@ export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
 interface NewTask {
   tool?: string;
-  /** The scopes its tool needs. */
+  /** The scopes that the tool needs. */
   scopes?: readonly string[];
   /** The list that limits stored tasks; by default that of the person. */
   list?: string;

@@ -38,7 +38,7 @@ export type TaskEnd =
     | { status: "cancelled" }
   )
   & {
-    /** The last status message; by default the stored one stays. */
+    /** The last status message; if it is absent, the stored one stays. */
     statusMessage?: string;
   };
 

@@ -30,9 +30,9 @@ export interface TaskRecord extends Expiring {
   binding: string;
   /** The tool that works; absent in older records. */
   tool?: string;
-  /** The grant that it was begun under: it names the client that asked. */
+  /** The grant under which the task began; it names the client that asked. */
   grantId?: string;
-  /** The scopes its tool needed; absent: none. */
+  /** The scopes that the task's tool needed; absent if none. */
   scopes?: readonly string[];
   status: TaskStatus;
   /** The progress of its tool. */
@@ -42,7 +42,10 @@ export interface TaskRecord extends Expiring {
    * for a page.
    */
   waitsFor?: string;
-  /** The end of its sleep, in epoch seconds, while no process works on it. */
+  /**
+   * The end of the tool's sleep, in epoch seconds, while no process works on
+   * the task.
+   */
   sleepsUntil?: number;
   /** Epoch milliseconds: they are printed as timestamps. */
   createdMilliseconds: number;
@@ -53,11 +56,11 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
-  /** The name under which repeats of its call find it, if they may. */
+  /** The name under which repeats of the call find the task, if they may. */
   repeat?: string;
-  /** Present if its work survives its process. */
+  /** Present if the task's work survives its process. */
   durable?: {
-    /** The seconds for which it stays after its end. */
+    /** The seconds for which the task is stored after its end. */
     keep: number;
     /** The list that limits stored tasks. */
     list: string;
@@ -78,7 +81,9 @@ export interface Task extends
     "binding" | "scopes" | "questions" | "outcome" | "durable" | "repeat"
   > {
   taskId: string;
-  /** The scopes its tool needed; reading the task needs them too. */
+  /**
+   * The scopes that the task's tool needed. Reading the task needs them too.
+   */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */
@@ -87,7 +92,7 @@ export interface Task extends
 
 /** The list entry of a person's task. */
 export interface TaskOfPerson extends Expiring {
-  /** The grant that used it last; the task ends with it. */
+  /** The grant that used the task last. The task ends with this grant. */
   grantId?: string;
   /** Absent in older entries. */
   createdMilliseconds?: number;

@@ -143,7 +143,10 @@ export function taskRunStore(
         : { claim: claimOf(taskId, record, version, dueSeconds) };
     },
 
-    /** Renews the lease of a run; false if this process has lost its claim. */
+    /**
+     * Renews the lease of a run. Returns false if this process has lost its
+     * claim.
+     */
     async renew(claim: Claim): Promise<boolean> {
       const { taskId, term, run: { address }, expiresAt } = claim;
       const now = database.now();

@@ -161,7 +161,9 @@ export function taskStore(
       }
     },
 
-    /** Renews the lease of a running task; false if the task has ended. */
+    /**
+     * Renews the lease of a running task. Returns false if the task has ended.
+     */
     renewLease(taskId: string): Promise<boolean> {
       return database.change(
         taskKey(taskId),

@@ -60,7 +60,7 @@ export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
 
 /** A transaction that a store puts together. */
 export class Transaction {
-  /** The mark of its last try. */
+  /** The mark of the last try to commit. */
   mark?: string;
   /** The keys under which the mark of an applied try is found. */
   readonly markedKeys: KvKey[] = [];

@@ -59,7 +59,10 @@ export function upstreamTokenStore(database: Database) {
       return { ...entry, grantId, dataKey, tokens };
     },
 
-    /** Takes the lease to refresh; undefined if another process has it. */
+    /**
+     * Takes the lease to refresh the tokens. Returns undefined if another
+     * process has it.
+     */
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
       const isTaken = isRefreshing(found.value, time);
@@ -78,7 +81,8 @@ export function upstreamTokenStore(database: Database) {
     },
 
     /**
-     * Replaces the tokens; false if the grant ended or the lease had expired.
+     * Replaces the tokens. Returns false if the grant has ended or the lease
+     * has expired.
      *
      * @param extraWrites checks and writes of the same commit
      */

@@ -127,8 +127,9 @@ export function waitAnswers(
     },
 
     /**
-     * Takes the answer of a wait, once; undefined if there is none to take. A
-     * request that is answered with 503 has not taken it: the next one may.
+     * Takes the answer of a wait, once. Returns undefined if there is none to
+     * take. If the request is answered with 503, the next one may take the
+     * answer again.
      */
     async take({ key }: Wait): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
@@ -197,7 +198,7 @@ export async function isToBeTaken(
   return wait.value.state !== "used" || await database.mayRepeat(wait);
 }
 
-/** Ends a wait, if it is there. */
+/** Ends a wait, if it exists. */
 export function expireWait(
   database: Database,
   key: Deno.KvKey,

@@ -30,9 +30,9 @@ export interface Waiting {
    */
   list?: string;
   kind: WaitKind;
-  /** Names the question of a call, or of a task: asked again, it finds its wait. */
+  /** Identifies a question of a call or task: a repeat finds the same wait. */
   asker: string;
-  /** Names what is asked there: another question is another wait. */
+  /** Identifies the question's content: another content is another wait. */
   question: string;
   tool: string;
   clientId?: string;
@@ -44,7 +44,7 @@ export interface Waiting {
   taskId?: string;
   /** The address of that task's run. */
   taskAddress?: string;
-  /** The task that a page belongs to; the wait does not end with it. */
+  /** The task that asks on a page. The wait does not end with the task. */
   pageTask?: string;
 }
 
@@ -130,7 +130,7 @@ export function dropWait(
   const { key, value: { askerKey, state } } = found;
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
-  // The asker of a used one may have another wait by now.
+  // The asker of a used wait may have another wait by now.
   return state === "used" ? transaction : transaction.expire(askerKey);
 }
 

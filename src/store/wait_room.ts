@@ -58,7 +58,10 @@ export function waitRoom(database: Database) {
       });
     },
 
-    /** Reads a list; undefined if it was full for the opener a moment ago. */
+    /**
+     * Reads a list. Returns undefined if it was full for the opener a moment
+     * ago.
+     */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
       const until = fullUntil.get(nameOf(opener)) ?? 0;
       return until > performance.now()

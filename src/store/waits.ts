@@ -185,8 +185,8 @@ export function waitStore(database: Database) {
     withdraw: ({ key }: Wait): Promise<void> => expireWait(database, key),
 
     /**
-     * Waits until a wait is answered or gone; false if it is still open after
-     * so many milliseconds.
+     * Waits until a wait is answered or gone. Returns false if it is still open
+     * after so many milliseconds.
      *
      * @throws the signal's reason when it fires first
      */

@@ -87,7 +87,7 @@ export interface View<
   /**
    * Calls `render` now and after every change.
    *
-   * @returns a function that ends it
+   * @returns a function that ends these calls
    */
   show(render: (state: ViewState<I, O>) => void): () => void;
   /**

@@ -45,7 +45,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
     });
   }
 
-  /** True if it was killed. */
+  /** True if the server was killed. */
   get isDead(): boolean {
     return this.#faulty.isDead;
   }
@@ -60,7 +60,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
     return this.#app.running;
   }
 
-  /** Ends it: nothing that it does reaches the database any more. */
+  /** Kills the server: nothing that it does reaches the database any more. */
   kill(): void {
     this.#faulty.isDead = true;
     this.#killed.resolve();
@@ -68,7 +68,10 @@ export class MortalServer extends Sender implements AsyncDisposable {
     this.#app.stop();
   }
 
-  /** Sends a request; the answer is 503, as from a proxy, if it dies in it. */
+  /**
+   * Sends a request. The answer is 503, as from a proxy, if the server dies
+   * meanwhile.
+   */
   async fetch(path: string, init?: RequestInit): Promise<Response> {
     const answer = this.#app.fetch(new Request(BASE_URL + path, init));
     return await this.#unlessKilled(answer) ??

@@ -14,11 +14,11 @@ export interface OpenIdProvider extends AsyncDisposable {
   issuer: string;
   /** The settings of a server that signs people in there. */
   environment: Record<string, string>;
-  /** Its settings where it is one of several. */
+  /** The same settings, for a provider that is one of several. */
   group: Record<string, string>;
-  /** The paths that it was asked for. */
+  /** The paths that were requested. */
   readonly asked: string[];
-  /** Claims of its people from now on, besides their subjects. */
+  /** Claims of the provider's people from now on, besides their subjects. */
   claims: Record<string, unknown>;
 }
 
@@ -27,7 +27,7 @@ export interface OpenIdProviderOptions {
   /** The lifetime of everything; access tokens live an hour at most. */
   ttlSeconds?: number;
   givesRefreshTokens?: boolean;
-  /** Its name at our server, if it is one of several. */
+  /** The provider's name at our server, if it is one of several. */
   key?: string;
 }
 

@@ -94,12 +94,12 @@ export class Postgres implements AsyncDisposable {
     return `${this.folder}/data`;
   }
 
-  /** The address of its database. */
+  /** The address of the role's own database. */
   get url(): string {
     return this.urlOf(ROLE);
   }
 
-  /** The address of one of its databases. */
+  /** The address of a database of this server. */
   urlOf(database: string, port = this.port): string {
     const url = new URL(`postgres://127.0.0.1:${port}/${database}`);
     url.username = ROLE;
@@ -134,7 +134,7 @@ export class Postgres implements AsyncDisposable {
     if (isReady) await until(() => this.isReady());
   }
 
-  /** True if it accepts connections. */
+  /** True if the server accepts connections. */
   async isReady(): Promise<boolean> {
     const { success } = await new Deno.Command(`${this.programs}/pg_isready`, {
       args: ["-h", "127.0.0.1", "-p", String(this.port), "-d", "template1"],
@@ -215,7 +215,7 @@ export class Postgres implements AsyncDisposable {
     await Deno.remove(`${this.data}/postmaster.pid`).catch(() => {});
   }
 
-  /** Lets standbys of this machine copy it. */
+  /** Lets standbys on this machine copy the server. */
   async allowReplication(): Promise<void> {
     await Deno.writeTextFile(
       `${this.data}/pg_hba.conf`,

@@ -14,7 +14,7 @@ import { findPostgres, Postgres } from "./postgres.ts";
 
 /** A database server that stalls, dies and comes back as a test says. */
 export interface RemoteDatabase extends AsyncDisposable {
-  /** The `KV_PATH` of its users. */
+  /** The `KV_PATH` of the processes that use the database. */
   readonly url: string;
   start(): Promise<void>;
   /** Kills the server. */
@@ -56,7 +56,10 @@ export const REMOTE: Record<string, (() => Promise<RemoteDatabase>) | string> =
       : "no PostgreSQL in /usr/lib/postgresql",
   };
 
-/** Defines a test on each database server; it is left out where one is not. */
+/**
+ * Defines a test on each database server; a server that is not installed is
+ * left out.
+ */
 export function remoteTest(name: string, run: Run<RemoteDatabase>): void {
   for (const [kind, start] of Object.entries(REMOTE)) {
     define(`${name} · ${kind}`, start, run);

@@ -20,7 +20,7 @@ const absent = (key: KvKey): KvCheck => ({ key, versionstamp: null });
 /** The most tries of one change: of forty at once, one succeeds each time. */
 const MAX_TRIES = 1000;
 
-/** Adds one to a number, again when another was faster. */
+/** Adds one to a number. Tries again if another commit was faster. */
 async function addOne(kv: Kv, key: KvKey): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const entry = await kv.get(key);

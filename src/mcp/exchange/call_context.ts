@@ -1,6 +1,6 @@
 /**
- * The second argument of a tool: the same interface for both generations, over
- * either one's way back to the client.
+ * The second argument of a tool: the same interface for both generations, each
+ * of which reaches the client in its own way.
  *
  * @module
  */

@@ -124,7 +124,7 @@ export class CallerBound {
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Counts one more, after a check. */
+  /** Counts one more for a caller that {@linkcode check} has let pass. */
   count(caller: LimitKey | undefined): void {
     if (caller === undefined) return;
     const { name } = caller;

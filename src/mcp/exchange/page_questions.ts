@@ -39,7 +39,10 @@ interface AnsweredPage {
   answer: Elicited<undefined>;
 }
 
-/** The longest address: browsers and servers take no longer ones. */
+/**
+ * The most characters of an address: browsers and servers may refuse longer
+ * ones.
+ */
 const MAX_URL_CHARACTERS = 8000;
 
 const OVER =
@@ -89,9 +92,9 @@ export class PageQuestions {
   #opening = new Set<Promise<unknown>>();
 
   /**
-   * @param asker the call with its arguments, or the task: only this one finds
-   * the questions again
-   * @param taskId the task, if it is one
+   * @param asker identifies the call with its arguments, or the task: a repeat
+   * of it finds the same questions
+   * @param taskId the task; undefined for a call
    */
   constructor(
     private readonly pages: WaitPages,
@@ -148,7 +151,7 @@ export class PageQuestions {
       grantId,
       pageTask: taskId,
       asker: await fingerprintOfLong(
-        // Another client of the same person is another asker.
+        // The same person in another client is asked anew.
         canonicalJson([binding, clientId ?? grantId, tool, this.asker, key]),
       ),
       question: fingerprint,
@@ -159,7 +162,8 @@ export class PageQuestions {
         return { key, wait, address: addressOf(pages, wait.id!) };
       }
       const answer = await this.#take(wait);
-      // Undefined: another run was faster, and this one asks again.
+      // Undefined if another run took the answer: then this one opens the
+      // question again.
       if (answer) return { answer };
     }
   }
@@ -174,10 +178,10 @@ export class PageQuestions {
   }
 
   /**
-   * Waits for the answer, up to a time limit; undefined if there is none by
-   * then.
+   * Waits for the answer, up to a time limit. Returns undefined when the time
+   * is over.
    *
-   * @throws {ToolError} when the wait has ended without one
+   * @throws {ToolError} when the wait ended without an answer
    * @throws the signal's reason when it fires first
    */
   async waitFor(

@@ -142,7 +142,7 @@ export class PendingResponse {
 
   /**
    * Ends the response of a client that has left. Calls `onGone` unless the
-   * response was complete.
+   * response had ended before.
    */
   #leave(): void {
     const wasOpen = !this.hasEnded;

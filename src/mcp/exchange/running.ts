@@ -29,7 +29,7 @@ export const MAX_CALLS_PER_CALLER = 1000;
 
 /** A request that is being worked on. */
 export interface Running {
-  /** The identity by which limits count its caller. */
+  /** The identity by which limits count the caller. */
   readonly limitKey?: LimitKey;
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
@@ -63,14 +63,14 @@ export class RunningCalls {
   #bound = new CallerBound(MAX_CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
 
-  readonly #expelEnded = this.#alone(async () => {
+  readonly #expelEnded = this.#withoutOverlap(async () => {
     await Promise.all([...this.#running].map(async (call) => {
       if (await call.hasExpired?.()) call.execution.stop(EXPIRED);
       else if (!await call.isLive()) call.execution.expel();
     }));
   }, "Grants and sessions could not be read");
 
-  readonly #cancelFound = this.#alone(async () => {
+  readonly #cancelFound = this.#withoutOverlap(async () => {
     const found = await this.cancellations.find(() =>
       [...this.#running].flatMap((call) =>
         call.cancellable ? [{ ...call.cancellable, call }] : []
@@ -157,9 +157,10 @@ export class RunningCalls {
   }
 
   /**
-   * Makes a function that does nothing while an earlier call of it still runs.
+   * Makes a function that does the work, unless an earlier call of the function
+   * still runs.
    */
-  #alone(work: () => Promise<void>, complaint: string): () => void {
+  #withoutOverlap(work: () => Promise<void>, complaint: string): () => void {
     let isAtWork = false;
     return async () => {
       if (isAtWork) return;

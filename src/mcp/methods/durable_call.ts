@@ -69,8 +69,8 @@ export function addressOfWork(
 }
 
 /**
- * Makes the function that finds the tool and the caller of work that this
- * process takes over, as they are now.
+ * Makes the function that finds the present tool and caller of work that this
+ * process takes over.
  */
 export function resumeBy(
   engine: Omit<Engine, "gate">,

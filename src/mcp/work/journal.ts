@@ -33,7 +33,7 @@ export interface JournalEntry {
   /** True if no other entry was under way when this one began. */
   isAlone: boolean;
   question?: AskedQuestion;
-  /** The step as an earlier run has left it. */
+  /** The step as an earlier run stored it. */
   known?: Step;
   /**
    * The place in the author's code, as the stack of an error; printed only in a

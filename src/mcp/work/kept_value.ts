@@ -59,7 +59,10 @@ export function printThrown(thrown: unknown): Step["error"] {
   };
 }
 
-/** Makes an error from the stored one that a step threw in an earlier run. */
+/**
+ * Makes the exception that a step threw in an earlier run, from its stored
+ * form.
+ */
 export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   if (name === "ToolError") return new ToolError(message);
   const error = new Error(message);

@@ -57,8 +57,8 @@ export class RunPoller {
   readonly #parts: Poller;
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads as many runs more,
-   * so that others do not wait for them.
+   * Runs whose process may have died. The next round reads that many extra
+   * runs, so that the others do not wait for these.
    */
   readonly #watched = new Set<string>();
   #taken = 0;
@@ -66,8 +66,8 @@ export class RunPoller {
   /** The number of runs in this poll for which there was no room. */
   #withoutRoom = 0;
   /**
-   * Settles when the latest measurement of stored results has ended: one is
-   * done at a time.
+   * Settles when the latest measurement of stored results has ended, so that
+   * only one runs at a time.
    */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;

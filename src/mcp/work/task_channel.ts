@@ -121,7 +121,7 @@ export class TaskChannel implements Work {
    * Shows a link in the task's status, which the model reads. The task goes on.
    */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
-    // The status is cut where it is long, and the address must stay whole.
+    // A long status is cut, but the address must stay whole.
     const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;
     await this.status.report({ waitsFor: link });
     this.#links.add(link);

@@ -1,6 +1,7 @@
 /**
- * The tasks that this process works on: begun by a call here, made of a call
- * that runs, or taken over because their time has come or their process is gone.
+ * The tasks that this process works on: begun by a call here, handed over by a
+ * running call, or taken over because their time has come or their process is
+ * gone.
  *
  * @module
  */
@@ -86,8 +87,8 @@ export class TaskRegistry {
   }
 
   /**
-   * The time at which the first durable run here goes on, if all of them only
-   * wait: infinite without runs, undefined while one is at work.
+   * The time at which the first durable run of this process goes on. Infinite
+   * if there are none, undefined while one is at work.
    */
   get waitsUntil(): number | undefined {
     const untils = this.#durable.map(({ parking }) => parking.until);
@@ -132,7 +133,7 @@ export class TaskRegistry {
    * Hands a running call over: its task is stored before the call is answered,
    * and deleted again if the call has ended meanwhile.
    *
-   * @throws as {@linkcode start}; the call then goes on as it was
+   * @throws what {@linkcode start} throws; the call then goes on without a task
    */
   async handOver(
     { request: origin, result, statusMessage, repeat, mayAsk, take }:

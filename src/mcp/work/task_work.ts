@@ -28,7 +28,7 @@ export interface TaskOrigin extends
     | "advise"
   > {
   readonly authenticated: Authenticated;
-  /** The identity by which limits count its caller. */
+  /** The identity by which limits count the caller. */
   readonly limitKey?: LimitKey;
   /** Sends the progress of the task to a client whose call waits for it. */
   relayProgress?(progress: JsonObject): Promise<void>;

@@ -22,7 +22,7 @@ interface WaitingWork {
   address: string;
   tool: string;
   caller: Caller;
-  /** The identity by which limits count its caller. */
+  /** The identity by which limits count the caller. */
   limitKey?: LimitKey;
   signal: AbortSignal;
   parking: Pick<Parking, "activity">;
