@@ -49,12 +49,18 @@ export const AUTH = settingsOf({
       "servers); or several of the last four, separated by commas: the form " +
       "of a token decides which of them checks it.",
     shape: {
-      wants: `none, or some of ${STRATEGIES.slice(1).join(", ")}`,
+      wants: `none alone, or some of ${STRATEGIES.slice(1).join(", ")}`,
       parse: (text) => {
         const chosen = CHOICE.parse(text);
         const isOnce = new Set(chosen).size === chosen.length;
         const isAlone = chosen.length === 1 || !chosen.includes("none");
-        return isOnce && isAlone ? chosen : refuseText();
+        if (!isAlone) {
+          refuseText(
+            "none lets everyone in; AUTH_ANONYMOUS=true lets strangers use " +
+              "what needs no scope",
+          );
+        }
+        return isOnce ? chosen : refuseText();
       },
     },
     default: ["none"],

@@ -106,6 +106,11 @@ const KINDS: Readonly<
   dev: MEMBERSHIPS,
 };
 
+/** True if people sign in at the built-in provider, by names that they type. */
+function isTried({ providers }: KnownNames): boolean {
+  return providers.some(({ kind }) => kind === "dev");
+}
+
 /** Reads a list of people, and complains of every entry that matches no one. */
 function readList(
   settings: Settings,
@@ -118,7 +123,16 @@ function readList(
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {
-      return [parseListEntry(text, known, list)];
+      const entry = parseListEntry(text, known, list);
+      const isShort = entry.kind === "subject" && entry.subject !== text;
+      // A nickname, rather than the ID that a provider gives out.
+      if (isShort && /^[a-z]+$/i.test(text) && !isTried(known)) {
+        settings.doubts.push(
+          `${setting.name}: ${text} is read as the subject ${entry.subject}; ` +
+            "an e-mail address has an @",
+        );
+      }
+      return [entry];
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
       const { why, fix } = error;

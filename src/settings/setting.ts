@@ -173,7 +173,7 @@ export class Settings {
       : `Use ${name}=${example}, for example`;
   }
 
-  /** Lists doubts and misspelt names, a sentence each. */
+  /** Lists doubts, misspelt names and unknown ones, a sentence each. */
   notes(): string[] {
     const misspelt = (this.options.known ?? []).flatMap((setting) => {
       const { name } = setting;
@@ -181,8 +181,37 @@ export class Settings {
       const misspelt = this.#misspelt(name);
       return misspelt ? [`${misspelt} is not read: is ${name} meant?`] : [];
     });
-    return [...this.doubts, ...misspelt];
+    return [...this.doubts, ...misspelt, ...this.#unknown(misspelt)];
   }
+
+  /** Lists the names that begin like settings and are none. */
+  #unknown(misspelt: readonly string[]): string[] {
+    const known = this.options.known?.map(({ name }) => name) ?? [];
+    const read = [...known, ...this.#named];
+    const reported = [...this.doubts, ...misspelt];
+    return Object.keys(this.environment).filter((name) =>
+      OWN_NAME.test(name) && this.text({ name }) && !read.includes(name) &&
+      !reported.some((note) => note.startsWith(`${name} `))
+    ).map((name) => {
+      const own = lettersOf(name.replace(/^[A-Z]+_/, ""));
+      const near = known.find((it) => tailsOf(it).some((t) => isNear(t, own)));
+      return `${name} is not read: ${
+        near ? `is ${near} meant?` : "there is no such setting"
+      }`;
+    });
+  }
+}
+
+/**
+ * A name that only a setting of this server has. Secrets of clients may have any
+ * name, and those of a strategy that is not used are not looked up.
+ */
+const OWN_NAME = /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)/;
+
+/** Lists the ends of a name, from each of its words on but the first. */
+function tailsOf(name: string): string[] {
+  const words = name.split("_");
+  return words.slice(1).map((_, at) => lettersOf(words.slice(at + 1).join("")));
 }
 
 /**

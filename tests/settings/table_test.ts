@@ -113,6 +113,50 @@ Deno.test("a misspelt name is told with the one that is meant, and never with it
   assert.deepEqual(parseConfig(set).notes, []);
 });
 
+Deno.test("a name that begins like a setting and is none is reported, with the setting whose end it is near to", () => {
+  const unknown = {
+    OAUTH_SCOPEZ: "hunter2",
+    OAUTH_SCOPES: "hunter2",
+    CIMD_ADMINS: "hunter2",
+    OAUTH_NOTHING: "hunter2",
+    // Of an app of another name, unset, and misspelt in a letter.
+    JWT_SECRET: "hunter2",
+    OAUTH_BLANK: " ",
+    OAUTH_ADMIN: "hunter2",
+  };
+  assert.deepEqual(parseConfig(unknown).notes, [
+    "OAUTH_ADMIN is not read: is OAUTH_ADMINS meant?",
+    "OAUTH_SCOPEZ is not read: is OAUTH_PROVIDER_SCOPES meant?",
+    "OAUTH_SCOPES is not read: is OAUTH_PROVIDER_SCOPES meant?",
+    "CIMD_ADMINS is not read: is OAUTH_ADMINS meant?",
+    "OAUTH_NOTHING is not read: there is no such setting",
+  ]);
+});
+
+Deno.test("a nickname in a list of people is reported with the subject as which it is read", () => {
+  const environment = {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: "https://id.example.com",
+    OAUTH_CLIENT_ID: "id",
+    OAUTH_CLIENT_SECRET: "secret",
+    OAUTH_ALLOWED_USERS: "jo,00u1,ada@example.com",
+  };
+  assert.deepEqual(parseConfig(environment).notes, [
+    "OAUTH_ALLOWED_USERS: jo is read as the subject " +
+    "https://id.example.com#jo; an e-mail address has an @",
+  ]);
+  const { OAUTH_ISSUER: _issuer, ...rest } = environment;
+  assert.deepEqual(parseConfig({ ...rest, OAUTH_PROVIDER: "dev" }).notes, []);
+});
+
+Deno.test("AUTH_STRATEGY=none,oauth is refused with what lets strangers try", () => {
+  assert.throws(
+    () => parseConfig({ ...OAUTH, AUTH_STRATEGY: "none,oauth" }),
+    /wants none alone, or some of oauth, .*AUTH_ANONYMOUS=true lets strangers/,
+  );
+});
+
 Deno.test("a variable that client_secret_env names is read, however it is called", () => {
   const OAUTH_CLIENT_SECRET_A = "a secret of a client";
   const OAUTH_CLIENTS = JSON.stringify([{
