@@ -119,7 +119,8 @@ export async function serve<
     if (isMistake && environment.DENO_DEPLOYMENT_ID) {
       serveMisconfigured(error);
     } else {
-      console.error(error.message);
+      const { withAddress } = await import("./process/address_complaint.ts");
+      console.error(withAddress(error, environment).message);
       Deno.exit(1);
     }
   }
@@ -132,7 +133,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   // Compiles the catalogue while another thread opens the database.
   void plan.catalogue;
   const kv = await opening;
-  const socket = listen(
+  const socket = await listen(
     plan,
     (request, info) => server.fetch(request, info),
   );
@@ -176,10 +177,10 @@ function askReadiness(server: Server, origin: string): void {
 }
 
 /** @throws {StartError} */
-function listen(
+async function listen(
   { config, log }: Pick<Plan, "config" | "log">,
   handler: Handler,
-): Socket {
+): Promise<Socket> {
   const { host, port, reusePort } = config;
   const main = log.logger("main");
   // Without this, Deno would end the process and name no setting.
@@ -200,21 +201,8 @@ function listen(
       },
     });
   } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new StartError({
-        variable: "PORT",
-        got: `${port}`,
-        wants: `a port that is free on ${host}`,
-        fix: "Stop the other program, or use another port",
-      });
-    }
-    const { message } = error as Error;
-    throw new StartError({
-      variable: "HOST",
-      got: host,
-      wants: `an address of this machine: ${message}`,
-      fix: "Use 127.0.0.1 for this machine only, or 0.0.0.0 for every network",
-    });
+    const { addressComplaint } = await import("./process/address_complaint.ts");
+    throw new StartError(addressComplaint(error, { host, port }));
   }
 }
 

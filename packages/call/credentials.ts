@@ -88,7 +88,9 @@ export class Credentials {
         isGood = true;
         return { ...kept, tokens: { ...tokens, ...fresh } };
       } catch (error) {
-        const { error: code } = error as SignInError;
+        const { error: code, status } = error as SignInError;
+        // No one signs in here any more. A new sign-in tells what to do.
+        if (status === 404 || status === 501) return kept;
         // The server has forgotten the client, which must register again.
         if (code === "invalid_client") return undefined;
         if (code !== "invalid_grant") throw error;
@@ -107,7 +109,9 @@ export class Credentials {
       await this.#signIn(refusal);
     } catch (cause) {
       const { message, status } = cause as SignInError;
-      const hint = status === 404 ? ". If it has no sign-in, give --token" : "";
+      const hint = status === 404 || status === 501
+        ? ". If it has no sign-in, give --token or --header"
+        : "";
       throw new Failure(
         `Signing in at ${this.#options.url} failed: ${message}${hint}`,
         Exit.access,
@@ -167,6 +171,8 @@ export class Credentials {
   /**
    * Deletes the stored sign-in, and revokes its tokens. Returns false if there
    * is none.
+   *
+   * @throws {Failure} if the server did not revoke them
    */
   async revoke(): Promise<boolean> {
     let old: KeptSignIn | undefined;
@@ -176,11 +182,21 @@ export class Credentials {
     });
     if (!old) return false;
     const { registration, tokens } = old;
-    await SignIn.revoke(
-      registration,
-      tokens.refreshToken ?? tokens.accessToken,
-      this.#quickFetch,
-    );
+    try {
+      await SignIn.revoke(
+        registration,
+        tokens.refreshToken ?? tokens.accessToken,
+        this.#quickFetch,
+      );
+    } catch (cause) {
+      throw new Failure(
+        `Forgot the sign-in at ${this.#options.url}. Its tokens are not ` +
+          `revoked: ${(cause as Error).message}. End the connection on the ` +
+          "server's account page",
+        Exit.server,
+        { cause },
+      );
+    }
     return true;
   }
 

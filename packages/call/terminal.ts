@@ -33,7 +33,7 @@ export class Terminal {
   /** Writes a line to standard error. */
   report(text: string): void {
     this.clear();
-    write(Deno.stderr, this.#encoder.encode(`${harmless(text)}\n`));
+    writeBeside(this.#encoder.encode(`${harmless(text)}\n`));
   }
 
   /**
@@ -43,14 +43,14 @@ export class Terminal {
   progress(text: string): void {
     if (!this.isSeen) return this.report(harmlessLine(text));
     const line = harmlessLine(text).slice(0, columnsOf() - 1);
-    write(Deno.stderr, this.#encoder.encode(`\r\x1b[K${line}`));
+    writeBeside(this.#encoder.encode(`\r\x1b[K${line}`));
     this.#hasProgress = true;
   }
 
   /** Removes the line of progress. */
   clear(): void {
     if (!this.#hasProgress) return;
-    write(Deno.stderr, this.#encoder.encode("\r\x1b[K"));
+    writeBeside(this.#encoder.encode("\r\x1b[K"));
     this.#hasProgress = false;
   }
 
@@ -61,7 +61,7 @@ export class Terminal {
   ): Promise<string | undefined> {
     this.clear();
     const text = this.#encoder.encode(`${harmless(question)} `);
-    write(Deno.stderr, text);
+    writeBeside(text);
     this.#lines ??= readLines();
     const { value } = await unlessAborted(signal, this.#lines.next());
     if (!Deno.stdin.isTerminal()) this.report("");
@@ -80,6 +80,15 @@ function columnsOf(): number {
     return Deno.consoleSize().columns || 80;
   } catch {
     return 80;
+  }
+}
+
+/** Writes beside the results, which come all the same if no one reads this. */
+function writeBeside(bytes: Uint8Array): void {
+  try {
+    write(Deno.stderr, bytes);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
   }
 }
 

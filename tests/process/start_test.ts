@@ -109,12 +109,17 @@ Deno.test("an address of another machine is one clear line", async () => {
 
 Deno.test("wrong settings are told all at once, and end the process with 1", async () => {
   await using server = await startProcess({
-    env: { PORT: "http", LOG_LEVEL: "loud", AUTH_STRATEGY: "magic" },
+    env: {
+      HOST: "192.0.2.1",
+      PORT: "http",
+      LOG_LEVEL: "loud",
+      AUTH_STRATEGY: "magic",
+    },
   });
   assert.equal(await server.end(), 1);
   const lines = server.output.trim().split("\n");
-  assert.equal(lines.length, 4);
-  for (const variable of ["PORT", "LOG_LEVEL", "AUTH_STRATEGY"]) {
+  assert.equal(lines.length, 5);
+  for (const variable of ["HOST", "PORT", "LOG_LEVEL", "AUTH_STRATEGY"]) {
     assert(lines.some((line) => line.startsWith(`  ${variable}: got `)));
   }
 });

@@ -537,6 +537,24 @@ Deno.test("list ends quietly when its reader has seen enough", async () => {
   assert.equal(new TextDecoder().decode(stderr), "0\n");
 });
 
+Deno.test("call ends with its own exit code when no one reads standard error", async () => {
+  await using server = await serve({ tools });
+  const child = new Deno.Command("sh", {
+    args: [
+      "-c",
+      '{ "$0" run -A --quiet packages/call/mod.ts none --url "$1" 2>&1; ' +
+      "echo $? >&2; } | true",
+      Deno.execPath(),
+      server.url,
+    ],
+    cwd: new URL("../../../", import.meta.url),
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { stderr } = await child.output();
+  assert.equal(new TextDecoder().decode(stderr), "2\n");
+});
+
 Deno.test("call finds the server of the environment", async () => {
   await using server = await serve({ tools });
   const { hostname: HOST, port: PORT } = new URL(server.url);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/kit/browser.ts";
+import { freePort } from "../../../tests/kit/port.ts";
 import { until, within } from "../../../tests/kit/wait.ts";
 import { Access, refusalIn } from "../access.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
@@ -50,6 +51,15 @@ class Home implements AsyncDisposable {
 
   async kept(): Promise<KeptSignIn> {
     return (await (await this.file).read())!;
+  }
+
+  /** Keeps the sign-in for a server elsewhere, and gives the file of that. */
+  async keepFor(origin: string): Promise<KeptSignInFile> {
+    const text = JSON.stringify(await this.kept());
+    const moved = JSON.parse(text.replaceAll(this.server.origin, origin));
+    const file = await KeptSignInFile.of(this.files, `${origin}/mcp`);
+    await file.change(() => Promise.resolve(moved));
+    return file;
   }
 
   /** Changes the kept tokens. */
@@ -303,6 +313,36 @@ Deno.test("logout forgets the sign-in and revokes it", async () => {
   assert.equal(old!.code, 4);
   assert.match(old!.err, /does not accept the token that was given/);
   assert.match((await home.call("--logout")).err, /Not signed in/);
+});
+
+Deno.test("logout forgets the sign-in of a server that is away, and says what is left to do", async () => {
+  await using home = await Home.open();
+  await home.signIn("read");
+  const origin = `http://127.0.0.1:${freePort()}`;
+  const file = await home.keepFor(origin);
+  const { env } = home;
+  const { code, err } = await call(["--logout", "--url", `${origin}/mcp`], {
+    env,
+  });
+  assert.equal(code, 3);
+  assert.equal(await file.read(), undefined);
+  assert.match(
+    err,
+    /^Forgot the sign-in at http\S+\/mcp\. Its tokens are not revoked: .*\. End the connection on the server's account page\n$/,
+  );
+});
+
+Deno.test("call says what to give where a server takes a static token since the sign-in", async () => {
+  await using home = await Home.open();
+  await home.signIn("read");
+  const BEARER_TOKEN = "t".repeat(32);
+  const auth = { AUTH_STRATEGY: "bearer", BEARER_TOKEN };
+  await using server = await serve({ tools }, auth);
+  await home.keepFor(server.origin);
+  const { env } = home;
+  const { code, err } = await call(["read", "--url", server.url], { env });
+  assert.equal(code, 4, err);
+  assert.match(err, /has no sign-in, give --token or --header/);
 });
 
 /** Starts a server that notes the headers it is sent. */
