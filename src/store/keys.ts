@@ -128,7 +128,7 @@ export const waitOfAskerKey = hashed("wait-of-asker");
 
 /** A secret that all processes share, made once · for ever. */
 export const secretKey = plain("secret");
-/** A request state that may not be used again · as long as it is valid. */
+/** A request state that may not be used again · 1 h longer than it is valid. */
 export const spentStateKey = ours("spent");
 /** The number of the newest change notification · for ever. */
 export const changeHeadKey = alone("change-head");
@@ -139,7 +139,7 @@ export const changeKey = plain("change");
 export const clientUseKey = hashed("client-use");
 /** A document or key set of a client that someone signed in with · 30 days. */
 export const documentKey = hashed("document");
-/** Used assertion (`jti`) · until the assertion expires. */
+/** Used assertion (`jti`) · 1 h longer than the assertion is valid. */
 export const assertionKey = allHashed("assertion");
 /** The approval of a client in this browser, after a sign-in · 90 days. */
 export function approvalKey(browserFingerprint: string, what: string) {

@@ -9,6 +9,12 @@ import type { Database, Expiring, Write } from "./database.ts";
 import { assertionKey, spentStateKey } from "./keys.ts";
 import { secretStore } from "./secrets.ts";
 
+/**
+ * The seconds for which a use is kept longer than its thing is valid: a clock
+ * that was ahead may be set back, which makes the thing valid again.
+ */
+const KEPT_LONGER_SECONDS = 60 * 60;
+
 /** One use of a thing that may be used once. */
 export interface Use {
   /**
@@ -28,10 +34,13 @@ function onceStore<T extends Expiring>(
   database: Database,
   keyOf: (thing: T) => Deno.KvKey,
 ) {
+  const useOf = ({ expiresAt }: T): Expiring => ({
+    expiresAt: expiresAt + KEPT_LONGER_SECONDS,
+  });
+
   /** Marks a thing as used, in a commit that fails if it was used before. */
   function using(thing: T): Write {
-    const { expiresAt } = thing;
-    return (transaction) => transaction.create(keyOf(thing), { expiresAt });
+    return (transaction) => transaction.create(keyOf(thing), useOf(thing));
   }
 
   /**
@@ -43,9 +52,8 @@ function onceStore<T extends Expiring>(
     const entry = await database.get<Expiring>(keyOf(thing));
     if (entry.versionstamp === null) return using(thing);
     if (!await database.mayRepeat(entry)) return undefined;
-    const { expiresAt } = thing;
     return (transaction) =>
-      transaction.check(entry).set(entry.key, { expiresAt });
+      transaction.check(entry).set(entry.key, useOf(thing));
   }
 
   /**
@@ -53,14 +61,13 @@ function onceStore<T extends Expiring>(
    * before.
    */
   function use(thing: T): Promise<Use | undefined> {
-    const { expiresAt } = thing;
     const key = keyOf(thing);
     // Most things are unused, so the record is read only after a failed commit.
     const unused = { key, value: undefined, versionstamp: null };
     return database.change(key, async (transaction, entry) => {
       const isUsed = entry.versionstamp !== null;
       if (isUsed && !await database.mayRepeat(entry)) return undefined;
-      transaction.set(key, { expiresAt });
+      transaction.set(key, useOf(thing));
       return { giveBack: () => database.giveUp(transaction) };
     }, unused);
   }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
-import { stateStore } from "../../src/store/once.ts";
+import { memoryKv } from "../../src/store/memory_kv.ts";
+import { assertionStore, stateStore } from "../../src/store/once.ts";
 import { secretStore } from "../../src/store/secrets.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 test.onDatabases("find() makes one secret, however many ask first", async ({ kv, other }) => {
   const made = await fiftyAtOnce(
@@ -55,4 +57,21 @@ test.onDatabases("spend() lets one of fifty uses through", async ({ kv, other })
   );
   assert.equal(spent.filter(Boolean).length, 1);
   assert.equal(await stateStore(new Database(kv)).spend("m", until), true);
+});
+
+Deno.test("use() refuses what was used before its end when a clock that was ahead is set back", async () => {
+  using time = new FakeTime();
+  const kv = memoryKv();
+  const database = new Database(kv);
+  const assertion = { issuer: "desk", jti: "1", expiresAt: now() + 60 };
+  const assertions = assertionStore(database);
+  const states = stateStore(database);
+  assert(await assertions.use(assertion));
+  assert(await states.spend("n", assertion));
+  time.tick(600);
+  // The database drops what has expired.
+  await kv.set(["other"], 1);
+  time.set(-600);
+  assert.equal(await assertions.use(assertion), undefined);
+  assert.equal(await states.spend("n", assertion), false);
 });

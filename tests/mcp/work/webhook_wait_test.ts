@@ -495,7 +495,7 @@ test.inMemory("work that waits is told as such, with its progress again once it 
     );
   };
   await until(async () => await message() === "Waits for the payment");
-  assert.equal(server.app.running, 0);
+  await until(() => server.app.running === 0);
   assert.equal(await stateOf(), "The tool waits: Waits for the payment.");
   await server.fetch(`/paid/${tokens[0]}`, { method: "POST", body: "1" });
   await until(async () => await message() === "1 of 2: asks");
