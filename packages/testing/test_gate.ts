@@ -94,6 +94,10 @@ export class TestGate implements Gate {
     return known && { caller: known.caller };
   }
 
+  isConfigured(): boolean {
+    return true;
+  }
+
   challenge(refusal: ChallengeError): string {
     return printChallenge(refusal);
   }

@@ -35,6 +35,7 @@ export async function callGate(
   const gate = gateOfDoors({
     oauth: oauth && oauthDoor({
       baseUrl,
+      providers: oauth.providers,
       scopes,
       effectiveScopes: effectiveScopesBy({ ...oauth, baseUrl, permissions }),
       accessTokens: accessTokenStore(database),

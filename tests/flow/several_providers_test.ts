@@ -1,7 +1,7 @@
 /** Two real providers at once, behind one server. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { statusOf } from "../kit/answer.ts";
+import { resultOf, statusOf } from "../kit/answer.ts";
 import type { Arrival, Browser } from "../kit/browser.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
@@ -15,6 +15,9 @@ import {
 import { initialize, type Json, rpc } from "../kit/message.ts";
 import { type OpenIdProvider, signInAt } from "../kit/open_id_provider.ts";
 import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
+import { MovedTime } from "../kit/fake_time.ts";
+import { TASKS } from "../kit/task.ts";
+import { until } from "../kit/wait.ts";
 
 const tools = [
   tool({
@@ -25,6 +28,16 @@ const tools = [
     name: "token",
     run: async (_, { upstream }) => await upstream.token(),
   }),
+  ...[["sleepy", 3600], ["another", 7200]].map(([name, seconds]) =>
+    tool({
+      name: String(name),
+      task: { durable: true },
+      async run(_, { sleep }) {
+        await sleep("nap", Number(seconds));
+        return "slept";
+      },
+    })
+  ),
   tool({ name: "secret", scopes: ["secret"], run: () => "told" }),
 ];
 
@@ -729,6 +742,50 @@ Deno.test("a provider that is no longer listed takes its people with it, and no 
   // Nothing of it was sent to the one that has its name.
   assert.deepEqual(third.partner.asked, []);
   assert.deepEqual(await stateOf(work, { ...now, key: "work" }), AS_BEFORE);
+});
+
+Deno.test("sleeping work of a provider's people is left to processes that know it, for an hour", async () => {
+  await using two = await startTwoProviders();
+  using time = new MovedTime();
+  const lookAfter = async (seconds: number, { app }: TestServer) => {
+    time.tick(seconds);
+    await app.wake();
+  };
+  const stored = async (record: string, taskId: string) =>
+    (await two.kv.get<Json>([record, taskId])).value;
+  await using server = await start(two);
+  const { tokens: { access_token } } = await connectAt(server, two, "partner");
+  const begin = async (name = "sleepy") => {
+    const { taskId } = await resultOf(
+      server.call("tools/call", { name, arguments: {} }, {
+        headers: { authorization: `Bearer ${access_token}` },
+        capabilities: TASKS,
+      }),
+    );
+    await until(() => server.app.running === 0);
+    return taskId;
+  };
+
+  // At a process from before the roll-out.
+  const taskId = await begin();
+  const another = await begin("another");
+  await server.app.stop();
+  await using alone = await startAlone(two);
+  await lookAfter(3600, alone);
+  await until(async () => (await stored("task-run", taskId))?.missingSince);
+  assert.equal((await stored("task", taskId)).status, "working");
+  const both = await start(two);
+  await lookAfter(60, both);
+  await until(async () =>
+    (await stored("task", taskId)).status === "completed"
+  );
+  await both[Symbol.asyncDispose]();
+
+  // The provider was taken out for good.
+  assert.equal((await stored("task", another)).status, "working");
+  await lookAfter(3600, alone);
+  await lookAfter(3600, alone);
+  await until(async () => (await stored("task", another)).status !== "working");
 });
 
 Deno.test("the only one of several that stays keeps its people, but for sign-ins under way", async () => {

@@ -65,6 +65,9 @@ export function gateOfDoors(doors: Doors): Gate {
   return {
     authenticate,
     restore: (caller) => caller.door && byDoor[caller.door]?.restore(caller),
+    isConfigured: (caller) =>
+      caller.door !== undefined &&
+      (byDoor[caller.door]?.isConfigured(caller) ?? false),
     // The TypeScript SDK reads the first scheme only, so Bearer comes first;
     // the metadata that it names lists every authorization server.
     challenge: (refusal, sid) =>
@@ -106,6 +109,7 @@ function staticDoor(
       throw new ChallengeError("The credentials are wrong", "invalid_token");
     },
     restore: (caller) => caller.door === door ? holder : undefined,
+    isConfigured: (caller) => caller.door === door,
     challenge,
   };
 }

@@ -30,6 +30,11 @@ export interface Gate {
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
+   * True if the way in which a caller became known, and their provider or
+   * issuer, are configured here. During a roll-out they may be so elsewhere.
+   */
+  isConfigured(caller: Caller): MaybePromise<boolean>;
+  /**
    * Prints the `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
    * passed on in the address of the metadata.
    */
@@ -43,6 +48,7 @@ export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
   restore: ({ binding }) =>
     binding === ANONYMOUS.binding ? AUTHENTICATED : undefined,
+  isConfigured: ({ door }) => door === undefined,
   challenge: () => "Bearer",
 };
 
@@ -59,6 +65,7 @@ export function lateGate(load: () => Promise<Gate>): Gate {
         ? gate.authenticate(headers)
         : loaded().then((gate) => gate.authenticate(headers)),
     restore: async (caller) => await (await loaded()).restore(caller),
+    isConfigured: async (caller) => await (await loaded()).isConfigured(caller),
     // Only a request that has loaded the gate is challenged.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };

@@ -87,6 +87,10 @@ export function jwtDoor(
     };
   }
 
+  function isTrusted(id: string): boolean {
+    return issuers.some((issuer) => issuerId(issuer) === id);
+  }
+
   /** True if the settings or an operator block someone. */
   async function isShutOut(person: Person): Promise<boolean> {
     return isBlocked({ ...person, clientId: "" }, blocked) ||
@@ -169,15 +173,17 @@ export function jwtDoor(
     async restore(caller) {
       if (caller.door !== "jwt") return undefined;
       const [id, sub] = parseJwtBinding(caller.binding);
-      const isTrusted = issuers.some((issuer) => issuerId(issuer) === id);
       const person = personOf(caller);
-      if (!isTrusted || await isShutOut(person)) return undefined;
+      if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
         // Computed anew: `JWT_ISSUER` may have another issuer first by now.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),
       };
     },
+
+    isConfigured: ({ door, binding }) =>
+      door === "jwt" && isTrusted(parseJwtBinding(binding)[0]),
 
     challenge: (refusal, sid) =>
       printChallenge(refusal, {

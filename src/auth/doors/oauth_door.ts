@@ -44,6 +44,8 @@ interface Verified {
 export function oauthDoor(
   parts: {
     baseUrl: string;
+    /** The listed providers. */
+    providers: readonly { id: string }[];
     /** The scopes of every sign-in, for challenges. */
     scopes: Pick<Scopes, "usual">;
     /** Computes the scopes of a grant that are still effective. */
@@ -55,8 +57,8 @@ export function oauthDoor(
     clock: Clock;
   },
 ): Gate {
-  const { baseUrl, effectiveScopes, accessTokens, grants, lifetimes, clock } =
-    parts;
+  const { baseUrl, providers, effectiveScopes, accessTokens, grants } = parts;
+  const { lifetimes, clock } = parts;
   const verified = recent(read);
   const live = recent(accessTokens.findGrant);
 
@@ -142,6 +144,10 @@ export function oauthDoor(
         isLive: (id = grantId) => stillHasScopes(id, effective.scopes),
       };
     },
+
+    isConfigured: ({ door, provider }) =>
+      (door === "oauth" || door === "token") &&
+      (provider === undefined || providers.some(({ id }) => id === provider)),
 
     challenge: (refusal, sid) =>
       // RFC 9728 clients follow the first; other clients look for the second.

@@ -102,6 +102,8 @@ export function resumeBy(
     const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
     return {
+      isConfigured: isKnown ||
+        await siteOf(run.address).gate.isConfigured(run.caller),
       work: durable &&
         durableWorkOf(tool, durable, beginning, { engine, stateless: true }),
       origin: restoredOrigin(

@@ -15,12 +15,12 @@ import type { DurableWork, Resume } from "./task_work.ts";
 
 /**
  * The time after which a run is tried again if this process does not know its
- * tool or its steps.
+ * tool, its steps, or the provider of its caller.
  */
 const MISSING_SECONDS = 30;
 /**
- * The time for which work with an unknown tool or unknown steps is left to
- * other releases.
+ * The time for which such work is left to processes with another release or
+ * other settings.
  */
 const MISSED_SECONDS = 60 * 60;
 /**
@@ -46,12 +46,13 @@ export async function takeOver(
 ): ReturnType<Poller["takeOver"]> {
   const { runs, database, stopping: signal } = parts;
   const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
-  const { steps, work, origin, isAllowed } = await persist(async () => {
+  const resumed = await persist(async () => {
     // Read after the claim: until then the process before could store steps.
     const steps = await parts.steps.list(taskId);
     const beginning = await runs.beginningOf(claim);
     return { steps, ...await resume(claim, beginning) };
   }, { signal, forMilliseconds: CLAIM_MILLISECONDS });
+  const { steps, work, origin, isAllowed, isConfigured } = resumed;
   const { version } = work ?? { version: 1 };
   const durable = { claim, steps, version };
   const execution = new TaskExecution(parts, { taskId, origin, durable });
@@ -65,29 +66,40 @@ export async function takeOver(
   if (isClosed()) {
     return void await runs.park(claim, database.now(), [], { deaths });
   }
-  if (!isAllowed) return void await execution.end(EXPELLED);
-  const leave = work.enter ? work.enter(origin.limitKey) : () => {};
-  if (!leave) return "no room";
-  return { done: execute(execution, work).finally(leave) };
+  if (!isAllowed) {
+    if (!isConfigured && await leave(parts, claim)) return;
+    return void await execution.end(EXPELLED);
+  }
+  const free = work.enter ? work.enter(origin.limitKey) : () => {};
+  if (!free) return "no room";
+  return { done: execute(execution, work).finally(free) };
 }
 
 /**
- * Leaves a run to processes that may know its tool and its steps, for an hour;
- * then ends it.
+ * Leaves a run to processes that may know what this one does not. Returns false
+ * after an hour.
  */
-async function leaveOrFail(
+async function leave(
   { runs, database }: TaskParts,
+  claim: Claim,
+): Promise<boolean> {
+  const now = database.now();
+  const { run: { deaths, missingSince = now } } = claim;
+  if (now - missingSince >= MISSED_SECONDS) return false;
+  const more = { deaths, missingSince };
+  await runs.park(claim, now + MISSING_SECONDS, [], more);
+  return true;
+}
+
+/** Leaves a run whose tool or steps are unknown, and at last ends it. */
+async function leaveOrFail(
+  parts: TaskParts,
   claim: Claim,
   execution: TaskExecution,
   missing: string,
 ): Promise<void> {
-  const now = database.now();
-  const { run: { tool, deaths, missingSince = now } } = claim;
-  if (now - missingSince < MISSED_SECONDS) {
-    const more = { deaths, missingSince };
-    return void await runs.park(claim, now + MISSING_SECONDS, [], more);
-  }
-  const message = `${missing} ${tool} is not there any more`;
+  if (await leave(parts, claim)) return;
+  const message = `${missing} ${claim.run.tool} is not there any more`;
   const error = { code: RpcCode.internalError, message };
   await execution.end({ outcome: "refused", error });
 }

@@ -99,6 +99,8 @@ export interface ClaimedWork {
   origin: TaskOrigin;
   /** False if the caller may not do this any more. */
   isAllowed: boolean;
+  /** False if only another process may know the caller's provider or issuer. */
+  isConfigured: boolean;
 }
 
 /** Finds the tool of a claimed run, and the present rights of its caller. */

@@ -222,6 +222,7 @@ function named(name: string): Gate {
       caller: { subject: name, scopes: [], binding: name },
     }),
     restore: () => ({ caller: { subject: name, scopes: [], binding: name } }),
+    isConfigured: () => true,
     challenge: () => name,
   };
 }

@@ -49,6 +49,7 @@ const known: Authenticated = {
 const gate: Gate = {
   authenticate: () => known,
   restore: () => known,
+  isConfigured: () => true,
   challenge: () => "Bearer",
 };
 

@@ -30,6 +30,7 @@ function start({ grant = GRANT, dataKey }: {
   const expiresAt = now() + 600;
   const upstream = {} as Upstream;
   const door = oauthDoor({
+    providers: [],
     baseUrl: "https://tools.example.com",
     scopes: { usual: [] },
     effectiveScopes: (_, scopes = []) =>

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { anonymousGate, openGate } from "../../../src/auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../../../src/auth/doors/doors.ts";
+import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
 import { jwtDoor } from "../../../src/auth/doors/jwt_door.ts";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 
@@ -93,4 +94,33 @@ Deno.test("restore() knows no one who is blocked, by an operator or by OAUTH_BLO
 Deno.test("restore() names no one by what is another issuer's name for someone by now", async () => {
   const gate = doorOf(["https://other.example", ISSUER]);
   assert.equal(await subjectOf(gate, ada(ISSUER)), `${ISSUER}#ada`);
+});
+
+Deno.test("isConfigured() is false for who came in by what is not configured here, whatever the rules say", async () => {
+  const jwt = doorOf([ISSUER], {
+    isBlockedPerson: () => Promise.resolve(true),
+  });
+  const oauth = oauthDoor({
+    providers: [{ id: "github" }],
+    accessTokens: {},
+  } as never);
+  const gate = gateOfDoors({ jwt, oauth });
+  const joined = { ...OPERATOR, door: "oauth" } as const;
+  for (
+    const [caller, expected] of [
+      [ada(ISSUER), true],
+      [ada("https://other.example"), false],
+      [{ ...joined, provider: "github" }, true],
+      [{ ...joined, provider: "google" }, false],
+      [{ ...joined, door: "token", provider: "google" }, false],
+      // A machine.
+      [joined, true],
+      [{ ...OPERATOR, door: "bearer" }, false],
+      [STRANGER, false],
+    ] as [Caller, boolean][]
+  ) {
+    assert.equal(await gate.isConfigured(caller), expected, caller.provider);
+  }
+  assert.equal(await openGate.isConfigured(ada(ISSUER)), false);
+  assert.equal(await both.isConfigured({ ...OPERATOR, door: "api_key" }), true);
 });

@@ -51,6 +51,7 @@ function start() {
     titleOf: () => undefined,
   });
   const door = oauthDoor({
+    providers: [],
     baseUrl: BASE_URL,
     scopes: { usual: [] },
     effectiveScopes: effectiveScopesBy({
