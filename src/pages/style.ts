@@ -106,7 +106,10 @@ code {
 .group summary .small { display: block; font-weight: 400; }
 .group[open] .folded { display: none !important; }
 label.scope { display: inline; font-weight: inherit; }
-label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--accent); }
+.scopes + p { margin-top: 0.6rem; }
+li:has(> label.scope) { position: relative; padding-left: 1.5rem; }
+label.scope input { position: absolute; top: 0.4rem; left: 0; width: auto; margin: 0; accent-color: var(--accent); }
+.small label.scope input { top: 0.25rem; }
 
 .badge {
   display: inline-block;
