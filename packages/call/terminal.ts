@@ -18,7 +18,7 @@ export function harmlessLine(text: string): string {
 }
 
 export class Terminal {
-  /** True if a person sees what is written beside the results. */
+  /** True if standard error is a terminal, where a person sees it. */
   readonly isSeen = Deno.stderr.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;

@@ -20,7 +20,7 @@ import {
 import { Listener } from "./listener.ts";
 import { PostgresKv } from "./postgres_kv.ts";
 
-/** The oldest Postgres that is tried: 15. The SQL is as old as 11. */
+/** The oldest Postgres that is accepted: 13. The tests run on 15. */
 const OLDEST_VERSION = 130_000;
 
 const CONNECTIONS = 10;

@@ -60,7 +60,11 @@ export class TestProcess implements AsyncDisposable {
     this.#isLogging = true;
   }
 
-  /** Answers a request. @throws {TypeError} when it dies meanwhile */
+  /**
+   * Answers a request.
+   *
+   * @throws {TypeError} when the process dies meanwhile
+   */
   async answer(request: Request): Promise<Response> {
     const death = this.database.death.then(() => {
       throw new TypeError(

@@ -105,7 +105,10 @@ export interface ListedSkill {
   uri: string;
   /** The front matter of `SKILL.md`. */
   frontmatter: Frontmatter & { name: string; description: string };
-  /** Its files, with SHA-256 as `sha256:` and hexadecimal, and sizes in bytes. */
+  /**
+   * The skill's files, with SHA-256 as `sha256:` and hexadecimal, and sizes in
+   * bytes.
+   */
   resources: { uri: string; digest: string; size: number }[];
 }
 

@@ -16,8 +16,8 @@ export type Frontmatter = Record<string, unknown>;
 /** The files of a skill, and the scopes that open it. */
 export interface SkillDefinition {
   /**
-   * Every file of its folder by its path in it, such as `references/terms.md`,
-   * and `SKILL.md` among them: `import text from "./terms.md" with { type:
+   * Every file of the skill's folder, `SKILL.md` included, by its path there,
+   * such as `references/terms.md`: `import text from "./terms.md" with { type:
    * "text" }`.
    */
   files: Readonly<Record<string, string | Uint8Array>>;

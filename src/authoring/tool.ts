@@ -49,7 +49,7 @@ export type RunAnswer<O> = [O] extends [z.ZodType | Shape]
   ? DataAnswer<z.input<SchemaOf<O>>>
   : MaybePromise<ToolAnswer>;
 
-/** Data, alone or in a `result()`, now or later. */
+/** Data, alone or in a `result()`, or a promise of either. */
 export type DataAnswer<T> =
   | T
   | Promise<T>

@@ -19,7 +19,10 @@ export interface ViewSample<
 > {
   /** The arguments. */
   input: I;
-  /** The tool's output, to show without a call; absent, the tool is called. */
+  /**
+   * The tool's output, to show without a call. If it is absent, the tool is
+   * called.
+   */
   data?: O;
   /** With `data`: the `meta` that the tool gives to the view alone. */
   meta?: Record<string, unknown>;

@@ -27,7 +27,7 @@ export interface CompiledSkill extends Described {
   /** The address of the skill's `SKILL.md`. */
   uri: string;
   entry: JsonObject;
-  /** Its files, `SKILL.md` first. */
+  /** The skill's files, `SKILL.md` first. */
   resources: readonly Resource[];
   directories: ReadonlyMap<string, Directory>;
 }

@@ -54,7 +54,7 @@ const ID_RULE =
 const METHOD_CHARACTERS = 256;
 
 /** The longest text from a client that an error repeats, in characters. */
-const MAX_CONNECTIONS_CHARACTERS = 100;
+const MAX_QUOTE_CHARACTERS = 100;
 
 /**
  * True if the value may name a request: a string of at most 1,024 characters or
@@ -85,7 +85,7 @@ export function shown(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (isObject(value)) return "an object";
   return typeof value === "string"
-    ? visible(JSON.stringify(shortened(value, MAX_CONNECTIONS_CHARACTERS)))
+    ? visible(JSON.stringify(shortened(value, MAX_QUOTE_CHARACTERS)))
     : String(value);
 }
 

@@ -74,7 +74,8 @@ export async function checkBlocks(
 
 /**
  * Opens a process's cache of blocks. {@linkcode blockHeadKey} is read with
- * every record of a person or a client; the blocks, only when that has changed.
+ * every record of a person or a client. The blocks are read only when the head
+ * has changed.
  */
 export function knownBlocks(database: Database) {
   let names: Promise<ReadonlySet<string>>;

@@ -37,7 +37,7 @@ export class Fence {
   #fences = 0;
   #attempts = 0;
   #current = this.#process;
-  /** Fences behind which something was given up. */
+  /** Fences of tries that were given up, until these fences are closed. */
   readonly #open = new Set<string>();
   /**
    * Marks of commits that were answered with 503, and may have been applied.

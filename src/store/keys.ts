@@ -75,8 +75,8 @@ export const textKey = (id: string, part: number) => ["text", id, part];
 /** A task · 24 h after it was created. */
 export const taskKey = ours("task");
 /**
- * A list of a person's tasks, each with the grant that used it last, or a part
- * of the tasks of a caller that may be many people · as the task.
+ * A person's tasks, each with the grant that used it last; or one of the lists
+ * of a caller that may be many people · as the task.
  */
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(list), ...taskId.map(bounded)];

@@ -59,7 +59,7 @@ export type KvSelector =
 
 /** The bounds of a list. */
 export interface KvListOptions {
-  /** The most records to give; all by default. */
+  /** The most records that are listed; all by default. */
   limit?: number;
   /** The most records of one round trip: up to 500. */
   batchSize?: number;

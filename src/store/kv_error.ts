@@ -20,7 +20,7 @@ export class KvLockedError extends Error {
   override name = "KvLockedError";
 }
 
-/** The handle was closed, here or meanwhile. */
+/** The handle was closed before the operation, or during it. */
 export class KvClosedError extends Error {
   /** `KvClosedError` */
   override name = "KvClosedError";

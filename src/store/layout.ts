@@ -52,7 +52,7 @@ export async function checkLayout(kv: Kv): Promise<void> {
 /**
  * Checks the layout, and writes nothing.
  *
- * @throws {StartError} if its layout is another, or it has no number
+ * @throws {StartError} if the database has another layout, or no number of one
  */
 export async function requireLayout(kv: Kv): Promise<void> {
   checkNumber((await kv.get(layoutKey())).value);

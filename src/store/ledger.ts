@@ -23,7 +23,9 @@ import {
 } from "./database.ts";
 import { grantKey, ledgerKey } from "./keys.ts";
 
-/** The time between writes; a process that dies loses the calls of as long. */
+/**
+ * The time between writes; a process that dies loses the calls of this time.
+ */
 const WRITE_MILLISECONDS = 5000;
 
 /** The most grants whose calls may wait; calls of others are not recorded. */

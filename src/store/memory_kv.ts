@@ -80,7 +80,9 @@ class MemoryKv {
     await this.atomic().delete(key).commit();
   }
 
-  /** In the order of keys; by prefix, or from a start to an end. */
+  /**
+   * Lists the records of a prefix, or from a start to an end, by their keys.
+   */
   async *list(
     selector: KvSelector,
     { limit = Infinity }: KvListOptions = {},

@@ -87,7 +87,10 @@ export async function move(
   return records;
 }
 
-/** @throws {MoveError} if a database has records that no move has left */
+/**
+ * @throws {MoveError} if a database has records, unless an earlier move left
+ * them
+ */
 export async function checkUnused(target: Kv): Promise<void> {
   const { value: isMoving } = await whileLocked(() => target.get(movingKey()));
   if (isMoving) return;

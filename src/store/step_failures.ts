@@ -20,7 +20,7 @@ export interface StepFailure {
   /** The name of the step, a counter in it as `#`. */
   step: string;
   count: number;
-  /** The times of the first and of the last, in epoch seconds. */
+  /** The times of the first and the last failed try, in epoch seconds. */
   since: number;
   at: number;
 }

@@ -35,7 +35,7 @@ export interface Step {
    * of what it asks: `ask:sure#…`.
    */
   id: string;
-  /** Its number among all steps of a run, from 1 on. */
+  /** The step's number among all steps of a run, from 1 on. */
   number: number;
   /** The version of the tool's steps that was in use when the step ran. */
   version: number;

@@ -42,7 +42,7 @@ export interface Waiting {
    */
   grantId?: string;
   taskId?: string;
-  /** The address of that task's run. */
+  /** The address of the task's run. */
   taskAddress?: string;
   /** The task that asks on a page. The wait does not end with the task. */
   pageTask?: string;
@@ -55,7 +55,7 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   clientName?: string;
   createdAt: number;
   state: "open" | "answered" | "used";
-  /** Its id and payload, sealed to this record. */
+  /** The wait's id and payload, sealed to this record. */
   sealed?: string;
   /** The answer, encrypted like `sealed`. */
   sealedAnswer?: string;

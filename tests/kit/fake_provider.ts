@@ -39,7 +39,10 @@ export class FakeProvider implements Provider {
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;
   givesRefreshTokens = true;
-  /** Its answer when asked about an access token: dead, alive, or nothing. */
+  /**
+   * True if the provider says that an access token is alive; undefined if it
+   * says nothing.
+   */
   alive: boolean | undefined = true;
   revokesOne = false;
   /** The failure of the next requests. */

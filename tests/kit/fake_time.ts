@@ -39,7 +39,7 @@ export class SteadyTime extends StandingClock {
   }
 }
 
-/** Both the time of day and the time since the start, which stand still. */
+/** The time of day and the time since the start, both stopped. */
 export class FakeTime implements Disposable {
   readonly #steady = new SteadyTime();
   readonly #day = new StandingClock(Date);
@@ -61,7 +61,10 @@ export class FakeTime implements Disposable {
   }
 }
 
-/** Both clocks, which go on as ever, and can be moved forward. */
+/**
+ * The time of day and the time since the start: both go on, and can be moved
+ * forward.
+ */
 export class MovedTime implements Disposable {
   readonly #day = Date.now;
   readonly #steady = performance.now.bind(performance);

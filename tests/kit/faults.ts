@@ -43,7 +43,7 @@ export class Line extends Sender implements AsyncDisposable {
     this.#server = this.#start(this.#faulty.kv);
   }
 
-  /** True if the process had a successor. */
+  /** True if the process has died, and another has taken over. */
   get hasDied(): boolean {
     return this.#hasDied;
   }

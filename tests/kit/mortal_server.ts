@@ -83,7 +83,7 @@ export class MortalServer extends Sender implements AsyncDisposable {
     await this.#unlessKilled(this.#app.wake());
   }
 
-  /** Waits for something, or for the end of the process. */
+  /** Waits for something. Returns undefined if the process is killed first. */
   async #unlessKilled<T>(something: T | Promise<T>): Promise<T | undefined> {
     const ending = this.#killed.promise.then(() => undefined);
     const first = await Promise.race([something, ending]);

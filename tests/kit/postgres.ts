@@ -160,7 +160,7 @@ export class Postgres implements AsyncDisposable {
     throw new Error(`${program}: ${decoder.decode(stderr)}`);
   }
 
-  /** Runs SQL as the role, who may do everything. */
+  /** Runs SQL as the superuser. */
   async sql(text: string, database = ROLE): Promise<string> {
     const args = [
       "-d",

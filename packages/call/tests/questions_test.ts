@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { answer } from "../questions.ts";
 
-/** Answers one field with lines, and gives what was asked, told and answered. */
+/** Answers one field with lines. Returns what was asked, told and answered. */
 async function fill(field: Record<string, unknown>, ...lines: string[]) {
   const shown: string[] = [];
   const terminal = {

@@ -97,7 +97,9 @@ class Home implements AsyncDisposable {
   }
 }
 
-/** Signs in as the person in front of a browser, and gives what they saw. */
+/**
+ * Signs in as the person in front of a browser. Returns what the person saw.
+ */
 async function approve(running: Running): Promise<URL> {
   const [, address] = await running.reported(/Sign in here: (\S+)\n/);
   const browser = new Browser(() => fetch);
@@ -190,7 +192,7 @@ Deno.test("two commands at once refresh once, and both go on", async () => {
   assert.equal((await home.call("read")).out, "read\n");
 });
 
-/** Makes a kept sign-in with a token. */
+/** Makes a stored sign-in with a token. */
 function keptAt(url: string, accessToken: string): KeptSignIn {
   const registration = {
     clientId: "c",

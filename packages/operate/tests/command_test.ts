@@ -335,7 +335,7 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
   assert.equal(await it.run("people end github:42"), "0 connections ended");
 });
 
-/** Runs a command as a process; gives its exit code and what it complains of. */
+/** Runs a command as a process. Returns its exit code and its complaint. */
 function runProcess(path: string, ...command: string[]) {
   return runModule("mod.ts", path, command);
 }

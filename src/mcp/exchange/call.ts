@@ -1,7 +1,7 @@
 /**
  * A request as its method and its author see it: the data, and the way back to
- * the client. `check()`, `run()` and `settle()` lead it to its end, which is
- * that of its execution.
+ * the client. `check()`, `run()` and `settle()` handle it; it ends with its
+ * execution.
  *
  * @module
  */

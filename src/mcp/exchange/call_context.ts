@@ -54,7 +54,7 @@ export class CallContext implements Context {
     return #work in context && context.#asking?.isOpen === true;
   }
 
-  /** True if a person, or a client's model, was asked something. */
+  /** True if a person or a client's model was asked something. */
   static hasAsked(context: Context): boolean {
     return #work in context && context.#asking !== undefined;
   }

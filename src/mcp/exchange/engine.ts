@@ -37,7 +37,7 @@ export interface Engine {
   running: RunningCalls;
   bodies: ArrivingBodies;
   subscriptions: Subscriptions;
-  /** Open questions to 2025 clients, and of tasks. */
+  /** The bound on open questions, to 2025 clients and of plain tasks. */
   questions: CallerBound;
   limits: Limits;
   /** Proxies whose headers about the client's address are trusted. */

@@ -130,8 +130,8 @@ function failureWith(
 }
 
 /**
- * Makes a refusal by HTTP status and headers, or in the message where the
- * status was sent already.
+ * Makes a refusal: by HTTP status and headers, or by its message if the status
+ * was already sent.
  */
 function refusalOf(
   error: ChallengeError | HttpError,
@@ -177,8 +177,9 @@ function inBandMessage(error: ChallengeError | HttpError): string {
 }
 
 /**
- * Makes a tool's result with a challenge for scopes, for ChatGPT, which asks
- * people to sign in only then. Undefined for others: they read the HTTP status.
+ * Makes a tool's result with a challenge for scopes, without which ChatGPT does
+ * not ask people to sign in. Undefined for other clients, which read the HTTP
+ * status.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */

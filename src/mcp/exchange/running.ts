@@ -189,8 +189,8 @@ export class Subscriptions {
   );
 
   /**
-   * @throws {HttpError} 503 when there are too many, or the server stops; 429
-   * when the caller has too many
+   * @throws {HttpError} 503 when there are too many subscriptions or the server
+   * stops, 429 when the caller has too many
    */
   add(call: Subscription): void {
     if (this.#hasEnded || this.#open.size >= MAX_SUBSCRIPTIONS) {

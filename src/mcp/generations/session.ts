@@ -225,7 +225,7 @@ export async function takeResponse(
   return emptyResponse(202);
 }
 
-/** Ends a session after its client's DELETE. */
+/** By server: the advice that was logged, each with its tool or method. */
 export async function endSession(
   { sessions, replies }: Engine,
   { request, authenticated: { caller } }: AdmittedRequest,

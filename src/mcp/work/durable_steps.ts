@@ -63,7 +63,7 @@ export class DurableSteps implements Durable {
     return this.#journal.hasKept(`step:${id}`);
   }
 
-  /** @param how as of {@linkcode Parking.waitUntil} */
+  /** @param how see {@linkcode Parking.waitUntil} */
   sleep(
     id: string,
     until: number | Date,
@@ -120,8 +120,9 @@ export class DurableSteps implements Durable {
   }
 
   /**
-   * Ends a run that has returned a result. @throws as {@linkcode
-   * Journal.checkEnd}
+   * Ends a run that has returned a result.
+   *
+   * @throws what {@linkcode Journal.checkEnd} throws
    */
   end(): void {
     this.#run.parking.end();

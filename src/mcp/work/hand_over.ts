@@ -1,6 +1,7 @@
 /**
- * The hand-over of a call that takes long: what runs becomes a task, and the
- * call is answered with that. Its context speaks for the task from then on.
+ * The hand-over of a call that takes long: the running tool becomes a task, and
+ * the call is answered with that task. From then on the tool's context belongs
+ * to the task.
  *
  * @module
  */

@@ -13,7 +13,7 @@ export class Parked extends Error {
   override name = "Parked";
 }
 
-/** The reason if the caller is not allowed any more. */
+/** The reason when the caller may no longer call. */
 export class Expelled extends Error {
   override name = "Expelled";
 }

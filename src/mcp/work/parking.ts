@@ -52,7 +52,7 @@ export interface ParkingOptions {
 
 export class Parking {
   readonly #waiting = new Set<Waiting>();
-  /** The number of functions of steps, and of writes, that are under way. */
+  /** The number of step functions and writes that are under way. */
   #active = 0;
   #isReleased = false;
   #isOver = false;
@@ -67,7 +67,7 @@ export class Parking {
     return this.#isReleased;
   }
 
-  /** True once the run has ended here. */
+  /** True once the run has ended in this process. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -1,6 +1,6 @@
 /**
- * A task that this process works on, from its beginning to its end here. Durable
- * work is parked, or claimed by another process, where a plain task fails.
+ * A task that this process works on, from its beginning to its end here. Where
+ * a plain task fails, durable work is parked or claimed by another process.
  *
  * @module
  */

@@ -44,7 +44,7 @@ export class TaskRoom extends CallerBound {
    * may be many people has many lists, filled evenly, so that counting one list
    * costs no more than for a person.
    *
-   * @throws {LimitError} when that list has as many tasks as are stored
+   * @throws {LimitError} when that list is full
    */
   async chooseList(
     { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,

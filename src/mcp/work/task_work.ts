@@ -97,7 +97,7 @@ export interface ClaimedWork {
   /** The work; undefined if this process does not know its tool. */
   work?: DurableWork;
   origin: TaskOrigin;
-  /** False if the caller may not do this any more. */
+  /** True if the caller may still do the work. */
   isAllowed: boolean;
   /** False if only another process may know the caller's provider or issuer. */
   isConfigured: boolean;

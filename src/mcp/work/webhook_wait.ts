@@ -1,6 +1,6 @@
 /**
- * `context.wait`: durable work waits for a webhook. No process is held, and each
- * wait is answered at most once.
+ * `context.wait`: durable work waits for a webhook. The wait needs no process,
+ * and is answered at most once.
  *
  * @module
  */
