@@ -59,8 +59,7 @@ export function ownTasks(services: AuthServices) {
 
   return {
     /**
-     * Finds a task of the person. @throws {HttpError} 404 if it is another's,
-     * or gone
+     * Finds a task of the person.
      *
      * @throws {HttpError} 404 for one that is another's, or gone
      */
