@@ -93,6 +93,11 @@ export interface Caller {
    */
   binding: string;
   /**
+   * True if an access token that a person made may act with the accounts that
+   * they connected; people who sign in always may.
+   */
+  mayUseAccounts?: true;
+  /**
    * The grant under OAuth. When it ends, so does every session and task that
    * was used with it last.
    */

@@ -113,6 +113,15 @@ export {
   type ServiceValues,
   type StartContext,
 } from "./authoring/service.ts";
+export type {
+  Account,
+  AccountFetch,
+  AccountNeeds,
+  NeededAccounts,
+  PersonalKey,
+  PersonalKeyOptions,
+} from "./authoring/account.ts";
+export { personalKey } from "./authoring/personal_key.ts";
 export {
   secret,
   type SettingSchemas,

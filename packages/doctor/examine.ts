@@ -4,6 +4,7 @@
  * @module
  */
 import type { Store } from "./check.ts";
+import { ACCOUNTS_CHECK } from "./check_accounts.ts";
 import { REACH_CHECKS } from "./checks_reach.ts";
 import { REGISTRATION_CHECKS } from "./checks_registration.ts";
 import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
@@ -17,7 +18,12 @@ export interface ExamineOptions extends SiteOptions {
 }
 
 /** The requirements of any client, in the order in which it meets them. */
-const CHECKS = [...REACH_CHECKS, ...SIGN_IN_CHECKS, ...REGISTRATION_CHECKS];
+const CHECKS = [
+  ...REACH_CHECKS,
+  ...SIGN_IN_CHECKS,
+  ACCOUNTS_CHECK,
+  ...REGISTRATION_CHECKS,
+];
 
 /** Examines the server at a URL. */
 export async function* examine(

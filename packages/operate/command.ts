@@ -17,6 +17,8 @@ import type { Register } from "./register.ts";
 export interface Operator {
   register: Register;
   log: Logger;
+  /** Reads the keys that seal people's secrets, the newest first. */
+  readSecretsKeys?(): readonly string[];
   /** The operator's name, for blocks and the log. */
   by: string;
 }

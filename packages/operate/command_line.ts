@@ -8,6 +8,7 @@ export const USAGE = `deno task people list [SEARCH] [--after PLACE]
 deno task people show|end|unblock|export|erase WHO
 deno task people block WHO [--reason TEXT]
 deno task people blocked
+deno task people reseal
 deno task clients list
 deno task clients end|unblock CLIENT
 deno task clients block CLIENT [--reason TEXT]

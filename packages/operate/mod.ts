@@ -12,11 +12,13 @@ import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/settings/complaint.ts";
 import type { Config } from "../../src/settings/config.ts";
+import { PEOPLE } from "../../src/settings/people.ts";
 import {
   isPostgres,
   isRemote,
   printDatabase,
 } from "../../src/settings/server.ts";
+import { Settings } from "../../src/settings/setting.ts";
 import { Database } from "../../src/store/database.ts";
 import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
 import {
@@ -51,6 +53,16 @@ async function databasePath(): Promise<string> {
   return path;
 }
 
+/** Reads the keys that seal people's secrets. @throws {StartError} */
+function readSecretsKeys(): readonly string[] {
+  const { SECRETS_KEYS } = PEOPLE;
+  const { name } = SECRETS_KEYS;
+  const settings = new Settings({ [name]: Deno.env.get(name) });
+  const keys = settings.read(SECRETS_KEYS);
+  for (const complaint of settings.complaints) throw new StartError(complaint);
+  return keys;
+}
+
 if (import.meta.main) {
   const log = new Log({}, {
     write: (event) => console.error(jsonLine(event).trimEnd()),
@@ -66,7 +78,8 @@ if (import.meta.main) {
     const register = openRegister(database, logger);
     try {
       const by = userInfo().username;
-      console.log(await runCommand(Deno.args, { register, log: logger, by }));
+      const operator = { register, log: logger, by, readSecretsKeys };
+      console.log(await runCommand(Deno.args, operator));
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       console.error(

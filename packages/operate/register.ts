@@ -15,6 +15,9 @@ import type { Logger } from "../../src/log/log.ts";
 import { reportRun } from "../../src/mcp/exchange/report.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { connectionStore } from "../../src/store/connections.ts";
+import { keyRing } from "../../src/crypto/key_ring.ts";
+import { accountStore } from "../../src/store/accounts.ts";
+import { accountVault, resealAll } from "../../src/store/account_vault.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -49,7 +52,9 @@ export function openRegister(database: Database, log: Logger) {
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
+  const accounts = accountStore(database);
   const ending = {
+    accounts,
     accountSessions,
     database,
     endGrants,
@@ -63,6 +68,7 @@ export function openRegister(database: Database, log: Logger) {
     grants,
     sessions,
     tasks,
+    accounts,
     accountSessions,
     blocks,
     waits,
@@ -80,6 +86,10 @@ export function openRegister(database: Database, log: Logger) {
     endClient: (shortId: string) => endClient(shortId, ending),
 
     ...data,
+
+    /** Seals all accounts anew with the first of some keys. */
+    reseal: (keys: readonly string[]) =>
+      resealAll(accountVault(database, { sealing: keyRing(keys) })),
 
     /** Lists the clients that people have allowed, by the last use. */
     async clients(): Promise<RegisteredClient[]> {

@@ -4,13 +4,12 @@
  * @module
  */
 import { isAbout } from "../../src/oauth/allowed_users.ts";
-import { shortClientId } from "../../src/oauth/client_id.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
 import { lowerAscii } from "../../src/oauth/list_entry.ts";
 import { folded, personName } from "../../src/oauth/person.ts";
-import { machineSubject } from "../../src/oauth/subject.ts";
 import { visible, visibleLines } from "../../src/log/log_line.ts";
 import { parsePlace, printPlace } from "../../src/store/people.ts";
+import { ClientsCommand } from "./clients_command.ts";
 import {
   Command,
   day,
@@ -69,7 +68,8 @@ function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
   const isList = noun === "people" && verb === "list";
   if (after !== undefined && !isList) throw notUnderstood("--after");
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
-  const isOfAll = verb === "blocked" || verb === "list" && !isList;
+  const isOfAll = verb === "blocked" || verb === "reseal" ||
+    verb === "list" && !isList;
   if (isOfAll && named !== "") throw notUnderstood(named);
 }
 
@@ -85,6 +85,7 @@ class PeopleCommand extends Command {
     const { line: { verb }, operator: { register } } = this;
     if (verb === "list") return await this.#list();
     if (verb === "blocked") return await this.blocked(false);
+    if (verb === "reseal") return await this.#reseal();
     if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
     if (verb === "unblock") return await this.unblock(subject);
@@ -145,6 +146,22 @@ class PeopleCommand extends Command {
     return this.print({ people, next }, table(people) + more);
   }
 
+  /** Seals all keys of people anew that an old key of ours has sealed. */
+  async #reseal(): Promise<string> {
+    const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
+    if (secretsKeys.length === 0) {
+      throw new RefusalError("SECRETS_KEYS is not set: use that of the server");
+    }
+    const counts = await this.operator.register.reseal(secretsKeys);
+    this.audit("Accounts sealed anew", counts);
+    const { sealed, resealed, left } = counts;
+    return this.print(
+      counts,
+      `${resealed} of ${sealed} accounts sealed anew; left with another key ` +
+        `than the first: ${left}`,
+    );
+  }
+
   async #show(subject: string): Promise<string> {
     const kept = await this.operator.register.gather(subject);
     const rows = kept.connections.map((grant) => ({
@@ -155,10 +172,12 @@ class PeopleCommand extends Command {
       lastUse: day(grant.usedAt),
     }));
     const state = kept.block ? "blocked" : "not blocked";
+    const accounts = kept.accounts.map(({ service }) => service).join(", ");
     return this.print(
       kept,
       `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +
-        `tasks: ${kept.tasks.length}\n${table(rows)}`,
+        `tasks: ${kept.tasks.length}, accounts: ${accounts || "none"}\n` +
+        table(rows),
     );
   }
 
@@ -205,44 +224,4 @@ function isCalled({ subject, identity }: Grant, text: string): boolean {
   }
   const { login = "", name = "" } = identity;
   return [login, name].some((it) => folded(it) === folded(text));
-}
-
-/** The verbs that are about one client. */
-const OF_CLIENT = ["end", "block", "unblock"];
-
-/** `deno task clients …`: what an operator does about clients. */
-class ClientsCommand extends Command {
-  override async run(): Promise<string> {
-    const { line: { verb, named }, operator: { register } } = this;
-    if (verb === "list") return await this.#list();
-    if (verb === "blocked") return await this.blocked(true);
-    if (!OF_CLIENT.includes(verb)) throw notUnderstood(verb);
-    if (named === "") throw new UsageError("Name a client by its ID");
-    const id = shortClientId(named.replace(/^client:/, ""));
-    const name = machineSubject(id);
-    if (verb === "unblock") return await this.unblock(name);
-    const unknown = `No open connection is known of ${visible(id)}`;
-    const end = () => register.endClient(id);
-    if (verb === "block") {
-      const isKnown = await register.blocks.find(name) !== undefined;
-      return await this.block({ name, isKnown, unknown, end });
-    }
-    const ended = await end();
-    this.audit("Everything of a client ended", { clientId: id, ended });
-    // The client may have ended before: there is no record of a client by
-    // itself.
-    return this.print(
-      { clientId: id, ended },
-      ended > 0 ? endedWords(ended) : unknown,
-    );
-  }
-
-  async #list(): Promise<string> {
-    const clients = await this.operator.register.clients();
-    const rows = clients.map(({ usedAt, ...client }) => ({
-      ...client,
-      lastUse: day(usedAt),
-    }));
-    return this.print({ clients }, table(rows));
-  }
 }

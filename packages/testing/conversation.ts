@@ -17,6 +17,7 @@ import type { Catalogue } from "../../src/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
+import { TestAccounts } from "./test_accounts.ts";
 import { type ExceptionLog, RefusedError, refusedWords } from "./failures.ts";
 import type {
   LogMessage,
@@ -54,6 +55,7 @@ export class Conversation {
   readonly script: AnswerScript;
   readonly client: Client;
   readonly #upstream?: TestUpstream;
+  readonly #accounts?: TestAccounts;
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
@@ -67,6 +69,7 @@ export class Conversation {
   ) {
     this.script = new AnswerScript(what, options.answers);
     this.#upstream = options.upstream && new TestUpstream(options.upstream);
+    this.#accounts = options.needs && new TestAccounts(options.needs);
     const headers = target.gate.admit(
       caller,
       this.#upstream,
@@ -76,6 +79,7 @@ export class Conversation {
         begun: () => this.#begun.promise,
         keys: this.#keys,
       },
+      this.#accounts,
     );
     this.client = new Client({
       url: target.mcpUrl,
@@ -183,6 +187,7 @@ export class Conversation {
       throw isServerError(error) ? this.refused(error) : error;
     } finally {
       this.#upstream?.checkRoutes();
+      this.#accounts?.checkRoutes();
     }
   }
 

@@ -32,7 +32,12 @@ import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
 export type { CrashPoint } from "./test_cluster.ts";
-export type { ApiAnswer, ApiHandler, ProviderApi } from "./provider_api.ts";
+export type {
+  ApiAnswer,
+  ApiHandler,
+  ProviderApi,
+  ServiceApis,
+} from "./provider_api.ts";
 export { RefusedError } from "./failures.ts";
 export { type Served, serveTest } from "./served.ts";
 export type {

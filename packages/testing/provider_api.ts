@@ -36,19 +36,25 @@ export type ApiAnswer =
  */
 export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
 
-/** An {@linkcode Upstream} that reaches a test's own API and no network. */
-export class TestUpstream implements Upstream {
+/** The APIs of services, by the names that a tool gives them in `needs`. */
+export type ServiceApis = Readonly<Record<string, ProviderApi>>;
+
+/** An API of a test, which answers without the network. */
+export class TestApi {
   #missing: string[] = [];
 
-  constructor(private readonly api: ProviderApi) {}
+  /**
+   * @param of the owner of the API, for errors
+   * @param address the beginning of its routes
+   */
+  constructor(
+    private readonly api: ProviderApi,
+    private readonly of = "the provider",
+    private readonly address = API,
+  ) {}
 
-  token(): Promise<string> {
-    return Promise.resolve(TOKEN);
-  }
-
-  async fetch(input: string | URL, init?: RequestInit): Promise<Response> {
-    const request = new Request(new URL(input, API), init);
-    request.headers.set("authorization", `Bearer ${TOKEN}`);
+  /** Answers a request, as the test says. */
+  async answer(request: Request): Promise<Response> {
     if (typeof this.api === "function") return await this.api(request);
     const answer = this.#route(this.api, request);
     if (typeof answer === "function") return await answer(request);
@@ -70,16 +76,31 @@ export class TestUpstream implements Upstream {
     routes: Exclude<ProviderApi, ApiHandler>,
     { method, url }: Request,
   ): ApiAnswer {
-    const { href, origin, search } = new URL(url);
-    const whole = origin === API ? href.slice(API.length) : href;
+    const { href, search } = new URL(url);
+    const { address } = this;
+    const isOwn = href.startsWith(`${address}/`);
+    const whole = isOwn ? href.slice(address.length) : href;
     const path = whole.slice(0, whole.length - search.length);
     const found = [`${method} ${whole}`, whole, `${method} ${path}`, path]
       .find((route) => Object.hasOwn(routes, route));
     if (found !== undefined) return routes[found];
     const known = Object.keys(routes).join(", ") || "none";
-    const message = `The tool called ${method} ${whole} of the provider, for ` +
+    const message = `The tool called ${method} ${whole} of ${this.of}, for ` +
       `which the test has no route. Its routes: ${known}`;
     this.#missing.push(message);
     throw new Error(message);
+  }
+}
+
+/** An {@linkcode Upstream} that reaches a test's own API and no network. */
+export class TestUpstream extends TestApi implements Upstream {
+  token(): Promise<string> {
+    return Promise.resolve(TOKEN);
+  }
+
+  async fetch(input: string | URL, init?: RequestInit): Promise<Response> {
+    const request = new Request(new URL(input, API), init);
+    request.headers.set("authorization", `Bearer ${TOKEN}`);
+    return await this.answer(request);
   }
 }

@@ -17,6 +17,7 @@ import {
   parseBearer,
   printChallenge,
 } from "../../src/auth/doors/gate.ts";
+import type { TestAccounts } from "./test_accounts.ts";
 import type { Progress } from "./test_request.ts";
 
 /** The caller of a request; by default anonymous with every scope. */
@@ -48,6 +49,7 @@ export interface TaskListener {
 /** A gate that admits only callers that a test has named. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
+  #accounts = new WeakMap<Caller, TestAccounts>();
   #listeners = new WeakMap<Caller, TaskListener>();
   /** The listeners by the ID of their task, for later runs of its work. */
   #ofTasks = new Map<string, TaskListener>();
@@ -57,6 +59,7 @@ export class TestGate implements Gate {
     { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
     upstream?: Authenticated["upstream"],
     listener?: TaskListener,
+    accounts?: TestAccounts,
   ): Record<string, string> {
     const token = randomId(16);
     const caller: Caller = {
@@ -68,7 +71,13 @@ export class TestGate implements Gate {
     };
     this.#callers.set(token, { caller, upstream });
     if (listener) this.#listeners.set(caller, listener);
+    if (accounts) this.#accounts.set(caller, accounts);
     return { authorization: `Bearer ${token}` };
+  }
+
+  /** Finds the accounts that a test gave a caller. */
+  accountsOf(caller: Caller): TestAccounts | undefined {
+    return this.#accounts.get(caller);
   }
 
   /** Finds the test that a task reports to, in every run of its work. */
@@ -89,8 +98,11 @@ export class TestGate implements Gate {
 
   restore({ binding }: Caller): Authenticated | undefined {
     if (binding === ANONYMOUS.binding) return { caller: ANONYMOUS };
-    const known = [...this.#callers.values()]
-      .find(({ caller }) => caller.binding === binding);
+    const all = [...this.#callers.values()]
+      .filter(({ caller }) => caller.binding === binding);
+    // Of several requests, one that was given accounts.
+    const known = all.findLast(({ caller }) => this.#accounts.has(caller)) ??
+      all[0];
     return known && { caller: known.caller };
   }
 

@@ -14,7 +14,7 @@ import type { PromptMessage } from "../../src/authoring/prompt.ts";
 import type { ResourceContents } from "../../src/authoring/resource.ts";
 import type { Frontmatter } from "../../src/authoring/skill.ts";
 import type { TestAnswers } from "./answers.ts";
-import type { ProviderApi } from "./provider_api.ts";
+import type { ProviderApi, ServiceApis } from "./provider_api.ts";
 
 export type {
   ListedPrompt,
@@ -52,6 +52,11 @@ export interface RequestOptions {
   answers?: TestAnswers;
   /** The provider's API behind the caller; without it there is none. */
   upstream?: ProviderApi;
+  /**
+   * The APIs of the services at which the tool needs its caller's accounts, by
+   * their names in its `needs`.
+   */
+  needs?: ServiceApis;
   /** Cancels the request as a client does; it then rejects with the reason. */
   signal?: AbortSignal;
   /**

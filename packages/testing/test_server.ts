@@ -12,7 +12,12 @@ import type { CreateServerOptions } from "../../src/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/http/client_address.ts";
 import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
 import { ExceptionLog } from "./failures.ts";
-import { type ProviderApi, TestUpstream } from "./provider_api.ts";
+import {
+  type ProviderApi,
+  type ServiceApis,
+  TestUpstream,
+} from "./provider_api.ts";
+import { findTestAccounts, TestAccounts } from "./test_accounts.ts";
 import { TestClient } from "./test_client.ts";
 import { TestCluster } from "./test_cluster.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
@@ -64,6 +69,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
         log: exceptions,
         origin,
         gate,
+        findAccounts: findTestAccounts((caller) => gate.accountsOf(caller)),
       });
     } catch (error) {
       own?.[Symbol.dispose]();
@@ -101,14 +107,16 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /**
    * Returns the headers with which a client of your own calls as another
-   * caller, with a provider behind them.
+   * caller, with a provider and accounts at services behind them.
    */
   headersOf(
     caller: TestCaller,
     upstream?: ProviderApi,
+    needs?: ServiceApis,
   ): Record<string, string> {
     const api = upstream && new TestUpstream(upstream);
-    return this.target.gate.admit(caller, api);
+    const accounts = needs && new TestAccounts(needs);
+    return this.target.gate.admit(caller, api, undefined, accounts);
   }
 
   /** Answers a request from a socket. */

@@ -4,15 +4,19 @@
  * @module
  */
 import type { About } from "../authoring/about.ts";
+import type { PersonalKey } from "../authoring/account.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
+import { keyRing } from "../crypto/key_ring.ts";
 import type { Logger } from "../log/log.ts";
 import { identityRecheck } from "../oauth/identity_recheck.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
 import type { ScopeInWords } from "../pages/scopes.ts";
+import { accountStore } from "../store/accounts.ts";
+import { accountVault } from "../store/account_vault.ts";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";
@@ -69,6 +73,10 @@ export interface AuthorizationServerOptions {
   /** True if something here needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
+  /** The services at which tools need people's accounts, by name. */
+  accountServices: ReadonlyMap<string, PersonalKey>;
+  /** Lists those of them that a client with some scopes could use. */
+  servicesWithin(scopes: readonly string[]): PersonalKey[];
   /** Gives the title of a tool; undefined if it has none, or is not served. */
   titleOf(tool: string): string | undefined;
 }
@@ -84,6 +92,7 @@ function openStores(
   return {
     accessTokens: accessTokenStore(database),
     accountSessions: accountSessionStore(database),
+    accounts: accountStore(database),
     approvals: approvalStore(database),
     assertions: assertionStore(database),
     attempts: attemptStore(database, log),
@@ -123,6 +132,13 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   return {
     ...shared,
     frame,
+    /** The accounts with their keys; undefined without `SECRETS_KEYS`. */
+    vault: config.secretsKeys.length > 0
+      ? accountVault(database, {
+        sealing: keyRing(config.secretsKeys),
+        idleSeconds: config.accountIdleDays * 86_400,
+      })
+      : undefined,
     allowedUsers,
     configured,
     lifetimes,

@@ -14,6 +14,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
+import type { AccountNeeds, NeededAccounts } from "./account.ts";
 import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
 import type { MaybePromise, Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
@@ -82,6 +83,7 @@ export type ChangingList = "tools" | "prompts" | "resources";
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
+  N extends AccountNeeds = Record<never, never>,
 > {
   /** The person or program that the call is for. */
   readonly caller: Caller;
@@ -92,6 +94,8 @@ export interface Context<
    * a provider
    */
   readonly upstream: Upstream;
+  /** The caller's own accounts at the services that the tool declares. */
+  readonly needs: NeededAccounts<N>;
   /** The values of the settings that the definition declares. */
   readonly settings: SettingValues<S>;
   /** The services that the definition declares, started. */

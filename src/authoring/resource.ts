@@ -39,7 +39,7 @@ export interface ResourceContents {
 export type CompleteContext<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
-> = Omit<Context<S, V>, "progress" | "ask" | "sample" | "roots">;
+> = Omit<Context<S, V>, "needs" | "progress" | "ask" | "sample" | "roots">;
 
 /**
  * Proposes values for an argument, best first. `value` is the beginning that

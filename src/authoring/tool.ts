@@ -9,6 +9,7 @@ import type {
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import type { AccountNeeds } from "./account.ts";
 import type { Context, Described } from "./context.ts";
 import type { DurableTask } from "./durable.ts";
 import type { ResultWith } from "./result.ts";
@@ -63,6 +64,7 @@ export interface ToolDefinition<
   P = unknown,
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
+  N extends AccountNeeds = AccountNeeds,
 > extends Described<S, V> {
   /**
    * Arguments: `z.object({ … })`, or its members alone. Anything else is
@@ -74,6 +76,11 @@ export interface ToolDefinition<
    * Without it the answer is text, blocks, or a whole result.
    */
   output?: O;
+  /**
+   * Services at which it acts with the caller's own accounts. A person who has
+   * not connected one of them is asked to, before anything runs.
+   */
+  needs?: N;
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
@@ -122,12 +129,12 @@ export interface ToolDefinition<
    */
   prepare?(
     input: z.output<SchemaOf<I>>,
-    context: Context<S, V>,
+    context: Context<S, V, N>,
   ): MaybePromise<P>;
   /** Does the work; `prepared` is what `prepare` returned. */
   run(
     input: z.output<SchemaOf<I>>,
-    context: Context<S, V>,
+    context: Context<S, V, N>,
     prepared: P,
   ): RunAnswer<O>;
 }
@@ -184,8 +191,9 @@ export function tool<
   P = undefined,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
+  N extends AccountNeeds = Record<never, never>,
 >(
-  definition: ToolDefinition<I, undefined, P, S, V>,
+  definition: ToolDefinition<I, undefined, P, S, V, N>,
 ): Tool<z.input<SchemaOf<I>>>;
 /** Declares a tool whose answer has a schema. */
 export function tool<
@@ -194,8 +202,9 @@ export function tool<
   P = undefined,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
+  N extends AccountNeeds = Record<never, never>,
 >(
-  definition: ToolDefinition<I, O, P, S, V> & { output: O },
+  definition: ToolDefinition<I, O, P, S, V, N> & { output: O },
 ): Tool<z.input<SchemaOf<I>>, OutputOf<O>>;
 export function tool(definition: ToolDefinition): Tool {
   const { name } = definition;

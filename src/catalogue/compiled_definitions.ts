@@ -73,6 +73,7 @@ export function compileDefinitions(
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
+  compilation.checkServices(tools);
   for (const tool of tools) compilation.addTool(tool);
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);
@@ -108,6 +109,18 @@ class Compilation {
       const message = messageOf(error);
       this.complaints.push(
         what === undefined ? message : `${what}: ${message}`,
+      );
+    }
+  }
+
+  /** Checks that a name of a service means one service, in all tools. */
+  checkServices(tools: readonly Tool[]): void {
+    const needs = tools.flatMap(({ needs }) => Object.values(needs ?? {}));
+    for (const need of new Set(needs)) {
+      if (needs.find(({ name }) => name === need.name) === need) continue;
+      this.complaints.push(
+        `personalKey("${need.name}") is declared twice. Declare it once, in a ` +
+          "file that both import",
       );
     }
   }

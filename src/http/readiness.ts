@@ -15,6 +15,8 @@ interface ReadinessOptions {
   probeDatabase(): Promise<unknown>;
   /** Gives the state of each provider, and its name if there are several. */
   providers(): readonly { key?: string; is: string }[];
+  /** True if tools need people's accounts, and no key is set to keep them. */
+  lacksAccounts?: boolean;
   /** True if the process is about to end. */
   isStopping(): boolean;
 }
@@ -25,7 +27,7 @@ interface ReadinessOptions {
  * need it. A process that is about to end answers 503 for as long as it can.
  */
 export function readiness(
-  { probeDatabase, providers, isStopping }: ReadinessOptions,
+  { probeDatabase, providers, lacksAccounts, isStopping }: ReadinessOptions,
 ): (c: Context<AppEnv>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking: Promise<unknown> = Promise.resolve();
@@ -51,6 +53,11 @@ export function readiness(
     const states = all.length > 1
       ? { providers: Object.fromEntries(all.map(({ key, is }) => [key, is])) }
       : { provider: all[0]?.is };
-    return c.json({ status: "ok", database: "ok", ...states });
+    return c.json({
+      status: "ok",
+      database: "ok",
+      ...states,
+      ...lacksAccounts && { accounts: "off" },
+    });
   };
 }

@@ -33,6 +33,11 @@ export interface Grant {
   kind?: "client" | "token" | "assertion";
   /** For an `assertion`: the identity provider that made it. */
   assertedBy?: string;
+  /**
+   * For a `token`: true if it may act with the accounts that its person has
+   * connected.
+   */
+  mayUseAccounts?: true;
   /** The client's name when it was approved. */
   clientName: string;
   scopes: readonly string[];
@@ -223,6 +228,7 @@ export function callerOf(
     subject,
     door: kind === "token" ? "token" : "oauth",
     ...kind !== "token" && { clientId: grant.clientId },
+    ...grant.mayUseAccounts && { mayUseAccounts: true },
     scopes,
     ...ceiling && { ceiling },
     identity,

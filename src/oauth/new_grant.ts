@@ -93,7 +93,13 @@ export function openPersonalGrant(
   { name, seconds, ...person }:
     & Pick<
       Grant,
-      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
+      | "issuer"
+      | "resource"
+      | "subject"
+      | "identity"
+      | "provider"
+      | "scopes"
+      | "mayUseAccounts"
     >
     & { name: string; seconds: number; now: number },
 ): Grant {

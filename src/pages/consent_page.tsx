@@ -18,7 +18,14 @@ import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
 import { countBoxes, ScopeChoice } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 import { TICK_SCRIPT } from "./scripts.ts";
-import { printDuration } from "./times.tsx";
+import { dayOf, printDuration } from "./times.tsx";
+
+/** A service at which tools act with people's accounts. */
+interface ReachedAccount {
+  title: string;
+  /** The time since when the person has one, if it is known who they are. */
+  since?: number;
+}
 
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
@@ -35,6 +42,8 @@ export interface ConsentProps extends PageProps {
    * browser; undefined if no one is.
    */
   person?: string;
+  /** The services at which it could act with the person's own accounts. */
+  accounts?: readonly ReachedAccount[];
   /**
    * The requested scopes. Empty: the client may only call tools that need none.
    */
@@ -78,6 +87,7 @@ export function ConsentPage(props: ConsentProps) {
             {scopes.length === 0
               ? "Call the tools of this server."
               : <ScopeChoice scopes={scopes} />}
+            <Reach accounts={props.accounts} />
           </Fact>
           <Fact term="For how long">
             For {printDuration(lifetimes.grantSeconds)}{" "}
@@ -107,6 +117,29 @@ export function ConsentPage(props: ConsentProps) {
         </div>
       </form>
     </CardPage>
+  );
+}
+
+/**
+ * The accounts that a new client reaches without another page: the person
+ * connected them for tools, whichever client calls those.
+ */
+function Reach({ accounts = [] }: Pick<ConsentProps, "accounts">) {
+  if (accounts.length === 0) return null;
+  return (
+    <>
+      <p>With tools that need it, it can act as you at:</p>
+      <ul>
+        {accounts.map(({ title, since }) => (
+          <li>
+            <strong>{title}</strong>
+            {since === undefined
+              ? ", once you have connected it on a page of this server"
+              : `, which you connected on ${dayOf(since)}`}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

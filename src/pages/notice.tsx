@@ -30,6 +30,7 @@ const CHANGES = {
     "That question was answered before, or is over",
     "The first answer counts.",
   ],
+  disconnected: ["Disconnected", "No tool acts with it any more."],
 } as const;
 
 export interface Notice {

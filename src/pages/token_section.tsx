@@ -18,7 +18,13 @@ import type { ScopeInWords } from "./scopes.ts";
 interface TokenInWords extends
   Pick<
     Grant,
-    "id" | "clientName" | "createdAt" | "usedAt" | "endsAt" | "pausedAt"
+    | "id"
+    | "clientName"
+    | "createdAt"
+    | "usedAt"
+    | "endsAt"
+    | "pausedAt"
+    | "mayUseAccounts"
   > {
   scopes: readonly ScopeInWords[];
   /** The address of its latest calls; undefined if none are stored. */
@@ -36,6 +42,8 @@ interface TokenProps extends FormPage {
   isBare: boolean;
   /** False if the person may use nothing here, and so makes no token. */
   mayMake: boolean;
+  /** True if tools act with people's accounts at other services. */
+  hasAccounts?: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
   /**
@@ -51,8 +59,9 @@ interface TokenProps extends FormPage {
 }
 
 export function TokenSection(props: TokenProps) {
-  const { tokens, scopes, isBare, mayMake, days, made, most, now, ...form } =
+  const { tokens, scopes, isBare, mayMake, hasAccounts, days, ...shown } =
     props;
+  const { made, most, now, ...form } = shown;
   return (
     <section>
       {made && <MadeToken {...made} />}
@@ -70,7 +79,15 @@ export function TokenSection(props: TokenProps) {
           </ul>
         )}
         {mayMake
-          ? <TokenForm {...form} scopes={scopes} isBare={isBare} days={days} />
+          ? (
+            <TokenForm
+              {...form}
+              scopes={scopes}
+              isBare={isBare}
+              hasAccounts={hasAccounts}
+              days={days}
+            />
+          )
           : (
             <p class="soft">
               You may use nothing here, and nor may a token of yours. Ask the
@@ -83,9 +100,9 @@ export function TokenSection(props: TokenProps) {
 }
 
 function TokenForm(
-  { base, csrf, scopes, isBare, days }:
+  { base, csrf, scopes, isBare, hasAccounts, days }:
     & FormPage
-    & Pick<TokenProps, "scopes" | "isBare" | "days">,
+    & Pick<TokenProps, "scopes" | "isBare" | "hasAccounts" | "days">,
 ) {
   return (
     <AccountForm base={base} csrf={csrf} action="/account/tokens">
@@ -111,6 +128,12 @@ function TokenForm(
         </select>
       </label>
       {scopes.length > 0 && <ScopeFields legend="It may use" scopes={scopes} />}
+      {hasAccounts && (
+        <label>
+          <input type="checkbox" name="accounts" />{" "}
+          It may act with your accounts at other services
+        </label>
+      )}
       {isBare && (
         <p class="soft">
           You may use nothing here that needs a permission, and nor may a token
@@ -155,7 +178,7 @@ function MadeToken({ name, token }: { name: string; token?: string }) {
 function TokenRow(
   { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
 ) {
-  const { scopes, createdAt, usedAt, endsAt } = token;
+  const { scopes, createdAt, usedAt, endsAt, mayUseAccounts } = token;
   const name = displayName(token.clientName);
   return (
     <ConnectionRow
@@ -177,6 +200,9 @@ function TokenRow(
           </>
         )}, ends on <time>{dayOf(endsAt)}</time>
       </p>
+      {mayUseAccounts && (
+        <p class="small">It may act with your accounts at other services.</p>
+      )}
       <MayUse scopes={scopes} />
     </ConnectionRow>
   );

@@ -80,6 +80,7 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
+      lacksAccounts: plan.lacksAccounts,
       isStopping: () => stopping.signal.aborted,
     }),
   );

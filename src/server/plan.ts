@@ -75,6 +75,12 @@ export class Plan {
     return this.#catalogue ??= compile(this);
   }
 
+  /** True if tools need people's accounts, and no key is set to keep them. */
+  get lacksAccounts(): boolean {
+    const { options: { tools = [] }, config: { auth: { oauth } } } = this;
+    return !oauth?.secretsKeys.length && tools.some(({ needs }) => needs);
+  }
+
   /** Warns of probable mistakes, at the first start only. */
   reportDoubts(): void {
     if (this.#isReported) return;

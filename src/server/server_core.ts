@@ -8,6 +8,7 @@ import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { ArrivingBodies } from "../net/body_bytes.ts";
+import type { FindAccounts } from "../mcp/exchange/account_finder.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
@@ -45,6 +46,8 @@ export interface ServerDependencies
   deadlineMilliseconds?: number;
   /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
+  /** Finds accounts of callers in place of the vault: those of a test. */
+  findAccounts?: FindAccounts;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
   /** True if `/views` shows the views of tools: in development only. */
@@ -89,6 +92,7 @@ export function openCore(
   });
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
+  let finder: FindAccounts | undefined;
   const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0
       ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
@@ -116,6 +120,15 @@ export function openCore(
     ),
     requestStates: stateStore(database),
     tasks,
+    async findAccounts(...of) {
+      finder ??= given.findAccounts ??
+        (await import("../mcp/exchange/account_finder.ts")).accountFinder({
+          database,
+          log,
+          oauth: config.auth.oauth,
+        });
+      return await finder(...of);
+    },
     taskRegistry: new TaskRegistry({
       database,
       tasks,

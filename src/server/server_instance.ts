@@ -44,11 +44,17 @@ export class ServerInstance implements Server {
   };
 
   async start(): Promise<void> {
-    const { plan, database } = this.#core;
+    const { plan, given, database } = this.#core;
     const { config: { auth, baseUrl }, options } = plan;
     await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.reportDoubts();
+    if (plan.lacksAccounts && !given.findAccounts) {
+      this.#log.warning(
+        "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +
+          "rand -base64 32), and AUTH_STRATEGY=oauth so that people sign in",
+      );
+    }
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => reportOldAddress(database, baseUrl, this.#log));

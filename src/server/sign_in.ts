@@ -10,9 +10,24 @@ import {
 } from "../auth/provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
+import type { PersonalKey } from "../authoring/account.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
+
+/** Lists the services that the tools within some scopes need, each once. */
+function servicesOf(
+  { tools }: Catalogue,
+  scopes: readonly string[],
+): PersonalKey[] {
+  const within = [...tools.values()].filter(({ scopes: needed = [] }) =>
+    needed.every((scope) => scopes.includes(scope))
+  );
+  return [
+    ...new Set(within.flatMap(({ needs = {} }) => Object.values(needs))),
+  ];
+}
 
 /** Makes the sign-in at one public address. */
 export function signInAt(
@@ -37,6 +52,10 @@ export function signInAt(
     opensUnscoped: !catalogue.within([]).isEmpty,
     inWords: (asked) =>
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
+    accountServices: new Map(
+      servicesOf(catalogue, scopes.supported).map((it) => [it.name, it]),
+    ),
+    servicesWithin: (scopes) => servicesOf(catalogue, scopes),
     titleOf: (tool) => catalogue.tools.get(tool)?.title,
     provider({ config, id }) {
       if (given.provider) return given.provider;

@@ -17,13 +17,24 @@ import type { ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
-import { listOf, text, type TextShape, wholeNumber } from "./shapes.ts";
+import {
+  listOf,
+  refuseText,
+  text,
+  type TextShape,
+  wholeNumber,
+} from "./shapes.ts";
 
 const USERS = {
   shape: listOf("subjects, e-mail addresses or @domains"),
   default: [],
   example: "jo@example.com,@example.org",
 } as const;
+
+/** Parses a key, also one in base64url. */
+function parseSecretsKey(text: string): string {
+  return /^[\w+/-]{43}=?$/.test(text) ? text : refuseText();
+}
 
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
@@ -51,6 +62,22 @@ export const PEOPLE = settingsOf({
     shape: wholeNumber("days", 365),
     default: 30,
   },
+  SECRETS_KEYS: {
+    words: "Keys that seal what people entrust to the server, such as their " +
+      "keys of other services: 32 random bytes each (`openssl rand -base64 " +
+      "32`). The first one seals, all of them open. See docs/accounts.md.",
+    shape: listOf("keys of 32 bytes in base64", parseSecretsKey),
+    default: [],
+    unset: "tools that need people's accounts are off",
+    fix: "Make one with: openssl rand -base64 32",
+    secret: true,
+  },
+  ACCOUNT_IDLE_DAYS: {
+    words: "After how many days without use an account that a person " +
+      "connected is disconnected.",
+    shape: wholeNumber("days", 3650, 1),
+    default: 90,
+  },
   OAUTH_PERMISSIONS: {
     words: "Who may be granted what: `who=scope scope; who=scope`. Who is a " +
       "subject, a verified e-mail address, `@domain`, `group:`, `role:`, " +
@@ -71,6 +98,10 @@ export interface PeopleConfig {
   blocked: readonly ListEntry[];
   /** The days for which a connection's latest calls are kept; 0: none. */
   ledgerDays: number;
+  /** The keys that seal people's secrets, the newest first; none: nothing is. */
+  secretsKeys: readonly string[];
+  /** The days after which an unused account of a person is disconnected. */
+  accountIdleDays: number;
 }
 
 /** Parses the settings of people. */
@@ -90,6 +121,8 @@ export function parsePeople(
         "that. OAUTH_PERMISSIONS says which groups may do what",
     }),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
+    secretsKeys: settings.read(PEOPLE.SECRETS_KEYS),
+    accountIdleDays: settings.read(PEOPLE.ACCOUNT_IDLE_DAYS),
   };
 }
 

@@ -209,7 +209,6 @@ export function peopleRange(
 export function listedPersonKey(subject: string, ...mark: string[]) {
   return ["person-listed", personOf(subject), ...mark];
 }
-
 /** The session of a person at the account page · 1 h. */
 export const accountSessionKey = hashed("account-session");
 /** Account sessions of a person · as long as the session. */
@@ -221,6 +220,8 @@ export const tokensOfKey = hashed("tokens-of");
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
+/** A person's account elsewhere, its key sealed · `ACCOUNT_IDLE_DAYS`. */
+export const accountKey = ownedBy("account");
 
 /** The block of a person or a client, or of all · until it is lifted. */
 export const blockKey = allHashed("block");

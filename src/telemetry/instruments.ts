@@ -69,6 +69,10 @@ export function makeInstruments() {
       "tool_server.provider.call.duration",
       "Conversations with the sign-in provider",
     ),
+    accountCalls: seconds(
+      "tool_server.account.call.duration",
+      "Requests to services with people's own accounts",
+    ),
     databaseOperations: seconds(
       "db.client.operation.duration",
       "Operations on Deno KV",

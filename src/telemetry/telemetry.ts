@@ -193,6 +193,19 @@ export class Telemetry {
     });
   }
 
+  /** Sends a request to a service, with a person's own account there. */
+  accountCall(
+    service: string,
+    call: () => Promise<Response>,
+  ): Promise<Response> {
+    return observe(this.#instruments.tracer, call, {
+      span: { name: `account ${service}`, kind: SpanKind.INTERNAL },
+      attributes: { "tool_server.account.service": service },
+      histogram: this.#instruments.accountCalls,
+      errorIn: ({ status }) => status >= 400 ? String(status) : undefined,
+    });
+  }
+
   /** Carries out an operation on the database. */
   databaseOperation<T>(
     { verb, kind, keys }: DatabaseFacts,

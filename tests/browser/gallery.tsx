@@ -34,6 +34,13 @@ import {
   type ConsentProps,
 } from "../../src/pages/consent_page.tsx";
 import type { ScopeInWords } from "../../src/pages/scopes.ts";
+import { AccountsSection } from "../../src/pages/accounts_section.tsx";
+import {
+  ConfirmPage,
+  ConnectedPage,
+  ConnectPage,
+  ConnectSignInPage,
+} from "../../src/pages/connect_page.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
@@ -65,7 +72,11 @@ import {
   WorkSection,
 } from "../../src/pages/work_section.tsx";
 
-const KEPT_UNDER = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 30 };
+const KEPT_UNDER = {
+  accountIdleDays: 90,
+  lifetimes: DEFAULT_LIFETIMES,
+  ledgerDays: 30,
+};
 
 const serverTitle = "Tool Server";
 
@@ -239,6 +250,7 @@ const TOKENS = (
   <TokenSection
     isBare={false}
     mayMake
+    hasAccounts
     tokens={[{
       id: "g4",
       clientName: "Backup",
@@ -274,6 +286,32 @@ const WAIT = {
   message: "Pay 5 € for the order of today.",
   url: "https://pay.example.com/checkout/1",
   csrf: "c",
+};
+
+const LINEAR_ACCOUNT = {
+  id: "a1",
+  subject: "github:42",
+  service: "linear",
+  label: "ada@work.example",
+  createdAt: NOW - 90_000,
+  expiresAt: NOW + 90_000,
+  usedAt: NOW - 60,
+  usedBy: { client: "Claude", tool: "find_issues" },
+};
+
+const CONNECT = {
+  serverTitle,
+  about: ABOUT,
+  name: "linear",
+  title: "Linear",
+  host: "api.linear.app",
+  help: "Settings, Security & access, Personal API keys",
+  asksLabel: false,
+  person: "octocat",
+  connected: [],
+  asked: { id: "w1", client: WAIT.client, tool: "find_issues" },
+  csrf: "c",
+  now: NOW,
 };
 
 const TASK_ID = "hYx0q2cE8v1mZrJ5hYx0q2cE8v1mZrJ5";
@@ -642,6 +680,55 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "wait-signed-out": (
     <WaitSignInPage serverTitle={serverTitle} id="w1" options={PROVIDERS} />
+  ),
+  "connect": <ConnectPage {...CONNECT} />,
+  "connect-refused": (
+    <ConnectPage
+      {...CONNECT}
+      several
+      asksLabel
+      connected={[LINEAR_ACCOUNT, { ...LINEAR_ACCOUNT, label: RTL_NAME }]}
+      refusal="Linear does not take this key (401)."
+    />
+  ),
+  "connect-confirm": (
+    <ConfirmPage {...CONNECT} label={LINEAR_ACCOUNT.label} checked="c" />
+  ),
+  "connect-done": (
+    <ConnectedPage {...CONNECT} several account={LINEAR_ACCOUNT} />
+  ),
+  "connect-signed-out": (
+    <ConnectSignInPage
+      serverTitle={serverTitle}
+      title="Linear"
+      back="connect/linear"
+      options={PROVIDERS}
+    />
+  ),
+  "consent-accounts": (
+    <ConsentPage
+      {...CONSENT}
+      accounts={[{ title: "Linear", since: NOW - 90_000 }, { title: "Notion" }]}
+    />
+  ),
+  "account-accounts": (
+    <AccountPage {...ACCOUNT} part="accounts" title="Your accounts">
+      <AccountsSection
+        csrf="c"
+        accounts={[
+          { ...LINEAR_ACCOUNT, title: "Linear", isServed: true },
+          {
+            ...LINEAR_ACCOUNT,
+            label: LONG_NAME,
+            usedAt: undefined,
+            title: "gone",
+            isServed: false,
+          },
+        ]}
+        offered={[{ name: "notion", title: "Notion" }]}
+        now={NOW}
+      />
+    </AccountPage>
   ),
   "account-waiting": (
     <AccountPage {...ACCOUNT}>

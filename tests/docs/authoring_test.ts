@@ -15,6 +15,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "The context of a call": ["Context"],
   "The caller": ["Caller"],
   "The provider's API": ["Upstream"],
+  "A person's own account": ["PersonalKeyOptions", "Account"],
   "The result": ["ResultExtra"],
   "A view for a tool": ["ToolView", "ViewSample"],
   "A resource": ["ResourceDefinition", "ResourceContents"],

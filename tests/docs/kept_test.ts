@@ -57,7 +57,11 @@ Deno.test("KEPT_DATA has every key under which something is kept about a person"
 });
 
 Deno.test("docs/operate.md tells what is kept about a person as KEPT_DATA does", async () => {
-  const settings = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 30 };
+  const settings = {
+    accountIdleDays: 90,
+    lifetimes: DEFAULT_LIFETIMES,
+    ledgerDays: 30,
+  };
   const rows = KEPT_DATA.map(({ what, keys, until, stays }) => [
     what,
     keys.map((key) => `\`${key}\``).join(", "),
@@ -69,7 +73,11 @@ Deno.test("docs/operate.md tells what is kept about a person as KEPT_DATA does",
 });
 
 Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
-  const settings = { lifetimes: DEFAULT_LIFETIMES, ledgerDays: 0 };
+  const settings = {
+    accountIdleDays: 90,
+    lifetimes: DEFAULT_LIFETIMES,
+    ledgerDays: 0,
+  };
   const all = keptAbout({ ...settings, ledgerDays: 1 });
   const fewer = keptAbout(settings);
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));

@@ -13,6 +13,7 @@ import {
   endSubject,
   grantsEnd,
 } from "../../src/auth/grants/end_grant.ts";
+import { accountStore } from "../../src/store/accounts.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import { Database } from "../../src/store/database.ts";
@@ -309,6 +310,7 @@ function blocking(kv: Deno.Kv) {
     tasks: taskStore(database),
   };
   const ending = {
+    accounts: accountStore(database),
     accountSessions: accountSessionStore(database),
     ...ended,
     endGrants: grantsEnd(ended),

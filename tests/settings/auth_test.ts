@@ -105,6 +105,8 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     CIMD_ALLOWED_DOMAINS: "Claude.ai,vscode.dev",
   });
   assert.deepEqual(auth.oauth, {
+    accountIdleDays: 90,
+    secretsKeys: [],
     providers: [{
       id: "github",
       config: {

@@ -75,6 +75,7 @@ Deno.test("the table marks secrets", () => {
     "PGPASSWORD",
     "DENO_KV_ACCESS_TOKEN",
     "OAUTH_CLIENT_SECRET",
+    "SECRETS_KEYS",
     "BEARER_TOKEN",
     "API_KEY",
   ]);

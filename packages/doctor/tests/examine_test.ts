@@ -164,6 +164,15 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
     /^FAILED CORS of the OAuth endpoints .*cannot read .*\/token/,
   ],
   [
+    "tools that need people's accounts, and no key to keep them with",
+    {
+      answers: {
+        "GET /ready": () => Response.json({ provider: "ok", accounts: "off" }),
+      },
+    },
+    /^FAILED People's accounts .*Fix: Set SECRETS_KEYS/,
+  ],
+  [
     "a stream on GET /mcp",
     { answers: { "GET /mcp": () => new Response("") } },
     /^FAILED GET \/mcp .*It must be 405/,

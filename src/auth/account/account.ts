@@ -7,10 +7,12 @@
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import type { AppEnv } from "../../http/client_address.ts";
+import { accountsPart, disconnection } from "./accounts_part.ts";
 import { accountPages, accountPlaces } from "./account_pages.ts";
 import type { AuthServices } from "../services.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { callsPart } from "./calls_part.ts";
+import { connectEndpoints } from "./connect.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { connectionsPart } from "./connections_part.ts";
 import {
@@ -37,6 +39,7 @@ export function accountRoutes(
   const parts = [
     connectionsPart(services),
     tokensPart(services),
+    ...services.accountServices.size > 0 ? [accountsPart(services)] : [],
     ...ledger ? [callsPart({ ...services, ledger })] : [],
     workPart(services),
     dataPart(services),
@@ -52,6 +55,7 @@ export function accountRoutes(
   const change = connectionChanges(placed);
   const data = ownDataEndpoints(services);
   const wait = waitEndpoints(services);
+  const connect = connectEndpoints(services);
 
   async function signOut(c: Context): Promise<Response> {
     const { id } = await services.signedIn.findForm(c);
@@ -76,6 +80,9 @@ export function accountRoutes(
   app.post("/account/tokens", rated, personalTokenEndpoint(services));
   app.post("/account/export", rated, data.download);
   app.post("/account/erase", rated, data.erase);
+  app.post("/account/accounts/disconnect", rated, disconnection(placed));
+  app.get("/connect/:name", rated, connect.show);
+  app.post("/connect/:name", rated, connect.answer);
   app.get("/wait/:id", rated, wait.show);
   app.post("/wait/:id", rated, wait.answer);
   return { ...signIn, app };

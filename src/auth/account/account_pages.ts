@@ -28,8 +28,11 @@ import { fingerprint } from "../../crypto/crypto.ts";
 /** The longest place: it is sent to the provider and back. */
 const MAX_CHARACTERS = 200;
 
-/** The page of a wait: `wait/` and an id that the store of waits made. */
-const WAIT = /^wait\/[\w-]{43}$/;
+/**
+ * A page outside of the account: that of a wait, with an id that the store of
+ * waits made, or one on which an account is connected.
+ */
+const PAGE = /^(wait\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
 
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 
@@ -70,7 +73,7 @@ export function accountPlaces(
      * An unknown place gives the address of the first part.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
-      if (WAIT.test(place)) return `${baseUrl}/${place}`;
+      if (PAGE.test(place)) return `${baseUrl}/${place}`;
       const [named, query = ""] = place.split("?", 2);
       const part = known.has(named) ? named : "";
       const params = asked(part, new URLSearchParams(query));

@@ -23,7 +23,7 @@ import {
 import { printDuration } from "../../pages/times.tsx";
 
 export function dataPart(
-  { config: { ledgerDays }, lifetimes }: AuthServices,
+  { config: { accountIdleDays, ledgerDays }, lifetimes }: AuthServices,
 ): AccountPart {
   return {
     name: "data",
@@ -36,7 +36,7 @@ export function dataPart(
         providerKey,
         providerName,
         mayErase: mayErase(session, now),
-        kept: keptAbout({ lifetimes, ledgerDays }),
+        kept: keptAbout({ accountIdleDays, lifetimes, ledgerDays }),
       })),
   };
 }

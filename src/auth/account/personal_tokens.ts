@@ -74,6 +74,7 @@ export function tokensPart(services: AuthServices): AccountPart {
         isBare: grantable.length === 0 && scopes.supported.length > 0,
         mayMake: isAllowed(session, services.allowedUsers) &&
           opensAnything(grantable, services),
+        hasAccounts: services.accountServices.size > 0,
         days: tokenDays(lifetimes),
         made: made && { name: made.clientName, token: madeToken },
         most,
@@ -145,6 +146,7 @@ export function personalTokenEndpoint(
       identity: await confirmPerson(person, services),
       provider,
       name,
+      ...form.get("accounts") !== undefined && { mayUseAccounts: true },
       // Other scopes in the form were on no page of ours.
       scopes: services.scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined

@@ -21,10 +21,41 @@ import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
-import { signedOut } from "../signed_in.ts";
+import { type SignedIn, signedOut } from "../signed_in.ts";
 import { clientInWords } from "./client_words.ts";
 
-function askingClient(
+/** Names the service that a wait asks to connect; undefined for any other wait. */
+export function connectsAt(
+  { payload }: Pick<Wait, "payload">,
+  baseUrl: string,
+): string | undefined {
+  const before = `${baseUrl}/connect/`;
+  const url = String(payload?.url);
+  return url.startsWith(before) ? url.slice(before.length) : undefined;
+}
+
+/** The path of the page of a wait. */
+function pathOf(wait: Wait, baseUrl: string): string {
+  const service = connectsAt(wait, baseUrl);
+  return service === undefined
+    ? `/wait/${wait.id}`
+    : `/connect/${service}?w=${wait.id}`;
+}
+
+/** Answers with the page for a link that is not the person's, or over. */
+export function noWait(
+  c: Context,
+  { id, session }: SignedIn,
+  { frame }: AuthServices,
+): Response {
+  const props = { person: personName(session), csrf: mintCsrf(id) };
+  return page(c, NoWaitPage({ ...frame, ...props }), {
+    forms: "self",
+    status: 404,
+  });
+}
+
+export function askingClient(
   { clientId = "", clientName = "", grantId }: Wait,
   services: AuthServices,
 ): ClientInWords {
@@ -42,7 +73,7 @@ export async function waitsInWords(
 ): Promise<WaitInWords[]> {
   const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
-    path: `/wait/${wait.id}`,
+    path: pathOf(wait, services.baseUrl),
     client: askingClient(wait, services),
     tool: wait.tool,
     toolTitle: services.titleOf(wait.tool),
@@ -69,11 +100,9 @@ export function waitEndpoints(services: AuthServices) {
       const person = personName(session);
       const csrf = mintCsrf(found.id);
       const wait = await waits.find(id, session.subject);
-      if (!wait) {
-        return page(c, NoWaitPage({ ...frame, person, csrf }), {
-          forms: "self",
-          status: 404,
-        });
+      if (!wait) return noWait(c, found, services);
+      if (connectsAt(wait, baseUrl) !== undefined) {
+        return redirect(c, `${baseUrl}${pathOf(wait, baseUrl)}`);
       }
       const client = askingClient(wait, services);
       const { state, tool, payload, answer } = wait;

@@ -6,6 +6,7 @@
  */
 import { bindingOf, type Grant } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
+import type { AccountStore } from "../../store/accounts.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { Database, Entry } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
@@ -72,6 +73,7 @@ const MAX_ROUNDS = 5;
 
 /** The stores in which something of a subject may be open. */
 interface SubjectStores {
+  accounts: Pick<AccountStore, "forgetAllOf">;
   accountSessions: Pick<AccountSessionStore, "closeAllOf">;
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
@@ -101,19 +103,21 @@ async function endOfTokens(
 
 /**
  * Ends everything of a subject: grants, also with codes that are not redeemed,
- * sessions and tasks, and sign-ins to the account page. Gives the number of
- * grants.
+ * sessions and tasks, sign-ins to the account page, and accounts at other
+ * services. Gives the number of grants.
  */
 export async function endSubject(
   subject: string,
   stores: SubjectStores,
 ): Promise<number> {
-  const { accountSessions, grants, endGrants } = stores;
+  const { accounts, accountSessions, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
   let count = 0;
   // Repeated until no grant is open: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     await accountSessions.closeAllOf(subject);
+    // After the sessions: no page connects another one from then on.
+    await accounts.forgetAllOf(subject);
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;
     count += open.length;

@@ -23,6 +23,8 @@ import { WAIT_SECONDS } from "../../store/waits.ts";
 
 /** The settings on which the table depends. */
 export interface KeptUnder {
+  /** The days after which an unused account is disconnected. */
+  accountIdleDays: number;
   lifetimes: Lifetimes;
   /** The days for which calls are stored; 0 for none. */
   ledgerDays: number;
@@ -129,6 +131,14 @@ export const KEPT_DATA: readonly KeptData[] = [
       `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, ` +
       `${printDuration(DURABLE_SECONDS)} at most`,
     member: "waits",
+  },
+  {
+    what: "Your accounts at other services, their keys sealed",
+    keys: ["account"],
+    until: ({ accountIdleDays }) =>
+      "until you disconnect them, or " +
+      `${printDuration(accountIdleDays * 86_400)} after their last use`,
+    member: "accounts",
   },
   {
     what: "Being signed in here",

@@ -4,6 +4,7 @@
  * @module
  */
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { AccountStore } from "../../store/accounts.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import type { BlockStore } from "../../store/blocks.ts";
 import type { ConnectionStore } from "../../store/connections.ts";
@@ -46,6 +47,7 @@ function printCopied(value: unknown): string {
 /** The stores in which something is kept about a person. */
 interface PersonStores {
   database: Database;
+  accounts: Pick<AccountStore, "forgetAllOf" | "listOf">;
   accessTokens: Pick<AccessTokenStore, "forget">;
   accountSessions: Pick<AccountSessionStore, "closeAllOf" | "listOf">;
   blocks: Pick<BlockStore, "find">;
@@ -103,6 +105,7 @@ export function personData(stores: PersonStores) {
           createdAt: Math.floor(createdMilliseconds / 1000),
         }),
       ),
+      accounts: await stores.accounts.listOf(subject),
       accountSessions: await accountSessions.listOf(subject),
       waits: (await waits.listKept(subject)).map((
         { key: _key, id: _id, ...wait },

@@ -32,6 +32,7 @@ import { personName } from "../../oauth/person.ts";
 import type { Approval } from "../../store/approvals.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
@@ -190,6 +191,10 @@ export function authorizeEndpoint(
 
     // The consent page.
     const handle = await requests.save(browser, pending);
+    const reached = services.servicesWithin(scopes);
+    const own = session && reached.length > 0
+      ? await services.accounts.listOf(session.subject)
+      : [];
     return page(
       c,
       ConsentPage({
@@ -200,6 +205,11 @@ export function authorizeEndpoint(
         providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
         person: session && personName(session),
+        accounts: reached.map((service) => ({
+          title: titleOf(service),
+          since: own.filter((account) => account.service === service.name)
+            .map(({ createdAt }) => createdAt).sort((a, b) => a - b).at(0),
+        })),
         scopes: inWords(scopes).map((words) => ({
           ...words,
           ...revokedScopes.includes(words.scope) && { isRevoked: true },

@@ -10,6 +10,7 @@ import type {
   CreateMessageResult,
   Root,
 } from "@modelcontextprotocol/server";
+import type { PersonalKey } from "../../authoring/account.ts";
 import type { AnswerTo, Elicited, Question } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
@@ -104,6 +105,25 @@ export class Asking {
   }
 
   /**
+   * Asks a person to connect an account on its page. Returns the answer, or
+   * `cancel` if another call has taken it, or the page is over.
+   */
+  async connect(service: PersonalKey): Promise<Elicited<undefined>> {
+    const { pageQuestions: pages, keepAnswer } = this.work;
+    const question = pages!.toConnect(service);
+    const viaClient = !keepAnswer && this.#opensPages;
+    return await this.#orInterrupt(() =>
+      this.#waitForPage(pages!, question, viaClient)
+    );
+  }
+
+  /** True if the client gives its person the links of pages. */
+  get #opensPages(): boolean {
+    const { elicitation } = this.work.client.capabilities;
+    return isObject(elicitation) && "url" in elicitation;
+  }
+
+  /**
    * Asks on a page of this server, if the question is `until: "done"` or the
    * client opens no pages. Returns undefined if the client opens the address
    * itself, or if the caller cannot sign in to a page.
@@ -111,10 +131,9 @@ export class Asking {
   async #askOnPage(
     question: Extract<Question, { url: string }>,
   ): Promise<Elicited<undefined> | undefined> {
-    const { work } = this;
-    const { pageQuestions, client: { capabilities: { elicitation } } } = work;
+    const { work, work: { pageQuestions } } = this;
     checkUrl(question.url);
-    const opensPages = isObject(elicitation) && "url" in elicitation;
+    const opensPages = this.#opensPages;
     if (opensPages && question.until !== "done") return undefined;
     if (!pageQuestions) {
       if (opensPages) throw new ToolError(NO_PAGE);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Context, Durable, McpClient } from "../../authoring/context.ts";
+import type { Context, McpClient } from "../../authoring/context.ts";
 import { notDurable } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -13,7 +13,7 @@ import type { JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
 import { type AuthorCode, follow, uncatchable } from "./author_code.ts";
-import type { Work } from "./work.ts";
+import type { DurableContext, Work } from "./work.ts";
 
 /**
  * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
@@ -24,11 +24,14 @@ export class CallContext implements Context {
   /** Settings and services; set before a definition that declares any runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
+  /** The caller's accounts, set before a tool with such needs runs. */
+  needs: Readonly<Record<never, never>> = {};
   #work: Work;
   #upstream?: Upstream;
   #progress = -Infinity;
   #latest?: JsonObject;
   #asking?: Asking;
+  #beforeStep?: () => Promise<void>;
 
   constructor(work: Work) {
     this.#work = work;
@@ -47,6 +50,16 @@ export class CallContext implements Context {
     if (!(#work in context)) return;
     context.#work = work;
     if (context.#asking) context.#asking.work = work;
+  }
+
+  /** Gives the questions of a context. */
+  static askingOf(context: Context): Asking {
+    return (context as CallContext).#asker();
+  }
+
+  /** Sets what each step of durable work waits for before it is done. */
+  static beforeStep(context: Context, ready: () => Promise<void>): void {
+    (context as CallContext).#beforeStep = ready;
   }
 
   /** True while a question to a person is open, in the client or on a page. */
@@ -147,7 +160,8 @@ export class CallContext implements Context {
   }
 
   get step(): Context["step"] {
-    return (id, run, options) => this.#durable("step").step(id, run, options);
+    return (id, run, options) =>
+      this.#durable("step").step(id, run, options, this.#beforeStep);
   }
 
   get sleep(): Context["sleep"] {
@@ -177,7 +191,7 @@ export class CallContext implements Context {
    * @throws {TypeError} unless the work is durable; at once, so that the first
    * test shows it
    */
-  #durable(member: string): Durable {
+  #durable(member: string): DurableContext {
     const { durable } = this.#work;
     if (!durable) throw notDurable(member);
     return durable;

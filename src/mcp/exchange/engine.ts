@@ -21,6 +21,7 @@ import type { StateStore } from "../../store/once.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
+import type { FindAccounts } from "./account_finder.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
@@ -48,6 +49,8 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   tasks: TaskStore;
+  /** Finds the accounts of callers, for tools that need them. */
+  findAccounts: FindAccounts;
   /** The pages on which people answer; undefined if no one signs in here. */
   waitPages?: WaitPages;
   /** The records of calls that people can see; undefined if none are kept. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Caller } from "../../caller.ts";
+import type { PersonalKey } from "../../authoring/account.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
@@ -12,7 +13,7 @@ import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../oauth/subject.ts";
 import { canonicalJson } from "../../json.ts";
 import { shown } from "../../protocol/messages.ts";
-import type { AskedQuestion } from "../../protocol/question.ts";
+import { AskedQuestion } from "../../protocol/question.ts";
 
 export interface WaitPages {
   waits: WaitStore;
@@ -32,6 +33,8 @@ interface OpenPage {
   key: string;
   wait: Wait;
   address: string;
+  /** True if an account is connected there. */
+  connects: boolean;
 }
 
 /** An answer that was given on a page. */
@@ -57,12 +60,10 @@ function hasPage(
     idOfSubject(subject, providerIds) !== undefined;
 }
 
-export function addressOf(
+export const addressOf = (
   { baseUrl }: Pick<WaitPages, "baseUrl">,
   id: string,
-): string {
-  return `${baseUrl}/wait/${id}`;
-}
+) => `${baseUrl}/wait/${id}`;
 
 /** Returns the page of a task; undefined if its caller cannot sign in to it. */
 export function addressOfTask(
@@ -77,12 +78,17 @@ export function addressOfTask(
     : undefined;
 }
 
+/** Makes the address of the page on which people connect an account. */
+const connectAddress = ({ baseUrl }: WaitPages, service: string) =>
+  `${baseUrl}/connect/${service}`;
+
 /** True if a text sends a person to a page of a wait. */
 export function sendsToPage(
   text: string | undefined,
   pages: WaitPages | undefined,
 ): boolean {
-  return pages !== undefined && text?.includes(addressOf(pages, "")) === true;
+  return pages !== undefined && [addressOf, connectAddress]
+    .some((addressIn) => text?.includes(addressIn(pages, "")));
 }
 
 /** The questions of one call, or of one task, that have pages. */
@@ -124,6 +130,15 @@ export class PageQuestions {
     );
   }
 
+  /** Makes the question by which a person is asked to connect an account. */
+  toConnect({ name, title = name }: PersonalKey): AskedQuestion {
+    return AskedQuestion.onPage({
+      message: `Connect your account at ${title}`,
+      url: connectAddress(this.pages, name),
+      key: `connect-${name}`,
+    });
+  }
+
   /**
    * Opens a question, or takes its answer if a person has answered it since.
    */
@@ -143,6 +158,9 @@ export class PageQuestions {
   ): Promise<OpenPage | AnsweredPage> {
     const { pages, caller, tool, taskId } = this;
     const { subject, binding, clientId, grantId } = caller;
+    const connects = `${url}`.startsWith(connectAddress(pages, ""));
+    // All calls of a client wait for one account together.
+    const asker = connects ? [url] : [tool, this.asker, key];
     const waiting = {
       subject,
       kind: "page",
@@ -152,14 +170,16 @@ export class PageQuestions {
       pageTask: taskId,
       asker: await fingerprintOfLong(
         // The same person in another client is asked anew.
-        canonicalJson([binding, clientId ?? grantId, tool, this.asker, key]),
+        canonicalJson([binding, clientId ?? grantId, ...asker]),
       ),
       question: fingerprint,
     } as const;
     for (;;) {
       const wait = await pages.waits.open(waiting, { message, url });
       if (wait.state === "open") {
-        return { key, wait, address: addressOf(pages, wait.id!) };
+        const id = wait.id!;
+        const address = connects ? `${url}?w=${id}` : addressOf(pages, id);
+        return { key, wait, address, connects };
       }
       const answer = await this.#take(wait);
       // Undefined if another run took the answer: then this one opens the
@@ -185,7 +205,7 @@ export class PageQuestions {
    * @throws the signal's reason when it fires first
    */
   async waitFor(
-    { wait }: OpenPage,
+    { wait, connects }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Elicited<undefined> | undefined> {
@@ -193,6 +213,7 @@ export class PageQuestions {
     if (!await waits.settled(wait, signal, milliseconds)) return undefined;
     const answer = await this.#take(wait);
     if (answer) return answer;
+    if (connects) return { action: "cancel" };
     throw new ToolError(OVER);
   }
 

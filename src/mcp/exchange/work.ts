@@ -4,8 +4,13 @@
  * @module
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
-import type { Durable, McpClient } from "../../authoring/context.ts";
-import type { WaitOptions } from "../../authoring/durable.ts";
+import type { Context, McpClient } from "../../authoring/context.ts";
+import type {
+  StepContext,
+  StepOptions,
+  WaitOptions,
+} from "../../authoring/durable.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
@@ -13,6 +18,17 @@ import type { RequestId } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import type { AuthorCode } from "./author_code.ts";
 import type { Link, PageQuestions } from "./page_questions.ts";
+
+/** The members of a context that only durable work has. */
+export interface DurableContext extends Pick<Context, "sleep"> {
+  /** @param ready what is waited for before the step is done */
+  step<T>(
+    id: string,
+    run: (context: StepContext) => MaybePromise<T>,
+    options?: StepOptions,
+    ready?: () => Promise<void>,
+  ): Promise<T>;
+}
 
 /** The work of a context: a request, or a task that goes on after it. */
 export interface Work {
@@ -40,7 +56,7 @@ export interface Work {
    * one.
    */
   readonly lacksUpstream?: string;
-  readonly durable?: Durable;
+  readonly durable?: DurableContext;
   /**
    * Asks on a page once, and stores the answer in the journal. Undefined unless
    * the work is durable.

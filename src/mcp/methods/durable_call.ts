@@ -16,7 +16,7 @@ import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
-import { runAround } from "./tool_run.ts";
+import { findAccounts, runAround, type ToolRun } from "./tool_run.ts";
 import type { Claim, RunBeginning, RunRecord } from "../../store/run_record.ts";
 import { reportRun } from "../exchange/report.ts";
 import { PageQuestions, type WaitPages } from "../exchange/page_questions.ts";
@@ -29,7 +29,10 @@ export function durableWorkOf(
   tool: CompiledTool,
   { version = 1 }: DurableTask,
   { input, prepared }: Pick<RunBeginning, "input" | "prepared">,
-  call: { engine: Pick<Engine, "around" | "limits">; stateless: boolean },
+  call: {
+    engine: Pick<Engine, "around" | "findAccounts" | "limits">;
+    stateless: boolean;
+  },
 ): DurableWork {
   const { name, scopes = [] } = tool;
   return {
@@ -40,13 +43,15 @@ export function durableWorkOf(
       ? undefined
       : (limitKey) => call.engine.limits.tryEnter(tool, limitKey),
     async run(context) {
-      const next = (parsed: ParsedInput) =>
-        parsed.success
-          ? runAround(
-            { tool, input: parsed.data as JsonObject, prepared, call },
-            context,
-          )
-          : errorResult(inputErrorText(parsed.error, parsed.hasMore));
+      const next = async (parsed: ParsedInput) => {
+        if (!parsed.success) {
+          return errorResult(inputErrorText(parsed.error, parsed.hasMore));
+        }
+        const input = parsed.data as JsonObject;
+        const toolRun: ToolRun = { tool, input, prepared, call };
+        if (tool.needs) await findAccounts(toolRun, context, false);
+        return await runAround(toolRun, context);
+      };
       const run = async () =>
         await (tool.input
           ? follow(parseInput(tool.input, input), next)

@@ -38,20 +38,19 @@ import { TaskRelay, waitAsCall } from "../work/task_wait.ts";
 import { callTaskTool } from "../work/task_methods.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import { addressOfWork, durableWorkOf } from "./durable_call.ts";
-import { runAround, type ToolRun } from "./tool_run.ts";
+import { findAccounts, runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements ToolRun {
-  /**
-   * Frees the place of the call among the running calls of a tool with a limit.
-   */
+  /** Frees the place of the call among those of a tool with a limit. */
   leave?: () => void;
   prepared?: unknown;
+  accounts?: ToolRun["accounts"];
   isInTask = false;
 
   constructor(
     readonly tool: CompiledTool,
-    readonly input: JsonObject,
+    public input: JsonObject,
     readonly call: LastingCall,
   ) {}
 
@@ -117,6 +116,13 @@ function print(
 
 /** Starts a call, with the steps that its tool needs. Most tools only run. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
+  const { tool: { needs }, call: { context } } = toolCall;
+  if (!needs) return goOn(toolCall);
+  const finding = findAccounts(toolCall, context, true);
+  return CallContext.follow(context, finding, () => goOn(toolCall));
+}
+
+function goOn(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool } = toolCall;
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);

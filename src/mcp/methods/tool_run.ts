@@ -12,6 +12,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import type { CallAccounts } from "../exchange/account_finder.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
@@ -22,10 +23,29 @@ export interface ToolRun {
   tool: CompiledTool;
   input: JsonObject;
   prepared?: unknown;
+  /** The accounts that the tool needs. */
+  accounts?: Pick<CallAccounts, "bind" | "sign">;
   call: {
-    engine: Pick<Engine, "around">;
+    engine: Pick<Engine, "around" | "findAccounts">;
     stateless: boolean;
   };
+}
+
+/**
+ * Finds the accounts that a tool needs, and gives them to a context.
+ *
+ * @param mayAsk true if its person is asked for those that are missing
+ */
+export async function findAccounts(
+  toolCall: ToolRun,
+  context: Context,
+  mayAsk: boolean,
+): Promise<void> {
+  const { tool, input, call: { engine } } = toolCall;
+  const found = await engine.findAccounts(context, tool, input, mayAsk);
+  toolCall.accounts = found;
+  toolCall.input = found.input;
+  found.bind(context);
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */
@@ -33,6 +53,7 @@ export function runAround(
   toolCall: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
+  toolCall.accounts?.bind(context);
   const { around } = toolCall.call.engine;
   return around ? runInHook(around, toolCall, context) : run(toolCall, context);
 }
@@ -55,13 +76,16 @@ async function runInHook(
 }
 
 function run(
-  { tool, input, prepared, call }: ToolRun,
+  { tool, input, prepared, accounts, call }: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
   return CallContext.follow(
     context,
     tool.run(input, context, prepared),
-    (output) => toolResult(tool, output, call),
+    (output) => {
+      const result = toolResult(tool, output, call);
+      return accounts?.sign ? follow(result, accounts.sign) : result;
+    },
   );
 }
 

@@ -5,7 +5,6 @@
  *
  * @module
  */
-import type { Durable } from "../../authoring/context.ts";
 import type { StepOptions } from "../../authoring/durable.ts";
 import { type AskedQuestion, unusedKey } from "../../protocol/question.ts";
 import type { Step } from "../../store/steps.ts";
@@ -19,8 +18,9 @@ import {
   type StepFunction,
 } from "./step_executor.ts";
 import { titled } from "./step_name.ts";
+import type { DurableContext } from "../exchange/work.ts";
 
-export class DurableSteps implements Durable {
+export class DurableSteps implements DurableContext {
   readonly #run: DurableRun;
   readonly #journal: Journal;
   readonly #executor: StepExecutor;
@@ -41,8 +41,9 @@ export class DurableSteps implements Durable {
     id: string,
     run: StepFunction<T>,
     { retries = 0 }: StepOptions = {},
+    ready?: () => Promise<void>,
   ): Promise<T> {
-    return this.#step(id, run, { retries, isRepeatable: retries > 0 });
+    return this.#step(id, run, { retries, isRepeatable: retries > 0 }, ready);
   }
 
   /** Does a step that is done again when its process has died in it. */
@@ -50,11 +51,18 @@ export class DurableSteps implements Durable {
     return this.#step(id, run, { retries: 0, isRepeatable: true });
   }
 
-  #step<T>(id: string, run: StepFunction<T>, how: Repetition): Promise<T> {
+  #step<T>(
+    id: string,
+    run: StepFunction<T>,
+    how: Repetition,
+    ready?: () => Promise<void>,
+  ): Promise<T> {
     return this.#enter("step", id, async (entry) => {
       const { known } = entry;
       if (known?.state === "kept") return parseKept<T>(known.text);
       if (known?.state === "failed") throw thrownAgain(known.error!);
+      // Only this process sees that it is ready: it goes on at once.
+      if (ready) await this.#run.parking.wait({ until: 0 }, ready);
       return await this.#executor.do(entry, run, how);
     });
   }

@@ -10,6 +10,9 @@ import { sessionStore } from "../../../src/store/sessions.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { waitStore } from "../../../src/store/waits.ts";
 import { resultOf, statusOf } from "../../kit/answer.ts";
+import { accountVault } from "../../../src/store/account_vault.ts";
+import { keyRing } from "../../../src/crypto/key_ring.ts";
+import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
@@ -229,6 +232,10 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     question: "a question",
     tool: "read",
   }, { message: "private", url: "https://pay.example.com" });
+  await accountVault(new Database(other), {
+    sealing: keyRing([SECRETS_KEY]),
+    idleSeconds: 1000,
+  }).save({ subject: "github:42", service: "linear" }, "private", () => {});
   await leaveWork(kv, tokens.access_token);
   await replyStore(new Database(other)).expect(sessionId, "private");
   const elsewhere = await AccountVisitor.signIn(second);

@@ -48,6 +48,8 @@ function start() {
     scopes: scopesOf(["mail:read"]),
     opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
+    accountServices: new Map(),
+    servicesWithin: () => [],
     titleOf: () => undefined,
   });
   const door = oauthDoor({

@@ -1,0 +1,50 @@
+/**
+ * `deno task clients …`: what an operator does about clients.
+ *
+ * @module
+ */
+import { shortClientId } from "../../src/oauth/client_id.ts";
+import { machineSubject } from "../../src/oauth/subject.ts";
+import { visible } from "../../src/log/log_line.ts";
+import { Command, day, endedWords, table } from "./command.ts";
+import { notUnderstood, UsageError } from "./command_line.ts";
+
+/** The verbs that are about one client. */
+const OF_CLIENT = ["end", "block", "unblock"];
+
+/** A command about clients. */
+export class ClientsCommand extends Command {
+  override async run(): Promise<string> {
+    const { line: { verb, named }, operator: { register } } = this;
+    if (verb === "list") return await this.#list();
+    if (verb === "blocked") return await this.blocked(true);
+    if (!OF_CLIENT.includes(verb)) throw notUnderstood(verb);
+    if (named === "") throw new UsageError("Name a client by its ID");
+    const id = shortClientId(named.replace(/^client:/, ""));
+    const name = machineSubject(id);
+    if (verb === "unblock") return await this.unblock(name);
+    const unknown = `No open connection is known of ${visible(id)}`;
+    const end = () => register.endClient(id);
+    if (verb === "block") {
+      const isKnown = await register.blocks.find(name) !== undefined;
+      return await this.block({ name, isKnown, unknown, end });
+    }
+    const ended = await end();
+    this.audit("Everything of a client ended", { clientId: id, ended });
+    // The client may have ended before: there is no record of a client by
+    // itself.
+    return this.print(
+      { clientId: id, ended },
+      ended > 0 ? endedWords(ended) : unknown,
+    );
+  }
+
+  async #list(): Promise<string> {
+    const clients = await this.operator.register.clients();
+    const rows = clients.map(({ usedAt, ...client }) => ({
+      ...client,
+      lastUse: day(usedAt),
+    }));
+    return this.print({ clients }, table(rows));
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The accounts of a test's caller at the services that tools need.
+ *
+ * @module
+ */
+import type { Account, PersonalKey } from "../../src/authoring/account.ts";
+import type { Caller } from "../../src/caller.ts";
+import { accountFetch } from "../../src/http/account_fetch.ts";
+import type { JsonObject } from "../../src/json.ts";
+import type { FindAccounts } from "../../src/mcp/exchange/account_finder.ts";
+import { type ServiceApis, TestApi } from "./provider_api.ts";
+
+/** The key that tools are given in a test. */
+const KEY = "personal-key";
+
+/** The accounts of one request, which reach a test's own APIs and no network. */
+export class TestAccounts {
+  readonly #apis: TestApi[] = [];
+
+  constructor(private readonly services: ServiceApis) {}
+
+  /** Makes the account at a service. @throws {Error} if the test has none */
+  at(
+    name: string,
+    service: PersonalKey,
+    tool: string,
+    label: string | undefined,
+  ): Account {
+    if (!Object.hasOwn(this.services, name)) throw missing(name, tool);
+    const address = service.api.replace(/\/$/, "");
+    const api = new TestApi(this.services[name], service.name, address);
+    this.#apis.push(api);
+    const reveal = () => Promise.resolve(KEY);
+    return {
+      label,
+      fetch: accountFetch(service, reveal, {
+        send: (request) => api.answer(request),
+      }),
+      reveal,
+    };
+  }
+
+  /** Reports requests that had no route. @throws {Error} */
+  checkRoutes(): void {
+    for (const api of this.#apis) api.checkRoutes();
+  }
+}
+
+function missing(name: string, tool: string): Error {
+  return new Error(
+    `${tool} needs an account at ${name}, and its caller has none: give the ` +
+      `call { needs: { ${name}: { "/path": … } } }`,
+  );
+}
+
+/**
+ * Makes the finder of accounts for a test's server.
+ *
+ * @param accountsOf finds those that the test gave a caller
+ */
+export function findTestAccounts(
+  accountsOf: (caller: Caller) => TestAccounts | undefined,
+): FindAccounts {
+  return (context, tool, input) => {
+    const declared = Object.entries(tool.needs!);
+    const isSeveral = declared.some(([, { several }]) => several);
+    const { account, ...own } = input as JsonObject & { account?: string };
+    const label = isSeveral ? account : undefined;
+    const accounts = accountsOf(context.caller);
+    const needs = Object.fromEntries(declared.map(([name, service]) => {
+      if (!accounts) throw missing(name, tool.name);
+      return [name, accounts.at(name, service, tool.name, label)];
+    }));
+    return Promise.resolve({
+      input: isSeveral ? own : input,
+      bind: (context) => void Object.assign(context, { needs }),
+    });
+  };
+}

@@ -1,0 +1,75 @@
+/** Accounts at services, as tests of tools give them. */
+import assert from "node:assert/strict";
+import { personalKey, tool, z } from "../../../src/mod.ts";
+import { eachRevision, testServer } from "../mod.ts";
+
+const notes = personalKey("notes", {
+  api: "https://notes.example/v1",
+  header: "x-notes-key",
+  several: true,
+});
+
+const read = tool({
+  name: "read",
+  input: z.object({ path: z.string() }),
+  needs: { notes },
+  async run({ path }, { needs }) {
+    const response = await needs.notes.fetch(path);
+    return `${await response.text()} for ${needs.notes.label}`;
+  },
+});
+
+const later = tool({
+  name: "later",
+  needs: { notes },
+  task: { durable: true },
+  async run(_input, { needs, step, sleep }) {
+    await sleep("a day", 86_400);
+    return await step("reveal", () => needs.notes.reveal());
+  },
+});
+
+const tools = [read, later];
+
+Deno.test("call() reaches the APIs in `needs` as the tool would reach the service", () =>
+  eachRevision(async (revision) => {
+    await using server = await testServer({ tools, revision });
+    const needs = {
+      notes: {
+        "/me": (request: Request) =>
+          new Response(request.headers.get("x-notes-key")),
+      },
+    };
+    const input = { path: "/me", account: "work" };
+    const { text } = await server.call("read", input, { needs });
+    assert.equal(text, "personal-key for work");
+    const there = { path: "https://notes.example/v1/me" };
+    const absolute = await server.call(read, there, { needs });
+    assert.match(absolute.text, /^personal-key/);
+    await assert.rejects(
+      server.call(read, { path: "https://evil.example/me" }, { needs }),
+      /the key stays here/,
+    );
+    await assert.rejects(
+      server.call(read, { path: "/other" }, { needs }),
+      /The tool called GET \/other of notes, for which the test has no route/,
+    );
+  }));
+
+Deno.test("call() of a tool whose accounts the test does not give fails with words", async () => {
+  await using server = await testServer({ tools });
+  for (const options of [undefined, { needs: {} }]) {
+    await assert.rejects(
+      server.call(read, { path: "/me" }, options),
+      /read needs an account at notes.*give the call \{ needs: \{ notes: /,
+    );
+  }
+});
+
+Deno.test("durable work has its accounts after a sleep", async () => {
+  await using server = await testServer({ tools });
+  const needs = { notes: {} };
+  const task = await server.startTask(later, {}, { needs });
+  await server.advance(86_400);
+  assert.equal((await task.result()).text, "personal-key");
+});

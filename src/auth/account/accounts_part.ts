@@ -1,0 +1,68 @@
+/**
+ * `/account/accounts`: a person's accounts at other services, and the form that
+ * disconnects one.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { titleOf } from "../../http/account_fetch.ts";
+import { redirect } from "../../http/browser.ts";
+import { AccountsSection } from "../../pages/accounts_section.tsx";
+import type { AuthServices } from "../services.ts";
+import type { AccountPart, AccountPlaces } from "./account_pages.ts";
+import { printNotice } from "./notices.ts";
+
+export function accountsPart(services: AuthServices): AccountPart {
+  const { accounts, accountServices } = services;
+  return {
+    name: "accounts",
+    label: "Accounts",
+    title: "Your accounts at other services",
+
+    async show({ session: { subject }, form, now }) {
+      const own = await accounts.listOf(subject);
+      return AccountsSection({
+        ...form,
+        accounts: own.map((account) => {
+          const { tool } = account.usedBy ?? {};
+          const service = accountServices.get(account.service);
+          return {
+            ...account,
+            title: service ? titleOf(service) : account.service,
+            isServed: service !== undefined,
+            toolTitle: tool && services.titleOf(tool),
+          };
+        }),
+        offered: [...accountServices.values()]
+          .filter(({ name, several }) =>
+            several || !own.some(({ service }) => service === name)
+          )
+          .map((service) => ({ name: service.name, title: titleOf(service) })),
+        now,
+      });
+    },
+  };
+}
+
+/** Makes the endpoint that disconnects an account of the person. */
+export function disconnection(
+  { signedIn, accounts, places, log }: AuthServices & {
+    places: AccountPlaces;
+  },
+): (c: Context) => Promise<Response> {
+  return async function disconnect(c) {
+    const { id, session: { subject }, form } = await signedIn.findForm(c);
+    const gone = await accounts.forget(subject, form.require("account"));
+    if (gone) {
+      log.audit("Account disconnected", {
+        reference: c.get("reference"),
+        subject,
+        service: gone.service,
+      });
+    }
+    const notice = await printNotice(id, {
+      change: gone ? "disconnected" : "over",
+    });
+    return redirect(c, places.addressOf(form.get("back"), notice));
+  };
+}

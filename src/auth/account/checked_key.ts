@@ -1,0 +1,46 @@
+/**
+ * A key that a service has taken, on its way through the page on which its
+ * person confirms the account: it travels sealed for their session, and nothing
+ * is stored meanwhile.
+ *
+ * @module
+ */
+import { seal, unseal } from "../../crypto/seal.ts";
+import { deriveKey } from "../../oauth/data_key.ts";
+
+/** The time for which it may be confirmed, in seconds. */
+const CONFIRM_SECONDS = 600;
+
+export interface CheckedKey {
+  key: string;
+  /** The name of its account. */
+  label?: string;
+}
+
+/** Opens the checked keys of a session, for one person and one service. */
+export function checkedKeys(
+  sessionId: string,
+  of: { subject: string; service: string },
+) {
+  const sealingKey = deriveKey(sessionId, "checked key");
+  const context = JSON.stringify(of);
+  return {
+    seal(checked: CheckedKey, now: number): Promise<string> {
+      const expiresAt = now + CONFIRM_SECONDS;
+      const text = JSON.stringify({ ...checked, expiresAt });
+      return seal(sealingKey, text, context);
+    },
+
+    /** Opens one; undefined for one of another session, or an old one. */
+    async open(
+      sealed: string | undefined,
+      now: number,
+    ): Promise<CheckedKey | undefined> {
+      if (sealed === undefined) return undefined;
+      const checked: CheckedKey & { expiresAt: number } | undefined =
+        await unseal(sealingKey, sealed, context)
+          .then(JSON.parse, () => undefined);
+      return checked && checked.expiresAt > now ? checked : undefined;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * A key that a person has pasted: its form, and the service's word on it. All of
+ * that comes before anything is kept.
+ *
+ * @module
+ */
+import type { PersonalKey } from "../../authoring/account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { pause } from "../../clock.ts";
+import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import type { Logger } from "../../log/log.ts";
+
+/** The longest key, in characters. */
+const MAX_KEY_CHARACTERS = 4096;
+
+/** The longest name of an account, in characters. */
+const MAX_LABEL_CHARACTERS = 80;
+
+/** The time in which a service must have checked a key, in milliseconds. */
+const CHECK_MILLISECONDS = 10_000;
+
+/** A key that is not kept; the message tells its person why. */
+export class KeyRefusal extends Error {}
+
+/** Parses a pasted key. @throws {KeyRefusal} */
+export function parseKey({ shape }: PersonalKey, text: string): string {
+  const key = text.trim();
+  if (key === "") throw new KeyRefusal("Paste the key first.");
+  if (key.length > MAX_KEY_CHARACTERS) {
+    throw new KeyRefusal(
+      `This has ${key.length} characters, more than a key has.`,
+    );
+  }
+  if (/[^\x21-\x7e]/.test(key)) {
+    throw new KeyRefusal(
+      "A key is one line of letters, digits and signs, without a space. Copy " +
+        "the key alone.",
+    );
+  }
+  if (shape && key.search(shape) < 0) {
+    throw new KeyRefusal("This does not look like such a key.");
+  }
+  return key;
+}
+
+/** Parses the name of an account. @throws {KeyRefusal} */
+export function parseLabel(text: string): string {
+  const label = text.trim();
+  if (/^\P{C}+$/u.test(label) && label.length <= MAX_LABEL_CHARACTERS) {
+    return label;
+  }
+  throw new KeyRefusal(
+    `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,
+  );
+}
+
+/**
+ * Lets a service check a key. Returns the account's name, if it tells one.
+ *
+ * @throws {KeyRefusal} unless the service takes the key
+ */
+export async function checkKey(
+  service: PersonalKey,
+  key: string,
+  log: Logger,
+): Promise<string | undefined> {
+  if (!service.check) return undefined;
+  const title = titleOf(service);
+  const bound = accountFetch(
+    service,
+    () => Promise.resolve(key),
+    { timeoutMilliseconds: CHECK_MILLISECONDS },
+  );
+  const done = new AbortController();
+  const late = pause(CHECK_MILLISECONDS, done.signal).then(() => undefined);
+  try {
+    const answer = await Promise.race([
+      (async () => ({ told: await service.check!(bound) }))(),
+      late,
+    ]);
+    if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
+    const { told } = answer;
+    if (told instanceof Response) await checkStatus(told, title);
+    return typeof told === "string" ? parseLabel(cut(told)) : undefined;
+  } catch (error) {
+    if (error instanceof KeyRefusal) throw error;
+    if (error instanceof ToolError) throw new KeyRefusal(error.message);
+    log.warning("A key could not be checked", { service: service.name, error });
+    throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
+  } finally {
+    done.abort();
+  }
+}
+
+/** Shortens a name that a service has told. */
+function cut(told: string): string {
+  return [...told].slice(0, MAX_LABEL_CHARACTERS / 2).join("");
+}
+
+async function checkStatus(
+  { ok, status, body }: Response,
+  title: string,
+): Promise<void> {
+  await body?.cancel();
+  if (ok) return;
+  throw new KeyRefusal(
+    status === 429 || status >= 500
+      ? `${title} cannot say now if it takes this key (${status}). Try again later.`
+      : `${title} does not take this key (${status}).`,
+  );
+}

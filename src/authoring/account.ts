@@ -1,0 +1,78 @@
+/**
+ * A person's own accounts at other services, as tools use them.
+ *
+ * @module
+ */
+import type { MaybePromise } from "./service.ts";
+
+/**
+ * `fetch`, bound to the API of one service. A path is resolved against the
+ * service's API, whose key is sent along; an address of another origin is
+ * refused, and so is a redirect to one.
+ */
+export type AccountFetch = (
+  path: string | URL,
+  init?: RequestInit,
+) => Promise<Response>;
+
+/** The caller's account at a service, in the context of a call. */
+export interface Account {
+  /** Names the account, if the service told a name or the person chose one. */
+  readonly label?: string;
+  /**
+   * Calls `fetch` with the person's key.
+   *
+   * @throws {import("./tool.ts").ToolError} when the service does not answer,
+   * leads to another origin, or the person has disconnected the account
+   */
+  fetch: AccountFetch;
+  /**
+   * Gives the key itself, for a library that has no `fetch` of its own to
+   * replace. It must go to no log, no result and no other service.
+   *
+   * @throws {import("./tool.ts").ToolError} as `fetch`
+   */
+  reveal(): Promise<string>;
+}
+
+/** The options of a service whose keys people paste. */
+export interface PersonalKeyOptions {
+  /** The address of the service's API: https, or http on this machine. */
+  api: string;
+  /** The service's name for people; by default its `name`. */
+  title?: string;
+  /** Text for people that tells where the service gives out such keys. */
+  help?: string;
+  /** The form of a key: another text is told before anything is kept. */
+  shape?: RegExp;
+  /**
+   * Tries a key before it is kept. Returns the name of the account, or the
+   * service's response: one that is not `ok` means that it takes no such key.
+   */
+  check?(fetch: AccountFetch): MaybePromise<string | Response | undefined>;
+  /** The header that carries the key; `authorization` by default. */
+  header?: string;
+  /**
+   * The word before the key in that header: by default `Bearer` in
+   * `authorization`, and none in any other.
+   */
+  scheme?: string;
+  /** True if a person may connect several accounts of the service. */
+  several?: boolean;
+}
+
+/** A service whose keys people paste, from `personalKey()`. */
+export interface PersonalKey extends PersonalKeyOptions {
+  /** Tells it from other definitions. */
+  readonly kind: "personalKey";
+  /** Names it in addresses and in the log. */
+  readonly name: string;
+}
+
+/** The services that a tool needs the caller's accounts at. */
+export type AccountNeeds = Readonly<Record<string, PersonalKey>>;
+
+/** The caller's account at each of {@linkcode AccountNeeds}. */
+export type NeededAccounts<N extends AccountNeeds> = {
+  readonly [Name in keyof N]: Account;
+};

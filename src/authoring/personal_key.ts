@@ -1,0 +1,46 @@
+/**
+ * `personalKey()`.
+ *
+ * @module
+ */
+import { isLoopback } from "../net/url.ts";
+import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
+
+/**
+ * Declares a service whose keys people paste on a page of this server. A tool
+ * that names it in `needs` acts there with its caller's own key.
+ *
+ * @example
+ * ```ts
+ * import { personalKey, tool } from "@tool-server/tool-server";
+ *
+ * const linear = personalKey("linear", {
+ *   api: "https://api.linear.app",
+ *   help: "Settings, Security & access, Personal API keys",
+ * });
+ *
+ * tool({
+ *   name: "my_issues",
+ *   needs: { linear },
+ *   run: async (_input, { needs }) =>
+ *     await (await needs.linear.fetch("/issues")).text(),
+ * });
+ * ```
+ * @param name names it in addresses: `a` to `z`, digits, `-` and `_`
+ * @throws {TypeError} for a wrong name or address
+ */
+export function personalKey(
+  name: string,
+  options: PersonalKeyOptions,
+): PersonalKey {
+  const api = URL.parse(options.api);
+  const isApi = api && !api.search && !api.hash && !api.username &&
+    (api.protocol === "https:" || api.protocol === "http:" && isLoopback(api));
+  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isApi) {
+    throw new TypeError(
+      `personalKey(${JSON.stringify(name)}) must have a name of at most 40 ` +
+        "letters a to z, digits, - and _, and the https address of an API",
+    );
+  }
+  return { kind: "personalKey", name, ...options };
+}

@@ -1,0 +1,135 @@
+/**
+ * `fetch` towards the API of one service, with a person's key: the key goes to
+ * that origin alone.
+ *
+ * @module
+ */
+import type { AccountFetch, PersonalKey } from "../authoring/account.ts";
+import { ToolError } from "../authoring/tool.ts";
+import { telemetry } from "../telemetry/current.ts";
+
+/** The most redirects that are followed, all within the service's origin. */
+const MAX_REDIRECTS = 5;
+
+/** The time in which the headers of a response must come, in milliseconds. */
+const TIMEOUT_MILLISECONDS = 60_000;
+
+/** The name of a service for people. */
+export function titleOf({ name, title = name }: PersonalKey): string {
+  return title;
+}
+
+/**
+ * Makes the bound `fetch` of a service.
+ *
+ * @param reveal gives the key, at every call
+ */
+export function accountFetch(
+  service: PersonalKey,
+  reveal: () => Promise<string>,
+  { timeoutMilliseconds = TIMEOUT_MILLISECONDS, send = fetch }: {
+    timeoutMilliseconds?: number;
+    /** Sends a request, in place of `fetch`. */
+    send?: (request: Request) => Promise<Response>;
+  } = {},
+): AccountFetch {
+  const { name, header = "authorization" } = service;
+  const isUsual = header.toLowerCase() === "authorization";
+  const { scheme = isUsual ? "Bearer" : "" } = service;
+  const title = titleOf(service);
+
+  async function sendInTime(url: URL, init: RequestInit): Promise<Response> {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
+    // Throws what is wrong in `init`.
+    const request = new Request(url, { ...init, redirect: "manual", signal });
+    // Only the headers must come in time: a body may be long.
+    const timer = setTimeout(() => abort.abort(), timeoutMilliseconds);
+    try {
+      return await send(request);
+    } catch (cause) {
+      if (init.signal?.aborted) throw cause;
+      throw new ToolError(`${title} did not answer: try again later.`, {
+        cause,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function call(
+    input: string | URL,
+    init: RequestInit = {},
+  ): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const own of [header, "authorization"]) {
+      if (!headers.has(own)) continue;
+      throw new TypeError(
+        `needs.${name}.fetch: ${own} is the server's to set: leave it out`,
+      );
+    }
+    let url = addressAt(service, input);
+    const key = await reveal();
+    headers.set(header, scheme === "" ? key : `${scheme} ${key}`);
+    let request: RequestInit = { ...init, headers };
+    for (let followed = 0;; followed++) {
+      const response = await sendInTime(url, request);
+      const location = response.headers.get("location");
+      const isRedirect = location !== null &&
+        [301, 302, 303, 307, 308].includes(response.status);
+      if (!isRedirect || init.redirect === "manual") return response;
+      await response.body?.cancel();
+      if (init.redirect === "error") throw new TypeError("A redirect came");
+      const next = URL.parse(location, url);
+      if (next?.origin !== url.origin || followed === MAX_REDIRECTS) {
+        throw new ToolError(
+          `${title} leads to ${
+            next?.origin ?? "no address"
+          }, where its key does not go.`,
+        );
+      }
+      url = next;
+      request = redirected(request, response.status);
+    }
+  }
+
+  return (input, init) =>
+    telemetry
+      ? telemetry.accountCall(name, () => call(input, init))
+      : call(input, init);
+}
+
+/** Makes the request after a redirect, as browsers do (Fetch, HTTP-redirect). */
+function redirected(
+  { body, method = "GET", headers, ...init }: RequestInit,
+  status: number,
+): RequestInit {
+  const isPost = method.toUpperCase() === "POST";
+  const isGet = status === 303 && !/^(GET|HEAD)$/i.test(method) ||
+    (status === 301 || status === 302) && isPost;
+  if (isGet) {
+    const kept = new Headers(headers);
+    for (const name of [...kept.keys()]) {
+      if (name.startsWith("content-")) kept.delete(name);
+    }
+    return { ...init, method: "GET", headers: kept };
+  }
+  if (!(body instanceof ReadableStream)) {
+    return { ...init, method, headers, body };
+  }
+  throw new ToolError("A stream cannot be sent again after a redirect.");
+}
+
+/** Finds the address of a request; the key goes to no other origin. */
+function addressAt({ name, api }: PersonalKey, input: string | URL): URL {
+  // A path is relative to the API's own path, not to the root of its host.
+  const isPath = typeof input === "string" && input.startsWith("/");
+  const url = URL.parse(isPath ? api.replace(/\/$/, "") + input : input);
+  const { origin } = new URL(api);
+  if (url?.origin === origin && !url.username && !url.password) return url;
+  throw new TypeError(
+    url
+      ? `needs.${name}.fetch: ${url.origin} is not ${origin}: the key stays here`
+      : `needs.${name}.fetch: neither a path that begins with / nor an address`,
+  );
+}

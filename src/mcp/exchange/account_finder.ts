@@ -1,0 +1,152 @@
+/**
+ * The accounts of a tool's caller at the services that the tool needs. They are
+ * looked at before it runs, and a person who lacks one is asked to connect it.
+ * This is loaded with the first call of such a tool.
+ *
+ * @module
+ */
+import type { Context } from "../../authoring/context.ts";
+import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
+import { type Caller, isStranger } from "../../caller.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import { keyRing } from "../../crypto/key_ring.ts";
+import { ChallengeError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Logger } from "../../log/log.ts";
+import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
+import type { OAuthConfig } from "../../settings/oauth.ts";
+import { type AccountVault, accountVault } from "../../store/account_vault.ts";
+import type { Database } from "../../store/database.ts";
+import { persist } from "../../store/persist.ts";
+import type { Asking } from "./asking.ts";
+import { CallContext } from "./call_context.ts";
+import { AccountLookup } from "./account_lookup.ts";
+
+/** The accounts of one call. */
+export interface CallAccounts {
+  /** The arguments of the tool, without the server's own `account`. */
+  input: JsonObject;
+  /** Gives a context of the call its accounts. */
+  bind(context: Context): void;
+  /** Adds to a result as whom the tool has acted, where it could be several. */
+  sign?(result: CallToolResult): CallToolResult;
+}
+
+/**
+ * Finds the accounts for a call of a tool.
+ *
+ * @param mayAsk true in a request: a person who lacks an account is asked to
+ * connect it; false in durable work, which looks before each step
+ * @throws {ToolError} in words for the model
+ * @throws {ChallengeError} when the caller has to sign in first
+ */
+export type FindAccounts = (
+  context: Context,
+  tool: CompiledTool,
+  input: JsonObject,
+  mayAsk: boolean,
+) => Promise<CallAccounts>;
+
+/** The member of a result's `_meta` that says as whom the tool has acted. */
+const ACCOUNT = "tool-server/account";
+
+/** Makes the finder of accounts. */
+export function accountFinder(
+  { database, log, oauth }: {
+    database: Database;
+    log: Logger;
+    oauth: OAuthConfig | undefined;
+  },
+): FindAccounts {
+  const vault = oauth && oauth.secretsKeys.length > 0
+    ? accountVault(database, {
+      sealing: keyRing(oauth.secretsKeys),
+      idleSeconds: oauth.accountIdleDays * 86_400,
+    })
+    : undefined;
+
+  return async (context, tool, input, mayAsk) => {
+    const asking = CallContext.askingOf(context);
+    checkMayHave(context.caller, asking, vault);
+    const { account, ...own } = input;
+    const hasArgument = Object.values(tool.needs!).some((it) => it.several);
+    const accounts = new AccountLookup(
+      vault!,
+      log,
+      context,
+      tool,
+      hasArgument ? account as string | undefined : undefined,
+    );
+    if (mayAsk) await accounts.ask(asking);
+    const findLabel = () => accounts.chosenLabel();
+    const { signal } = context;
+    const as = !hasArgument
+      ? undefined
+      : await (mayAsk ? findLabel() : persist(findLabel, { signal }));
+    return {
+      input: hasArgument ? own : input,
+      bind: (context) => accounts.bind(context),
+      ...as !== undefined && {
+        sign: (result) => signed(result, as, tool.output !== undefined),
+      },
+    };
+  };
+}
+
+/**
+ * Checks that a caller may act with a person's accounts: people may who can
+ * sign in to a page here, and access tokens whose makers allowed it.
+ *
+ * @throws {ToolError}
+ * @throws {ChallengeError} when they could sign in
+ */
+function checkMayHave(
+  caller: Caller,
+  { work: { pageQuestions } }: Asking,
+  vault: AccountVault | undefined,
+): void {
+  if (isStranger(caller)) throw new ChallengeError("Sign in to use this");
+  if (!vault) {
+    throw new ToolError(
+      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
+    );
+  }
+  if (pageQuestions === undefined) {
+    throw new ToolError(
+      `This tool acts with a person's own account, and ${whoIs(caller)}.`,
+    );
+  }
+  if (caller.door === "token" && !caller.mayUseAccounts) {
+    throw new ToolError(
+      "This access token may not act with its person's accounts: they can make one that may, on their account page.",
+    );
+  }
+}
+
+/** Says why a caller has no accounts. */
+function whoIs({ door, subject }: Caller): string {
+  if (subject.startsWith(subjectOf(MACHINE_ID, { subject: "" }))) {
+    return "this client acts for itself, for no person";
+  }
+  return door === "oauth" || door === "jwt"
+    ? "this person cannot sign in to the pages of this server to connect one"
+    : "no one is signed in";
+}
+
+/** Says in a result as whom the tool has acted. */
+function signed(
+  result: CallToolResult,
+  as: string,
+  hasOutput: boolean,
+): CallToolResult {
+  const { content, structuredContent, _meta } = result;
+  const text = `This was done with the account ${as}.`;
+  return {
+    ...result,
+    // Without structured content the text of an output is its JSON.
+    ...(!hasOutput || structuredContent !== undefined) && {
+      content: [...content, { type: "text", text }],
+    },
+    _meta: { ..._meta, [ACCOUNT]: as },
+  };
+}

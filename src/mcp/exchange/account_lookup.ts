@@ -1,0 +1,191 @@
+/**
+ * The accounts that one call of a tool needs: chosen among those of its caller,
+ * asked for where one is missing, and given to the tool.
+ *
+ * @module
+ */
+import type { Account, PersonalKey } from "../../authoring/account.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { Caller } from "../../caller.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import { type Logger, logRepeated } from "../../log/log.ts";
+import type { AccountRecord } from "../../store/accounts.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { Found } from "../../store/database.ts";
+import { persist } from "../../store/persist.ts";
+import type { Asking } from "./asking.ts";
+import { CallContext } from "./call_context.ts";
+
+/** The most characters that are kept of the name of a client. */
+const MAX_NAME_CHARACTERS = 80;
+
+/** The times that a person is asked again whose account is gone at once. */
+const MAX_ROUNDS = 3;
+
+/** The accounts at the services that one call of a tool needs. */
+export class AccountLookup {
+  readonly #caller: Caller;
+  readonly #services: readonly PersonalKey[];
+  #chosen?: string;
+  /** The labels of the accounts that were found last. */
+  readonly #labels = new Map<PersonalKey, string | undefined>();
+  /** Keys that were opened, by the version of their record. */
+  readonly #opened = new Map<string, string>();
+
+  constructor(
+    private readonly vault: AccountVault,
+    private readonly log: Logger,
+    private readonly context: Context,
+    private readonly tool: CompiledTool,
+    /** The name of the account that the model has named. */
+    private readonly label: string | undefined,
+  ) {
+    this.#caller = context.caller;
+    this.#services = Object.values(tool.needs!);
+  }
+
+  /** Asks the person for all that is missing, together. @throws {ToolError} */
+  async ask(asking: Asking): Promise<void> {
+    let missing = await this.#missing(false);
+    for (let round = 0; missing.length > 0; round++) {
+      const answers = await Promise.all(
+        missing.map((service) => asking.connect(service)),
+      );
+      const refused = missing.filter((_, index) =>
+        answers[index].action !== "accept"
+      );
+      missing = await this.#missing(true);
+      const left = missing.filter((it) =>
+        refused.includes(it) || round === MAX_ROUNDS
+      );
+      if (left.length === 0) continue;
+      throw new ToolError(
+        `The person has not connected ${left.map(titleOf).join(" and ")}.`,
+      );
+    }
+  }
+
+  /** Waits, for as long as it takes, until every account is connected. */
+  async #ready(asking: Asking): Promise<void> {
+    const { signal } = this.context;
+    for (let isFresh = false;; isFresh = true) {
+      const missing = await persist(() => this.#missing(isFresh), { signal });
+      if (missing.length === 0) return;
+      await Promise.all(missing.map((service) => asking.connect(service)));
+    }
+  }
+
+  /** Gives a context the accounts. */
+  bind(context: Context): void {
+    const needs = Object.fromEntries(
+      Object.entries(this.tool.needs!).map((
+        [name, service],
+      ) => [name, this.#accountAt(service)]),
+    );
+    Object.assign(context, { needs });
+    const asking = CallContext.askingOf(context);
+    CallContext.beforeStep(context, () => this.#ready(asking));
+  }
+
+  /** Names the account that is used where the person has several. */
+  async chosenLabel(): Promise<string | undefined> {
+    const all = await this.vault.find(this.#caller.subject);
+    const service = this.#services.find((it) => it.several)!;
+    const own = all.filter(({ value }) => value.service === service.name);
+    return own.length > 1 ? this.#choose(own, service)?.value.label : undefined;
+  }
+
+  #accountAt(service: PersonalKey): Account {
+    const reveal = async () => {
+      const found = await this.#find(service);
+      const key = found && await this.#open(found);
+      if (found === undefined || key === undefined) {
+        throw new ToolError(
+          `${titleOf(service)} is not connected any more: call the tool again.`,
+        );
+      }
+      const { tool: { name }, context: { client } } = this;
+      const clientName = client.info?.name.slice(0, MAX_NAME_CHARACTERS);
+      this.vault.noteUse(found, { client: clientName, tool: name });
+      return key;
+    };
+    const labels = this.#labels;
+    return {
+      get label() {
+        return labels.get(service);
+      },
+      fetch: accountFetch(service, reveal),
+      reveal,
+    };
+  }
+
+  async #missing(isFresh: boolean): Promise<PersonalKey[]> {
+    const missing: PersonalKey[] = [];
+    // One read for all, which the cache shares.
+    await this.vault.find(this.#caller.subject, isFresh);
+    for (const service of this.#services) {
+      const found = await this.#find(service);
+      const isThere = found && await this.#open(found) !== undefined;
+      if (!isThere) missing.push(service);
+    }
+    return missing;
+  }
+
+  async #find(
+    service: PersonalKey,
+  ): Promise<Found<AccountRecord> | undefined> {
+    const all = await this.vault.find(this.#caller.subject);
+    const own = all.filter(({ value }) => value.service === service.name);
+    const found = this.#choose(own, service);
+    this.#labels.set(service, found?.value.label);
+    return found;
+  }
+
+  /** Chooses one of the accounts at a service. @throws {ToolError} */
+  #choose(
+    own: readonly Found<AccountRecord>[],
+    service: PersonalKey,
+  ): Found<AccountRecord> | undefined {
+    if (own.length === 0) return undefined;
+    if (!service.several) {
+      return own.toSorted((a, b) => b.value.createdAt - a.value.createdAt)[0];
+    }
+    const labels = own.map(({ value }) => value.label ?? "").sort();
+    const meant = this.label ?? this.#chosen;
+    const named = own.find(({ value }) =>
+      meant !== undefined && value.label === meant
+    );
+    const isOnly = this.label === undefined && own.length === 1;
+    const chosen = named ?? (isOnly ? own[0] : undefined);
+    if (chosen) {
+      // The call stays with it, also if another is connected meanwhile.
+      this.#chosen = chosen.value.label;
+      return chosen;
+    }
+    throw new ToolError(
+      `The person has these accounts at ${titleOf(service)}: ${
+        labels.join(", ")
+      }. Name one of them in the argument "account".`,
+    );
+  }
+
+  /** Opens a key; undefined if no key of the operator opens it. */
+  async #open(found: Found<AccountRecord>): Promise<string | undefined> {
+    const known = this.#opened.get(found.versionstamp);
+    if (known !== undefined) return known;
+    try {
+      const key = await this.vault.open(found);
+      this.#opened.set(found.versionstamp, key);
+      return key;
+    } catch (error) {
+      // Its person is asked to connect it again.
+      logRepeated(this.log, "An account could not be opened", {
+        service: found.value.service,
+        error,
+      });
+      return undefined;
+    }
+  }
+}

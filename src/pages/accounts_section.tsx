@@ -1,0 +1,125 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * A person's accounts at other services.
+ *
+ * @module
+ */
+import type { ListedAccount } from "../store/accounts.ts";
+import { AskedOnce } from "./connection_forms.tsx";
+import { AccountName } from "./connect_page.tsx";
+import { AccountForm, type FormPage } from "./layout.tsx";
+import { ClientName, displayName, ToolTitle } from "./names.tsx";
+import { Moment } from "./times.tsx";
+
+interface AccountInWords extends ListedAccount {
+  /** The service's name for people. */
+  title: string;
+  /** False if no tool of this server needs the service any more. */
+  isServed: boolean;
+  /** The title of the tool that used it last. */
+  toolTitle?: string;
+}
+
+interface AccountsProps extends FormPage {
+  accounts: readonly AccountInWords[];
+  /** The services at which another account can be connected. */
+  offered: readonly { name: string; title: string }[];
+  now: number;
+}
+
+export function AccountsSection(
+  { accounts, offered, now, ...form }: AccountsProps,
+) {
+  return (
+    <section>
+      <div class="card">
+        <p class="soft">
+          Tools of this server act with them as you, in every app that you have
+          connected here. The keys are kept sealed, and no app sees them.
+        </p>
+        {accounts.length > 0 && (
+          <ul class="rows">
+            {accounts.map((account) => (
+              <AccountRow {...form} account={account} now={now} />
+            ))}
+          </ul>
+        )}
+        {offered.length > 0 && (
+          <p>
+            {offered.map(({ name, title }) => (
+              <>
+                <a class="button" href={`${form.base ?? ""}/connect/${name}`}>
+                  Connect {title}
+                </a>
+                {" "}
+              </>
+            ))}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function AccountRow(
+  { account, now, ...form }: FormPage & {
+    account: AccountInWords;
+    now: number;
+  },
+) {
+  const { id, service, title, label, createdAt, isServed } = account;
+  return (
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">{title}</h2>
+        <div class="buttons">
+          {isServed && (
+            <a
+              class="button quiet"
+              href={`${form.base ?? ""}/connect/${service}`}
+            >
+              Replace<span class="visually-hidden">{` ${title}`}</span>
+            </a>
+          )}
+          <AskedOnce label="Disconnect" of={title}>
+            <p class="small">
+              Its key is deleted here. It stays good at{" "}
+              {title}: delete it there too, if no one else needs it.
+            </p>
+            <AccountForm
+              {...form}
+              action="/account/accounts/disconnect"
+              fields={{ account: id }}
+            >
+              <button class="quiet danger" type="submit">
+                Disconnect {label === undefined ? title : displayName(label)}
+              </button>
+            </AccountForm>
+          </AskedOnce>
+        </div>
+      </div>
+      <p class="small soft">
+        As <AccountName label={label} />, connected{" "}
+        <Moment at={createdAt} now={now} />,{" "}
+        <LastUse account={account} now={now} />
+      </p>
+    </li>
+  );
+}
+
+function LastUse(
+  { account: { usedAt, usedBy, toolTitle }, now }: {
+    account: AccountInWords;
+    now: number;
+  },
+) {
+  if (usedAt === undefined || usedBy === undefined) return <>never used</>;
+  return (
+    <>
+      last used <Moment at={usedAt} now={now} /> by {usedBy.client === undefined
+        ? "an app"
+        : <ClientName name={usedBy.client} />} with{" "}
+      <ToolTitle tool={usedBy.tool} toolTitle={toolTitle} />
+    </>
+  );
+}

@@ -1,0 +1,191 @@
+/**
+ * The keys of people's accounts at other services. A key is sealed to its
+ * record, so that no one who can write the database can move it under another
+ * person's name.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import type { Sealing } from "../crypto/key_ring.ts";
+import { HttpError, StorageError } from "../errors.ts";
+import {
+  type AccountRecord,
+  accountStore,
+  type AccountUse,
+} from "./accounts.ts";
+import type { Database, Found } from "./database.ts";
+import { accountKey } from "./keys.ts";
+import { recent } from "./recent.ts";
+import type { Write } from "./transaction.ts";
+
+/** The most accounts of one person. */
+export const MAX_ACCOUNTS = 50;
+
+/** The time after which another use of an account is noted, in seconds. */
+const NOTED_SECONDS = 60;
+
+/** The place of an account: one a service, or one for each name of several. */
+export interface AccountPlace {
+  subject: string;
+  service: string;
+  label?: string;
+  several?: boolean;
+}
+
+function idOf({ service, label, several }: AccountPlace): string {
+  return fingerprint(JSON.stringify([service, several ? label : ""]));
+}
+
+/** Names a record for its seal, so that no key opens in another one. */
+function contextOf({ subject, service }: AccountRecord, key: Deno.KvKey) {
+  return fingerprint(JSON.stringify(["account", subject, service, key]));
+}
+
+export type AccountVault = ReturnType<typeof accountVault>;
+
+/** Opens the accounts with their keys. */
+export function accountVault(
+  database: Database,
+  { sealing, idleSeconds = 0 }: {
+    sealing: Sealing;
+    /** The time without use after which an account is disconnected. */
+    idleSeconds?: number;
+  },
+) {
+  const store = accountStore(database);
+  const known = recent(store.read);
+
+  async function sealAnew(
+    found: Pick<Found<AccountRecord>, "key" | "value">,
+    key: string,
+  ): Promise<AccountRecord> {
+    const context = contextOf(found.value, found.key);
+    return { ...found.value, ...await sealing.seal(key, context) };
+  }
+
+  /** Opens the key of an account. @throws {Error} when it was sealed otherwise */
+  function open(
+    { key, value }: Pick<Found<AccountRecord>, "key" | "value">,
+  ): Promise<string> {
+    return sealing.unseal(value, contextOf(value, key));
+  }
+
+  /** Seals the key of an account anew, if that was done with an old key. */
+  async function reseal(found: Found<AccountRecord>): Promise<boolean> {
+    if (found.value.keyId === sealing.keyId) return true;
+    const record = await sealAnew(found, await open(found));
+    return await database.replace(found, record) !== undefined;
+  }
+
+  return {
+    ...store,
+    /** Names the key that seals from now on. */
+    keyId: sealing.keyId,
+    open,
+    reseal,
+
+    /** Finds the accounts of a person, at most a second stale. */
+    async find(
+      subject: string,
+      isFresh = false,
+    ): Promise<readonly Found<AccountRecord>[]> {
+      if (isFresh) known.forget(subject);
+      return await known.find(subject) ?? [];
+    },
+
+    /**
+     * Keeps the key of an account, in place of the one that is there.
+     *
+     * @param extraWrites checks of the same commit: those of the browser's session
+     * @returns false if one of these failed
+     * @throws {HttpError} 409 when the person has too many accounts
+     */
+    async save(
+      place: AccountPlace,
+      key: string,
+      extraWrites: Write,
+    ): Promise<boolean> {
+      const { subject, service, label } = place;
+      const at = accountKey(subject, idOf(place));
+      for (;;) {
+        const entry = await database.get<AccountRecord>(at);
+        const others = entry.value ? [] : await store.read(subject);
+        if (others.length >= MAX_ACCOUNTS) {
+          throw new HttpError(
+            409,
+            `There are ${MAX_ACCOUNTS} accounts already: disconnect one first`,
+          );
+        }
+        const createdAt = database.now();
+        const record = await sealAnew({
+          key: at,
+          value: {
+            subject,
+            service,
+            ...label !== undefined && { label },
+            createdAt,
+            expiresAt: createdAt + idleSeconds,
+            sealed: "",
+            keyId: "",
+          },
+        }, key);
+        const isSaved = await database.commit((transaction) => {
+          extraWrites(transaction.check(entry));
+          transaction.set(at, record);
+        });
+        known.forget(subject);
+        if (isSaved) return true;
+        const now = await database.get<AccountRecord>(at);
+        // Unchanged: then it was another check that failed.
+        if (now.versionstamp === entry.versionstamp) return false;
+      }
+    },
+
+    /**
+     * Notes in the background that an account was used, at most once a minute,
+     * which also keeps it from expiring, and seals its key anew if that is due.
+     */
+    noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
+      const { usedAt = 0, keyId } = found.value;
+      const now = database.now();
+      const isNoted = usedAt > now - NOTED_SECONDS;
+      if (isNoted && keyId === sealing.keyId) return;
+      database.background(async () => {
+        const record = keyId === sealing.keyId
+          ? found.value
+          : await sealAnew(found, await open(found));
+        await database.replace(found, {
+          ...record,
+          usedAt: now,
+          usedBy,
+          expiresAt: now + idleSeconds,
+        });
+      });
+    },
+  };
+}
+
+/**
+ * Seals all keys anew that were sealed with an old one.
+ *
+ * @returns the number of those done, and of those left: no key of the ring opens
+ * them, or someone changed them meanwhile
+ */
+export async function resealAll(
+  vault: AccountVault,
+): Promise<{ sealed: number; resealed: number; left: number }> {
+  const counts = { sealed: 0, resealed: 0, left: 0 };
+  for await (const some of vault.all()) {
+    for (const found of some) {
+      counts.sealed++;
+      const before = found.value.keyId;
+      const isCurrent = await vault.reseal(found).catch((error) => {
+        if (error instanceof StorageError) throw error;
+        return false;
+      });
+      if (!isCurrent) counts.left++;
+      else if (before !== vault.keyId) counts.resealed++;
+    }
+  }
+  return counts;
+}

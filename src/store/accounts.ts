@@ -1,0 +1,103 @@
+/**
+ * The records of people's accounts at other services: all that is kept of them
+ * but their keys, which `account_vault.ts` opens.
+ *
+ * @module
+ */
+import type { Sealed } from "../crypto/key_ring.ts";
+import type { Database, Entry, Expiring, Found } from "./database.ts";
+import { accountKey, rangeOf } from "./keys.ts";
+
+/** The records that are read, or deleted, at a time. */
+const BATCH = 200;
+
+/** The last call that used an account. */
+export interface AccountUse {
+  client?: string;
+  tool: string;
+}
+
+export interface AccountRecord extends Expiring, Sealed {
+  subject: string;
+  /** The name of the service. */
+  service: string;
+  /** The name of the account, if there is one. */
+  label?: string;
+  createdAt: number;
+  usedAt?: number;
+  usedBy?: AccountUse;
+}
+
+/** An account as its person sees it: without its key. */
+export type ListedAccount = Omit<AccountRecord, keyof Sealed> & {
+  /** Names it for forms. */
+  id: string;
+};
+
+export type AccountStore = ReturnType<typeof accountStore>;
+
+/** Opens the store of what is kept of accounts; it opens no key. */
+export function accountStore(database: Database) {
+  /** Reads the accounts of a person. */
+  function read(subject: string): Promise<Found<AccountRecord>[]> {
+    return database.list<AccountRecord>(accountKey(subject));
+  }
+
+  return {
+    read,
+
+    /** Lists the accounts of a person, by service and name. */
+    async listOf(subject: string): Promise<ListedAccount[]> {
+      const found = await read(subject);
+      return found.map(
+        ({ key, value: { sealed: _, keyId: __, ...account } }) => ({
+          id: String(key.at(-1)),
+          ...account,
+        }),
+      ).sort((a, b) =>
+        `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
+      );
+    },
+
+    /** Deletes an account of a person; undefined if they have none such. */
+    async forget(
+      subject: string,
+      id: string,
+    ): Promise<AccountRecord | undefined> {
+      return await database.change(
+        accountKey(subject, id),
+        (transaction, { key, value }: Entry<AccountRecord>) => {
+          // Ended, so that no save that was given up brings it back.
+          if (value) transaction.expire(key);
+          return value;
+        },
+      );
+    },
+
+    /** Deletes all accounts of a person, and gives their number. */
+    async forgetAllOf(subject: string): Promise<number> {
+      const found = await read(subject);
+      for (const { key } of found) {
+        await database.change(key, (transaction, { value }) => {
+          if (value) transaction.expire(key);
+        });
+      }
+      return found.length;
+    },
+
+    /** Reads everyone's accounts, some at a time. */
+    async *all(): AsyncGenerator<Found<AccountRecord>[]> {
+      const whole = rangeOf(accountKey("").slice(0, 1));
+      let range = whole;
+      for (;;) {
+        const { found, last } = await database.listSome<AccountRecord>(
+          range,
+          BATCH,
+        );
+        yield found;
+        if (!last) return;
+        range = { ...whole, start: [...last, ""] };
+      }
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** Services whose keys people paste, and the tools that need them. */
+import assert from "node:assert/strict";
+import { personalKey, tool, z } from "../../src/mod.ts";
+import { testServer } from "../../packages/testing/mod.ts";
+
+const api = "https://notes.example";
+
+Deno.test("personalKey() takes a short name and the https address of an API", () => {
+  for (const name of ["", "A", "a b", "../x", "-a", "a".repeat(41)]) {
+    assert.throws(() => personalKey(name, { api }), TypeError, name);
+  }
+  const addresses = [
+    "notes.example",
+    "http://notes.example",
+    "https://a:b@notes.example",
+    "https://notes.example/?a",
+    "https://notes.example/#a",
+  ];
+  for (const wrong of addresses) {
+    assert.throws(() => personalKey("a", { api: wrong }), TypeError, wrong);
+  }
+  assert.equal(personalKey("a", { api: "http://localhost:1" }).name, "a");
+});
+
+Deno.test("faults of needs are told at the start", async () => {
+  const notes = personalKey("notes", { api, several: true });
+  const mail = personalKey("mail", { api, several: true });
+  const run = () => "";
+  const input = z.object({ account: z.string() });
+  const faults: [Parameters<typeof testServer>[0]["tools"], RegExp][] = [
+    [
+      [
+        tool({ name: "a", needs: { notes }, run }),
+        tool({ name: "b", needs: { n: personalKey("notes", { api }) }, run }),
+      ],
+      /personalKey\("notes"\) is declared twice/,
+    ],
+    [
+      [tool({ name: "a", needs: { notes, mail }, run })],
+      /tool a: it may need one service with several accounts only/,
+    ],
+    [
+      [tool({ name: "a", needs: { notes }, input, run })],
+      /tool a: its argument account must be called otherwise/,
+    ],
+  ];
+  for (const [tools, words] of faults) {
+    await assert.rejects(testServer({ tools }), words);
+  }
+});
+
+Deno.test("context.needs has the declared names, and no others", () => {
+  const notes = personalKey("notes", { api });
+  tool({
+    name: "typed",
+    needs: { notes },
+    run(_input, { needs }) {
+      needs.notes.label?.length;
+      // @ts-expect-error: it is not declared
+      return needs.mail;
+    },
+  });
+  tool({
+    name: "without",
+    // @ts-expect-error: nothing is declared
+    run: (_input, { needs }) => needs.notes,
+  });
+});

@@ -1,0 +1,313 @@
+/**
+ * Tools that act with their caller's own account at another service: how each
+ * kind of client is told that one is missing, the page on which it is
+ * connected, and what the tool can do with it.
+ */
+import assert from "node:assert/strict";
+import { tool, z } from "../../src/mod.ts";
+import { Events, resultOf, textOf } from "../kit/answer.ts";
+import {
+  clientOf,
+  connect,
+  linkOf,
+  openConnect,
+  OPENS,
+  startConnected,
+} from "../kit/connected.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { beginTask, TASKS } from "../kit/task.ts";
+import { test } from "../kit/databases.ts";
+import { keyOf, KeyService } from "../kit/key_service.ts";
+import { until } from "../kit/wait.ts";
+
+for (const generation of ["2025", "2026"] as const) {
+  Deno.test(`${generation}: a client that opens no pages is told the link, and the next call acts with the account`, async () => {
+    await using service = new KeyService("ada@acme");
+    await using server = await startConnected(service.key());
+    const call = await clientOf(server, generation);
+    const first = await resultOf(call("who"));
+    const link = linkOf(first);
+    assert.match(
+      link,
+      /^http:\/\/127\.0\.0\.1:3000\/connect\/linear\?w=[\w-]{43}$/,
+    );
+    assert.match(
+      first.content[0].text,
+      /Connect your account at Linear\nhttp.*call who again/s,
+    );
+    // All calls of a client wait for it together.
+    assert.equal(linkOf(await resultOf(call("fetch", { path: "/me" }))), link);
+    const visitor = await openConnect(server, { link });
+    assert.match(visitor.words, /Who asks “ ?App ?” .* with the tool who/);
+    await visitor.press("/connect/linear", {
+      answer: "connect",
+      key: keyOf("ada@acme"),
+    });
+    assert.match(
+      visitor.words,
+      /The key works\. Linear says that it is the key of ada@acme/,
+    );
+    assert.doesNotMatch(visitor.page.text, /lin_adaacme/);
+    assert.match(linkOf(await resultOf(call("who"))), /w=/);
+    await visitor.press("/connect/linear", { answer: "connect" });
+    assert.match(visitor.words, /Connected as ada@acme/);
+    assert.equal(await textOf(call("who")), "200 ada@acme");
+    assert.deepEqual(service.seen.at(-1), ["/api/me", "Bearer lin_adaacme"]);
+  });
+
+  Deno.test(`${generation}: everything that is missing is asked in one trip`, async () => {
+    await using service = new KeyService("ada@acme");
+    const github = service.key("github", { title: "GitHub" });
+    await using server = await startConnected(service.key(), { github });
+    const call = await clientOf(server, generation);
+    const result = await resultOf(call("both"));
+    const links = [linkOf(result), linkOf(result, 1)].sort().reverse();
+    assert.match(links.join(), /connect\/linear\?w=.*connect\/github\?w=/);
+    for (const link of links) {
+      await connect(await openConnect(server, { link }), keyOf("ada@acme"));
+    }
+    assert.equal(await textOf(call("both")), "lin_adaacme lin_adaacme");
+  });
+
+  Deno.test(`${generation}: "Not now" reaches the model in words`, async () => {
+    await using service = new KeyService("ada@acme");
+    await using server = await startConnected(service.key());
+    const call = await clientOf(server, generation);
+    const visitor = await openConnect(server, {
+      link: linkOf(await resultOf(call("who"))),
+    });
+    await visitor.press("/connect/linear", { answer: "not-now" });
+    assert.match(await textOf(call("who")), /person has not connected Linear/);
+    // Asked again, they are asked again.
+    linkOf(await resultOf(call("who")));
+  });
+}
+
+Deno.test("2026: a client that opens pages is held while its person connects, and the call goes on by itself", async () => {
+  await using service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const first = await resultOf(call("who"));
+  const { mode, url } = first.inputRequests["connect-linear"].params;
+  assert.equal(mode, "url");
+  const held = call("who", {}, {
+    requestState: first.requestState,
+    inputResponses: { "connect-linear": { action: "accept" } },
+  });
+  await until(() => server.app.running > 0);
+  await connect(await openConnect(server, { link: url }), keyOf("ada@acme"));
+  assert.equal(await textOf(held), "200 ada@acme");
+});
+
+Deno.test("2025: a client that opens pages is asked on its stream, and told when it is complete", async () => {
+  await using service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const session = await server.openSession({ headers, capabilities: OPENS });
+  const response = await session.request("tools/call", { name: "who" });
+  const events = new Events(response);
+  const { id, method, params } = await events.read();
+  assert.equal(method, "elicitation/create");
+  assert.equal(params.mode, "url");
+  await session.post({ jsonrpc: "2.0", id, result: { action: "accept" } });
+  await connect(
+    await openConnect(server, { link: params.url }),
+    keyOf("ada@acme"),
+  );
+  const complete = await events.read();
+  assert.equal(complete.method, "notifications/elicitation/complete");
+  assert.equal(complete.params.elicitationId, params.elicitationId);
+  const { result } = await events.read();
+  assert.equal(result.content[0].text, "200 ada@acme");
+});
+
+Deno.test("what a client declines is not asked on, and nothing runs", async () => {
+  await using service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const { requestState } = await resultOf(call("who"));
+  const declined = call("who", {}, {
+    requestState,
+    inputResponses: { "connect-linear": { action: "decline" } },
+  });
+  assert.match(await textOf(declined), /has not connected Linear/);
+});
+
+Deno.test("the key goes to the service's origin alone, and by the server's hand", async () => {
+  await using elsewhere = new KeyService();
+  await using service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  const call = await clientOf(server, "2026");
+  await connect(await openConnect(server), keyOf("ada@acme"));
+  const refused: [path: string, words: RegExp][] = [
+    [`${elsewhere.url}/api/me`, /Internal error/],
+    [service.url.replace("http://", "http://x:y@") + "/me", /Internal error/],
+    ["me", /Internal error/],
+  ];
+  for (const [path, words] of refused) {
+    assert.match(await textOf(call("fetch", { path })), words);
+  }
+  assert.equal(
+    await textOf(call("fetch", { path: `${service.url}/x` })),
+    "200",
+  );
+  assert.equal(
+    await textOf(call("fetch", { path: "//evil.example/x" })),
+    "200",
+  );
+  assert.equal(service.seen.at(-1)![0], "/api//evil.example/x");
+
+  const redirects: [location: string, status: number, words: RegExp][] = [
+    [`${elsewhere.url}/api/me`, 302, /Linear leads to http.*does not go/],
+    ["http://[", 307, /Linear leads to no address/],
+    ["/api/round", 308, /Linear leads to http/],
+    ["/api/me", 303, /^200$/],
+  ];
+  for (const [location, status, words] of redirects) {
+    service.answer = (request) =>
+      request.url.endsWith("/me") && !location.includes("round")
+        ? undefined
+        : new Response(null, { status, headers: { location } });
+    assert.match(await textOf(call("fetch", { path: "/go" })), words);
+  }
+  assert.deepEqual(elsewhere.seen, []);
+});
+
+Deno.test("a service that is down, slow or strange gives the model words", async () => {
+  const service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  const call = await clientOf(server, "2026");
+  await connect(await openConnect(server), keyOf("ada@acme"));
+  service.answer = () => new Response("<html>", { status: 429 });
+  assert.equal(await textOf(call("fetch", { path: "/me" })), "429");
+  await service[Symbol.asyncDispose]();
+  assert.match(
+    await textOf(call("fetch", { path: "/me" })),
+    /Linear did not answer: try again later/,
+  );
+});
+
+Deno.test("a person with two accounts of one service is asked which, and told as whom", async () => {
+  await using service = new KeyService("ada@work", "ada@home", "ada@club");
+  const linear = service.key("linear", { several: true });
+  const me = tool({
+    name: "me",
+    needs: { linear },
+    output: z.object({ name: z.string() }),
+    run: async (_input, { needs }) => ({
+      name: await (await needs.linear.fetch("/me")).text(),
+    }),
+  });
+  await using server = await startConnected(linear, { tools: [me] });
+  for (const generation of ["2025", "2026"] as const) {
+    const call = await clientOf(server, generation, { as: generation });
+    const options = { as: generation };
+    for (const name of ["ada@work", "ada@home"]) {
+      await connect(await openConnect(server, options), keyOf(name));
+      if (name !== "ada@work") continue;
+      // With one, no one has to say which.
+      const { structuredContent, content } = await resultOf(call("me"));
+      assert.deepEqual(structuredContent, { name });
+      assert.equal(content.length, 1);
+    }
+    // What was read is at most a second old.
+    await until(async () => (await resultOf(call("me"))).isError === true);
+    const asked = await resultOf(call("me"));
+    assert.match(
+      asked.content[0].text,
+      /these accounts at Linear: ada@home, ada@work\. Name one of them in the argument "account"/,
+    );
+    for (const account of ["ada@work", "ada@home"]) {
+      const { structuredContent, content, _meta } = await resultOf(
+        call("me", { account }),
+      );
+      assert.deepEqual(structuredContent, { name: account });
+      assert.match(content[1].text, new RegExp(`with the account ${account}`));
+      assert.equal(_meta["tool-server/account"], account);
+    }
+    assert.match(await textOf(call("me", { account: "bob" })), /ada@home/);
+  }
+  const { headers } = await server.person();
+  const listed = await resultOf(server.call("tools/list", {}, { headers }));
+  const { inputSchema, _meta } = listed.tools[0];
+  assert.equal(inputSchema.properties.account.type, "string");
+  assert.equal(inputSchema.required, undefined);
+  assert.deepEqual(_meta["tool-server/services"], ["linear"]);
+});
+
+test.inMemory("durable work whose account was disconnected waits for its person with a link, and goes on", async ({ kv }) => {
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const pause = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const report = tool({
+    name: "report",
+    needs: { linear },
+    task: { durable: true },
+    async run(_input, { needs, step }) {
+      const read = async () => (await needs.linear.fetch("/me")).text();
+      const first = await step("first", read);
+      await step("pause", () => pause.promise);
+      const second = await step("second", async () => {
+        done.push("second");
+        return await read();
+      });
+      return `${first}, ${second}`;
+    },
+  });
+  const plain = tool({
+    name: "plain",
+    needs: { linear },
+    task: "required",
+    run: async (_input, { needs }) =>
+      await (await needs.linear.fetch("/me")).text(),
+  });
+  await using server = await startConnected(linear, {
+    kv,
+    tools: [report, plain],
+  });
+  server.provider.subject = "ada";
+  const { headers } = await server.person();
+  const sender = {
+    call: (...[method, params, more]: Parameters<typeof server.call>) =>
+      server.call(method, params, { ...more, headers }),
+  } as typeof server;
+  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
+  const status = async (taskId: string) => {
+    const { result, ...task } = await resultOf(sender.call("tasks/get", {
+      taskId,
+    }, { capabilities: TASKS }));
+    return { ...task, text: result?.content[0].text };
+  };
+  const plainId = await beginTask(sender, "plain");
+  await until(async () => (await status(plainId)).text === "ada@acme");
+
+  const taskId = await beginTask(sender, "report");
+  await until(() => service.seen.length > 2);
+  const visitor = await AccountVisitor.signIn(server, {
+    as: "ada",
+    at: "/accounts",
+  });
+  await visitor.press("/account/accounts/disconnect");
+  // What was read is at most a second old.
+  await until(async () => {
+    const params = { name: "plain" };
+    const answer = sender.call("tools/call", params, { capabilities: TASKS });
+    return (await resultOf(answer)).isError === true;
+  });
+  pause.resolve();
+  let link: string | undefined;
+  await until(async () => {
+    const { statusMessage = "" } = await status(taskId);
+    link = /^http\S*$/m.exec(statusMessage)?.[0];
+    return link !== undefined;
+  });
+  assert.deepEqual(done, []);
+  const page = await openConnect(server, { link, as: "ada" });
+  await page.press("/connect/linear", { answer: "not-now" });
+  // It is asked again, and waits on.
+  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
+  await until(async () => (await status(taskId)).status === "completed");
+  assert.equal((await status(taskId)).text, "ada@acme, ada@acme");
+});

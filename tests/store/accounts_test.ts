@@ -1,0 +1,158 @@
+/** People's accounts at other services, and their keys. */
+import assert from "node:assert/strict";
+import { keyRing } from "../../src/crypto/key_ring.ts";
+import { HttpError } from "../../src/errors.ts";
+import { accountStore } from "../../src/store/accounts.ts";
+import {
+  accountVault,
+  MAX_ACCOUNTS,
+  resealAll,
+} from "../../src/store/account_vault.ts";
+import { Database } from "../../src/store/database.ts";
+import { fiftyAtOnce, test } from "../kit/databases.ts";
+import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../kit/key_service.ts";
+import { until } from "../kit/wait.ts";
+
+const NOW = 1_800_000_000;
+const IDLE = 1000;
+const ADA = { subject: "github:ada", service: "linear" };
+
+function open(
+  kv: Deno.Kv,
+  { keys = [SECRETS_KEY], clock }: {
+    keys?: readonly string[];
+    clock?: () => number;
+  } = {},
+) {
+  const database = new Database(kv, { clock });
+  const sealing = keyRing(keys);
+  return {
+    database,
+    vault: accountVault(database, { sealing, idleSeconds: IDLE }),
+  };
+}
+
+const freely = () => {};
+
+test.onDatabases("save() keeps a key that every process of the ring opens, for its person alone", async ({ kv, other }) => {
+  const { vault } = open(kv);
+  assert.ok(await vault.save({ ...ADA, label: "ada@acme" }, "secret", freely));
+  const there = open(other, { keys: [OTHER_SECRETS_KEY, SECRETS_KEY] }).vault;
+  const [found] = await there.find(ADA.subject);
+  assert.equal(found.value.label, "ada@acme");
+  assert.equal(await there.open(found), "secret");
+  assert.deepEqual(await there.find("github:eve"), []);
+  await assert.rejects(
+    open(other, { keys: [OTHER_SECRETS_KEY] }).vault.open(found),
+    /No key of SECRETS_KEYS is called/,
+  );
+});
+
+test.onDatabases("fifty saves at once leave one account, with one of the keys", async ({ kv, other }) => {
+  const saved = await fiftyAtOnce(
+    kv,
+    other,
+    (database) =>
+      accountVault(database, {
+        sealing: keyRing([SECRETS_KEY]),
+        idleSeconds: IDLE,
+      }),
+    (vault, index) => vault.save(ADA, `secret-${index}`, freely),
+  );
+  assert.ok(saved.every(Boolean));
+  const { vault } = open(kv);
+  const found = await vault.find(ADA.subject);
+  assert.equal(found.length, 1);
+  assert.match(await vault.open(found[0]), /^secret-\d+$/);
+});
+
+test.onDatabases("save() rests on the checks of the caller", async ({ kv }) => {
+  const { vault, database } = open(kv);
+  const key = ["block", "ada"];
+  await kv.set(key, { expiresAt: NOW });
+  const checked = await vault.save(
+    ADA,
+    "secret",
+    (transaction) => transaction.check({ key, versionstamp: null }),
+  );
+  assert.equal(checked, false);
+  assert.deepEqual(await accountStore(database).read(ADA.subject), []);
+});
+
+test.onDatabases("nothing brings a forgotten account back", async ({ kv, other }) => {
+  const { vault } = open(kv);
+  await vault.save(ADA, "secret", freely);
+  const [found] = await vault.find(ADA.subject);
+  const [{ id }] = await vault.listOf(ADA.subject);
+  const there = open(other, { keys: [OTHER_SECRETS_KEY, SECRETS_KEY] });
+  assert.equal(await there.vault.forget("github:eve", id), undefined);
+  const gone = await there.vault.forget(ADA.subject, id);
+  assert.equal(gone?.service, "linear");
+  assert.equal(await there.vault.forget(ADA.subject, id), undefined);
+  // A use, and a sealing anew, that began before.
+  vault.noteUse(found, { tool: "who" });
+  assert.equal(await there.vault.reseal(found), false);
+  await there.database.idle();
+  assert.deepEqual(await vault.find(ADA.subject, true), []);
+});
+
+test.onDatabases("an account ends unless it is used, which is noted once a minute", async ({ kv }) => {
+  let now = NOW;
+  const { vault, database } = open(kv, { clock: () => now * 1000 });
+  await vault.save(ADA, "secret", freely);
+  const usedAt = async () => (await vault.listOf(ADA.subject))[0]?.usedAt;
+  const use = async () => {
+    const [found] = await vault.find(ADA.subject, true);
+    vault.noteUse(found, { client: "App", tool: "who" });
+  };
+  now += IDLE - 1;
+  await use();
+  await until(async () => await usedAt() === now);
+  now += 59;
+  await use();
+  now += 1;
+  assert.equal(await usedAt(), NOW + IDLE - 1);
+  await use();
+  await until(async () => await usedAt() === now);
+  const [{ usedBy }] = await vault.listOf(ADA.subject);
+  assert.deepEqual(usedBy, { client: "App", tool: "who" });
+  now += IDLE;
+  assert.deepEqual(await vault.find(ADA.subject, true), []);
+  await database.idle();
+});
+
+test.onDatabases("a person has so many accounts at most, and many of one service where they have names", async ({ kv }) => {
+  const { vault } = open(kv);
+  const save = (label: string) =>
+    vault.save({ ...ADA, label, several: true }, "secret", freely);
+  for (let n = 0; n < MAX_ACCOUNTS; n++) await save(`account ${n}`);
+  await assert.rejects(
+    save("one more"),
+    (error) => error instanceof HttpError && error.status === 409,
+  );
+  // One that is there is replaced.
+  assert.ok(await save("account 1"));
+  assert.equal((await vault.listOf(ADA.subject)).length, MAX_ACCOUNTS);
+  assert.equal(await vault.forgetAllOf(ADA.subject), MAX_ACCOUNTS);
+  assert.deepEqual(await vault.listOf(ADA.subject), []);
+});
+
+test.onDatabases("resealAll() seals everyone's keys with the first of the ring, and counts what it cannot open", async ({ kv, other }) => {
+  const { vault } = open(kv);
+  for (let n = 0; n < 250; n++) {
+    await vault.save({ ...ADA, subject: `github:${n}` }, `key ${n}`, freely);
+  }
+  const alone = open(other, { keys: [OTHER_SECRETS_KEY] }).vault;
+  await alone.save({ ...ADA, subject: "github:new" }, "new", freely);
+  assert.deepEqual(await resealAll(alone), {
+    sealed: 251,
+    resealed: 0,
+    left: 250,
+  });
+  const ring = open(other, { keys: [OTHER_SECRETS_KEY, SECRETS_KEY] }).vault;
+  const counts = { sealed: 251, left: 0 };
+  assert.deepEqual(await resealAll(ring), { ...counts, resealed: 250 });
+  assert.deepEqual(await resealAll(ring), { ...counts, resealed: 0 });
+  const [found] = await alone.find("github:7");
+  assert.equal(await alone.open(found), "key 7");
+});
