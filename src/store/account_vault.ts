@@ -54,6 +54,8 @@ export function accountVault(
 ) {
   const store = accountStore(database);
   const known = recent(store.read);
+  /** The records whose use is noted since they were read. */
+  const noted = new WeakSet<Found<AccountRecord>>();
 
   async function sealAnew(
     found: Pick<Found<AccountRecord>, "key" | "value">,
@@ -149,7 +151,8 @@ export function accountVault(
       const { usedAt = 0, keyId } = found.value;
       const now = database.now();
       const isNoted = usedAt > now - NOTED_SECONDS;
-      if (isNoted && keyId === sealing.keyId) return;
+      if (noted.has(found) || isNoted && keyId === sealing.keyId) return;
+      noted.add(found);
       database.background(async () => {
         const record = keyId === sealing.keyId
           ? found.value

@@ -15,6 +15,7 @@ import {
   walkSession,
   walkSignIn,
 } from "./walk.ts";
+import { walkAccounts } from "./walk_accounts.ts";
 import { walkAccount } from "./walk_account.ts";
 import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
 import { walkSteps } from "./walk_steps.ts";
@@ -157,6 +158,12 @@ testBudgets("a person who may call because of a group", walkMemberships, {
   // The provider's new tokens are stored before it is asked for the identity.
   refresh: ["4 (5)", "4 (4)"],
   call: ["1 (1)", "1 (1)"],
+});
+
+testBudgets("a call with two accounts at other services", walkAccounts, {
+  // In the background the use of each is noted.
+  "first call": ["2 (5)", "2 (5)"],
+  "next call": ["2 (3)", "0 (0)"],
 });
 
 for (const door of ["none", "bearer"] as const) {
