@@ -108,20 +108,29 @@ export function endedWords(count: number): string {
   return `${count} ${count === 1 ? "connection" : "connections"} ended`;
 }
 
+/** The most characters of a cell: a person may have a long name. */
+const MAX_CELL = 400;
+/** The widest column; longer cells move the rest of their own line alone. */
+const MAX_WIDTH = 60;
+
 /** Prints records by their members, a line each. */
 export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";
   const head = Object.keys(rows[0]);
   const lines = [
     head,
-    ...rows.map((row) => head.map((it) => visible(`${row[it]}`))),
+    ...rows.map((row) => head.map((it) => cellOf(visible(`${row[it]}`)))),
   ];
   const widths = head.map((_, at) =>
-    Math.max(...lines.map((line) => line[at].length))
+    Math.min(MAX_WIDTH, Math.max(...lines.map((line) => line[at].length)))
   );
   return lines.map((line) =>
     line.map((cell, at) => cell.padEnd(widths[at])).join("  ").trimEnd()
   ).join("\n");
+}
+
+function cellOf(text: string): string {
+  return text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL)}…`;
 }
 
 /** True for the subject of a client that acts for itself. */

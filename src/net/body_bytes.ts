@@ -43,11 +43,42 @@ export async function readBytes(
   }
 }
 
+/** The most bytes of unfinished long bodies in this process. */
+const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
+
+/**
+ * The long bodies of this process that have not arrived yet. If they are too
+ * many bytes, the one that began first is given up: those that are held open on
+ * purpose keep no one else's out.
+ */
+class UnfinishedBodies {
+  /** The bytes of each, by the function that gives it up; the oldest first. */
+  #bytes = new Map<() => void, number>();
+  #total = 0;
+
+  hold(giveUp: () => void, bytes: number): void {
+    this.#total += bytes - (this.#bytes.get(giveUp) ?? 0);
+    this.#bytes.set(giveUp, bytes);
+    for (const [oldest] of this.#bytes) {
+      if (this.#total <= MAX_UNFINISHED_BYTES) return;
+      this.release(oldest);
+      oldest();
+    }
+  }
+
+  release(giveUp: () => void): void {
+    this.#total -= this.#bytes.get(giveUp) ?? 0;
+    this.#bytes.delete(giveUp);
+  }
+}
+
+const unfinished = new UnfinishedBodies();
+
 /**
  * Reads a body chunk by chunk. `for await` would double the cost of a call.
  *
  * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
- * they come in too many chunks
+ * they come in too many chunks, 503 when it is given up for others
  */
 async function readChunks(
   body: ReadableStream<Uint8Array> | null,
@@ -55,21 +86,36 @@ async function readChunks(
 ): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let size = 0;
+  let isGivenUp = false;
   const reader = body?.getReader();
-  for (let chunks = 1; reader; chunks++) {
-    const { value: chunk, done } = await reader.read();
-    if (done) break;
-    const end = size + chunk.length;
-    if (end > most || chunks > MAX_CHUNKS) {
-      await reader.cancel();
-      throw end > most ? tooLarge(most) : tooManyChunks();
+  const giveUp = () => {
+    isGivenUp = true;
+    reader!.cancel().catch(() => {});
+  };
+  try {
+    for (let chunks = 1; reader; chunks++) {
+      const { value: chunk, done } = await reader.read();
+      if (isGivenUp) throw tooManyUnfinished();
+      if (done) break;
+      const end = size + chunk.length;
+      if (end > most || chunks > MAX_CHUNKS) {
+        await reader.cancel();
+        throw end > most ? tooLarge(most) : tooManyChunks();
+      }
+      if (end > bytes.length) {
+        bytes = enlarged(bytes, end);
+        if (bytes.length > MAX_WHOLE_BYTES) {
+          unfinished.hold(giveUp, bytes.length);
+        }
+      }
+      // Copied at once, because Deno keeps 64 KiB for a chunk of one byte.
+      bytes.set(chunk, size);
+      size = end;
     }
-    if (end > bytes.length) bytes = enlarged(bytes, end);
-    // Copied at once, because Deno keeps 64 KiB for a chunk of one byte.
-    bytes.set(chunk, size);
-    size = end;
+    return bytes.subarray(0, size);
+  } finally {
+    unfinished.release(giveUp);
   }
-  return bytes.subarray(0, size);
 }
 
 /**
@@ -102,6 +148,12 @@ function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
 /** Makes the refusal of a body with too many bytes. */
 function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
+}
+
+function tooManyUnfinished(): HttpError {
+  return new HttpError(503, "Too many long bodies are arriving at once", {
+    headers: { "retry-after": "5" },
+  });
 }
 
 function tooManyChunks(): HttpError {

@@ -241,3 +241,35 @@ Deno.test("no timer runs once no body is arriving", async () => {
     assert.equal(place.timers.running.size, 0, `${reading}`);
   }
 });
+
+Deno.test("readBytes() gives up the oldest of the long bodies that are held open, and takes others meanwhile", async () => {
+  const MIB = 2 ** 20;
+  const most = 4 * MIB;
+  const part = new Uint8Array(3 * MIB);
+  const all = Array.from({ length: 11 }, () => {
+    const sender = Promise.withResolvers<ReadableStreamDefaultController>();
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(part);
+        sender.resolve(controller);
+      },
+    });
+    const request = new Request("http://127.0.0.1", { method: "POST", body });
+    return { reading: readBytes(request, most), sender: sender.promise };
+  });
+  const [first, second, ...others] = all;
+  await assert.rejects(first.reading, isStatus(503));
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(part);
+      controller.close();
+    },
+  });
+  const quick = new Request("http://127.0.0.1", { method: "POST", body });
+  assert.equal((await readBytes(quick, most)).length, 3 * MIB);
+  await assert.rejects(second.reading, isStatus(503));
+  for (const { reading, sender } of others) {
+    (await sender).close();
+    assert.equal((await reading).length, 3 * MIB);
+  }
+});

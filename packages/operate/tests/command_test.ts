@@ -19,6 +19,7 @@ import {
 import { RefusalError, UnknownNameError, UsageError } from "../command_line.ts";
 import { openRegister } from "../register.ts";
 import { runCommand } from "../run_command.ts";
+import { table } from "../command.ts";
 
 /** A command line on a database, with what it told the log. */
 function operator(kv: Deno.Kv) {
@@ -428,4 +429,15 @@ Deno.test("the command line wants a database that is there", async () => {
     // The command is well formed: its usage would only hide the words.
     assert.doesNotMatch(said, /deno task clients/);
   }
+});
+
+Deno.test("table() lets one long name widen no other line, and cuts it", () => {
+  const long = "x".repeat(2048);
+  const rows = [{ name: "Ada", since: "1" }, { name: long, since: "2" }];
+  const [, ada, other] = table(rows).split("\n");
+  assert(ada.length < 100, ada);
+  assert.equal(other, `${long.slice(0, 400)}…  2`);
+  // Subjects are copied from here.
+  const subject = `https://id.example.com/${"a".repeat(60)}#${"b".repeat(255)}`;
+  assert(table([{ subject }]).endsWith(`\n${subject}`));
 });

@@ -126,7 +126,7 @@ export function originCheck(
 /**
  * Refuses a form that a page of another site sends, which may make its browser
  * send `Origin: null`. A browser that sends `Sec-Fetch-Site` knows best, also
- * behind a proxy with another address; to an address of plain http none does.
+ * behind a proxy with another address; older ones do not.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
