@@ -87,7 +87,8 @@ const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
   "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
   `--env-file=.env ${PACKAGE}/call`;
 const OPERATE = "deno run --quiet --unstable-kv " +
-  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN,PGPASSWORD --ignore-env " +
+  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN,PGPASSWORD,SECRETS_KEYS " +
+  "--ignore-env " +
   "--allow-net --allow-read --allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
   `--env-file=.env ${PACKAGE}/operate`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
