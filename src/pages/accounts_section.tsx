@@ -45,16 +45,13 @@ export function AccountsSection(
           </ul>
         )}
         {offered.length > 0 && (
-          <p>
+          <div class="actions rowed">
             {offered.map(({ name, title }) => (
-              <>
-                <a class="button" href={`${form.base ?? ""}/connect/${name}`}>
-                  Connect {title}
-                </a>
-                {" "}
-              </>
+              <a class="button" href={`${form.base ?? ""}/connect/${name}`}>
+                Connect {title}
+              </a>
             ))}
-          </p>
+          </div>
         )}
       </div>
     </section>

@@ -81,7 +81,7 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
           <Fact term="Connected now">
             {connected.map(({ label, createdAt }) => (
               <p>
-                <AccountName label={label} />, since{" "}
+                <AccountName label={label} />, connected{" "}
                 <Moment at={createdAt} now={now} />
               </p>
             ))}

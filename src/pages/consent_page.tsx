@@ -87,8 +87,8 @@ export function ConsentPage(props: ConsentProps) {
             {scopes.length === 0
               ? "Call the tools of this server."
               : <ScopeChoice scopes={scopes} />}
-            <Reach accounts={props.accounts} />
           </Fact>
+          <Reach accounts={props.accounts} />
           <Fact term="For how long">
             For {printDuration(lifetimes.grantSeconds)}{" "}
             at most, or until it has not been used for{" "}
@@ -127,8 +127,8 @@ export function ConsentPage(props: ConsentProps) {
 function Reach({ accounts = [] }: Pick<ConsentProps, "accounts">) {
   if (accounts.length === 0) return null;
   return (
-    <>
-      <p>With tools that need it, it can act as you at:</p>
+    <Fact term="Where else it can act as you">
+      With tools that need it:
       <ul>
         {accounts.map(({ title, since }) => (
           <li>
@@ -139,7 +139,7 @@ function Reach({ accounts = [] }: Pick<ConsentProps, "accounts">) {
           </li>
         ))}
       </ul>
-    </>
+    </Fact>
   );
 }
 

@@ -81,7 +81,9 @@ Deno.test("another client of the same person is told on the consent page what it
     .replaceAll(/\s+/g, " ");
   const day = new Date().toISOString().slice(0, 10);
   assert.ok(
-    words.includes(`it can act as you at: Linear , which you connected on`),
+    words.includes(
+      `Where else it can act as you With tools that need it: Linear , which you`,
+    ),
     words,
   );
   assert.ok(words.includes(day));
