@@ -341,6 +341,28 @@ Deno.test("whoever is no person here, or whose token was not allowed it, is told
   );
 });
 
+Deno.test("who comes with a JWT acts with the accounts that they connected here, where they sign in at its issuer", async () => {
+  await using keys = await keyServer();
+  const issuer = "https://id.example.com/acme";
+  await using at = await scene(undefined, {
+    AUTH_STRATEGY: "oauth,jwt",
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: issuer,
+    JWT_ISSUER: `${issuer}/`,
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: keys.url,
+  });
+  const callAs = async (sub: string) => {
+    const exp = now() + 600;
+    const claims = { iss: `${issuer}/`, aud: "tools", sub, exp };
+    const authorization = `Bearer ${await keys.sign(claims)}`;
+    return await callBy(at.server, "2026", { authorization });
+  };
+  const ada = await callAs("ada");
+  assert.equal(await textOf(ada("who")), `200 ${ADA}`);
+  await checkHasNone(await callAs("eve"));
+});
+
 test.inMemory("a person who is erased, ended or blocked loses their accounts", async ({ kv }) => {
   for (const verb of ["erase", "end", "block"]) {
     await using at = await scene(kv);
