@@ -7,6 +7,7 @@ import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { printDatabase } from "../settings/server.ts";
+import { ANNOUNCED } from "../settings/table.ts";
 import type { Logger } from "../log/log.ts";
 import { isLoopback } from "../net/url.ts";
 import {
@@ -76,6 +77,9 @@ export function announce(
       callbacks: exactly.length > 0 ? exactly : undefined,
     });
   }
+  if (isDevelopment && wasAnnounced(url)) {
+    return console.log(`${title} listens on ${url}`);
+  }
   const rows = [
     ...isDevelopment
       ? [["Try it", "deno task list, then deno task call NAME key=value"]]
@@ -111,6 +115,19 @@ function callbacksOf(
       ? []
       : [{ key, address: callbackAt(baseUrl, key) }]
   );
+}
+
+/**
+ * True if this process has announced an address before: the environment outlives
+ * each start of `--watch`.
+ */
+function wasAnnounced(url: string): boolean {
+  const permission = { name: "env", variable: ANNOUNCED } as const;
+  const { state } = Deno.permissions.querySync(permission);
+  if (state !== "granted") return false;
+  const before = Deno.env.get(ANNOUNCED);
+  Deno.env.set(ANNOUNCED, url);
+  return before === url;
 }
 
 /** The clients that call from the internet. */

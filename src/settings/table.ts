@@ -31,8 +31,12 @@ export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
 
 export const SETTINGS: readonly NamedSetting[] = Object.values(TABLE).flat();
 
-/** Variables that the platform sets, not people. */
+/** The variable in which `deno task dev` keeps the address it announced. */
+export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
+
+/** Variables that the platform and the process itself set, not people. */
 const PLATFORM = [
+  ANNOUNCED,
   "DENO_DEPLOYMENT_ID",
   "DENO_USE_CGROUPS",
   "SYSTEMD_EXEC_PID",

@@ -6,6 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { callSignedIn, signInByName } from "../kit/dev_server.ts";
+import { freePort } from "../kit/port.ts";
 import { Clone } from "./clone.ts";
 import { callHealth, openSession } from "../kit/process.ts";
 
@@ -17,7 +18,10 @@ const WAYS: [string, string[]][] = [
 
 Deno.test("deno task dev serves a clean clone with an empty home, and starts again on a change", async () => {
   await using clone = await Clone.make();
-  await using server = clone.run(["deno", "task", "dev"], { terminal: true });
+  await using server = clone.run(["deno", "task", "dev"], {
+    terminal: true,
+    env: { PORT: `${freePort()}` },
+  });
   const url = await server.url();
   await server.prints(/claude mcp add/);
   assert.equal(await callHealth(url, await openSession(url)), 200);
@@ -35,6 +39,8 @@ Deno.test("deno task dev serves a clean clone with an empty home, and starts aga
     "",
   );
   assert.doesNotMatch(output, /Deno requests|warning/i);
+  // The clients are listed once, the address at each start.
+  assert.equal(output.match(/claude mcp add/g)?.length, 1);
 });
 
 for (const [name, way] of WAYS) {
