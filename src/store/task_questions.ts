@@ -144,7 +144,9 @@ export function taskQuestions(database: Database) {
         const isTaken = await changeTask(
           database,
           taskId,
-          ({ questions: { [key]: open, ...questions } }) => {
+          ({ questions: { [key]: open, ...questions } }, isUnchanged) => {
+            // Then who answers may do so no more.
+            if (isUnchanged) return;
             asked = open;
             return open && {
               questions,

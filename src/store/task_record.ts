@@ -158,14 +158,18 @@ export function nextUpdate(
 
 /**
  * Changes a live task, and tries again if another change comes between. Returns
- * false if the task has ended, or `change` returns undefined. Also if the
- * commit fails although the task is unchanged: then a check of `extraWrites`
- * has failed.
+ * false if the task has ended, or `change` returns undefined.
+ *
+ * @param change gets `isUnchanged` true if a commit failed although the task is
+ * as it was: then a check of `extraWrites` has failed
  */
 export function changeTask(
   database: Database,
   taskId: string,
-  change: (record: TaskRecord) => MaybePromise<Partial<TaskRecord> | undefined>,
+  change: (
+    record: TaskRecord,
+    isUnchanged: boolean,
+  ) => MaybePromise<Partial<TaskRecord> | undefined>,
   extraWrites: Write = () => {},
 ): Promise<boolean> {
   return database.change(
@@ -176,8 +180,8 @@ export function changeTask(
       before?: Entry<TaskRecord>,
     ) => {
       if (!value || isTerminal(value.status)) return false;
-      if (versionstamp === before?.versionstamp) return false;
-      const changes = await change(value);
+      const isUnchanged = versionstamp === before?.versionstamp;
+      const changes = await change(value, isUnchanged);
       if (!changes) return false;
       extraWrites(transaction.set<TaskRecord>(key, {
         ...value,
