@@ -86,7 +86,8 @@ const REASONS: Record<string, Reason> = {
   },
   "28P01": {
     words: "the password is wrong, or the role does not exist",
-    fix: "Put the role's password in the address or in PGPASSWORD",
+    fix: "Put the role's password in the address or in PGPASSWORD, or make " +
+      "the role as deploy/postgres.sql does",
   },
   "28000": {
     words: "the role may not connect, or does not exist",
