@@ -116,7 +116,10 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
       variable: "KV_PATH",
       got,
       wants: `a database that can be opened: ${message}`,
-      fix: "Use data/tools.db, or look at that file or address",
+      fix: /locked/.test(message)
+        ? "Stop the program that has it locked, such as a backup or the " +
+          "sqlite3 command"
+        : "Use data/tools.db, or look at that file or address",
     });
   } finally {
     clearTimeout(waiting);

@@ -245,7 +245,7 @@ test.onDatabases("an address of OAUTH_BLOCKED that a connection tells holds for 
   const jo = callerOf(before, jos);
   assert.equal(await statusOf(jo.call()), 200);
   const taskId = await jo.beginTask();
-  await before.app.stop();
+  await before[Symbol.asyncDispose]();
 
   for (const entry of ["jo@example.com", "@example.com"]) {
     await using server = await start(idp, other, { OAUTH_BLOCKED: entry });

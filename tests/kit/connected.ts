@@ -53,8 +53,11 @@ export function toolsOf(linear: PersonalKey, github?: PersonalKey) {
       name: "fetch",
       input: z.object({ path: z.string() }),
       needs: { linear },
-      run: async ({ path }, { needs }) =>
-        (await needs.linear.fetch(path)).status.toString(),
+      run: async ({ path }, { needs }) => {
+        const response = await needs.linear.fetch(path);
+        await response.body?.cancel();
+        return `${response.status}`;
+      },
     }),
   ];
 }

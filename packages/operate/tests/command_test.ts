@@ -397,7 +397,10 @@ Deno.test("the command line says in one line that the database is locked, and wh
   const { code, said } = await runProcess(path, "people", "block", "dev:jo");
   holder.close();
   await Deno.remove(directory, { recursive: true });
-  assert.match(said, /^The database .* run the command again\n$/);
+  assert.match(
+    said,
+    /^\{.*Waiting for the database.*\}\nKV_PATH: .*locked\. Fix: Stop .*\n$/,
+  );
   assert.doesNotMatch(said, /\n {4}at /);
   assert.equal(code, 1);
 });
