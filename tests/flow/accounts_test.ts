@@ -17,7 +17,9 @@ import {
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { beginTask, TASKS } from "../kit/task.ts";
 import { test } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
+import { BASE_URL } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
 
 for (const generation of ["2025", "2026"] as const) {
@@ -234,6 +236,52 @@ Deno.test("a person with two accounts of one service is asked which, and told as
   assert.equal(inputSchema.properties.account.type, "string");
   assert.equal(inputSchema.required, undefined);
   assert.deepEqual(_meta["tool-server/services"], ["linear"]);
+});
+
+test.inMemory("each service gets its own key, also where one commit has moved both", async ({ kv }) => {
+  await using service = new KeyService("ada@acme", "ada@hub");
+  const github = service.key("github");
+  const linear = service.key();
+  await using server = await startConnected(linear, { kv, github });
+  const link = `${BASE_URL}/connect/github`;
+  await connect(await openConnect(server), keyOf("ada@acme"));
+  await connect(await openConnect(server, { link }), keyOf("ada@hub"));
+  const moving = kv.atomic();
+  for await (const { key, value } of kv.list({ prefix: ["account"] })) {
+    moving.set(key, value);
+  }
+  await moving.commit();
+  const call = await clientOf(server, "2026");
+  assert.equal(await textOf(call("both")), "lin_adaacme lin_adahub");
+});
+
+Deno.test("a call stays with its account, though it is disconnected and another is there", async () => {
+  using time = new FakeTime();
+  await using service = new KeyService("ada@work", "ada@home");
+  const linear = service.key("linear", { several: true });
+  const pause = Promise.withResolvers<void>();
+  let hasBegun = false;
+  const twice = tool({
+    name: "twice",
+    needs: { linear },
+    async run(_input, { needs }) {
+      await needs.linear.reveal();
+      hasBegun = true;
+      await pause.promise;
+      return await needs.linear.reveal();
+    },
+  });
+  await using server = await startConnected(linear, { tools: [twice] });
+  await connect(await openConnect(server), keyOf("ada@work"));
+  const call = await clientOf(server, "2026");
+  const answer = textOf(call("twice"));
+  await until(() => hasBegun);
+  const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+  await visitor.press("/account/accounts/disconnect");
+  await connect(await openConnect(server), keyOf("ada@home"));
+  time.tick(2);
+  pause.resolve();
+  assert.match(await answer, /Linear is not connected any more/);
 });
 
 test.inMemory("durable work whose account was disconnected waits for its person with a link, and goes on", async ({ kv }) => {

@@ -28,10 +28,14 @@ const MAX_ROUNDS = 3;
 export class AccountLookup {
   readonly #caller: Caller;
   readonly #services: readonly PersonalKey[];
+  /** The name of the account that the call has begun with, of several. */
   #chosen?: string;
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<PersonalKey, string | undefined>();
-  /** Keys that were opened, by the version of their record. */
+  /**
+   * Keys that were opened, by the name and the version of their record: records
+   * of one commit, as a move of the database makes, share a version.
+   */
   readonly #opened = new Map<string, string>();
 
   constructor(
@@ -157,13 +161,14 @@ export class AccountLookup {
     const named = own.find(({ value }) =>
       meant !== undefined && value.label === meant
     );
-    const isOnly = this.label === undefined && own.length === 1;
+    const isOnly = meant === undefined && own.length === 1;
     const chosen = named ?? (isOnly ? own[0] : undefined);
     if (chosen) {
       // The call stays with it, also if another is connected meanwhile.
       this.#chosen = chosen.value.label;
       return chosen;
     }
+    if (this.#chosen !== undefined) return undefined;
     throw new ToolError(
       `The person has these accounts at ${titleOf(service)}: ${
         labels.join(", ")
@@ -173,11 +178,12 @@ export class AccountLookup {
 
   /** Opens a key; undefined if no key of the operator opens it. */
   async #open(found: Found<AccountRecord>): Promise<string | undefined> {
-    const known = this.#opened.get(found.versionstamp);
+    const version = JSON.stringify([found.key, found.versionstamp]);
+    const known = this.#opened.get(version);
     if (known !== undefined) return known;
     try {
       const key = await this.vault.open(found);
-      this.#opened.set(found.versionstamp, key);
+      this.#opened.set(version, key);
       return key;
     } catch (error) {
       // Its person is asked to connect it again.
