@@ -83,7 +83,7 @@ function columnsOf(): number {
   }
 }
 
-/** Writes beside the results, which come all the same if no one reads this. */
+/** Writes to stderr. A reader that has gone does not stop the results. */
 function writeBeside(bytes: Uint8Array): void {
   try {
     write(Deno.stderr, bytes);

@@ -39,7 +39,7 @@ export interface LogEvent {
 }
 
 /**
- * Prints an event as JSON, without a line end. Properties become members beside
+ * Prints an event as JSON, without a line end. Properties become members like
  * the others; their names are fixed in the code. Building the text by hand
  * costs a call half as much as printing a whole object.
  */

@@ -183,7 +183,7 @@ export function ConnectSignInPage(
     <CardPage {...page} title={`Connect ${title}`}>
       <p class="lead">
         Sign in first. An account at {title}{" "}
-        is connected to you alone, whoever gave you this link.
+        is connected to you alone, no matter who sent you this link.
       </p>
       <SignInForm base={page.base} back={back} options={options} />
     </CardPage>

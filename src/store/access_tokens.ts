@@ -204,8 +204,8 @@ export function accessTokenStore(database: Database) {
         read.key,
         (transaction, { value: grant }: Entry<Grant>) => {
           transaction.expire(accessTokenKey(accessToken));
-          // When the refresh token of that exchange is sent again, the response
-          // must not have the revoked token.
+          // The response to a repeated refresh token must not have the revoked
+          // token.
           if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
             setGrant(transaction, noteRevoked(grant));
           }

@@ -89,8 +89,9 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 
 /**
  * Makes a handle that returns and writes nothing before the layout is checked.
- * The first reads run beside the check. Until it succeeds, each operation has a
- * check of its own: one that hangs holds up no other.
+ * The first reads begin before the check ends, but their results wait for it.
+ * Until it succeeds, each operation has a check of its own: one that hangs holds
+ * up no other.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;

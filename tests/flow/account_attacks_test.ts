@@ -291,7 +291,7 @@ test.inMemory("keys are rotated under load, with two processes, and no connectio
   await callAll(last);
 });
 
-Deno.test("whoever is no person here, or whose token was not allowed it, is told so plainly", async () => {
+Deno.test("a caller that is no person here, or whose token may not use accounts, is told so plainly", async () => {
   await using keys = await keyServer();
   const secret = "a-secret-of-many-letters";
   await using at = await scene(undefined, {

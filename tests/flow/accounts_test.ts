@@ -213,7 +213,7 @@ Deno.test("a person with two accounts of one service is asked which, and told as
       assert.deepEqual(structuredContent, { name });
       assert.equal(content.length, 1);
     }
-    // What was read is at most a second old.
+    // A process may know the accounts of a second ago.
     await until(async () => (await resultOf(call("me"))).isError === true);
     const asked = await resultOf(call("me"));
     assert.match(
@@ -338,7 +338,7 @@ test.inMemory("durable work whose account was disconnected waits for its person 
     at: "/accounts",
   });
   await visitor.press("/account/accounts/disconnect");
-  // What was read is at most a second old.
+  // A process may know the accounts of a second ago.
   await until(async () => {
     const params = { name: "plain" };
     const answer = sender.call("tools/call", params, { capabilities: TASKS });

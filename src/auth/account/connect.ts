@@ -1,6 +1,6 @@
 /**
  * `/connect/:name`: the page on which people connect an account at another
- * service, by a key of theirs. Its address is worth nothing: whoever opens it
+ * service, by a key of theirs. Its address is worth nothing: anyone who opens it
  * connects an account of their own, once they have signed in. `?w=` names the
  * wait of a call, and is no use to anyone but its person.
  *

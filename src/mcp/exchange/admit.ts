@@ -29,8 +29,8 @@ export function admit(
   const { request } = incoming;
   const { catalogue, tasks } = engine;
   engine.checkOrigin(request);
-  // A call needs these, and the read never fails: it is made beside that of the
-  // token.
+  // A call needs these, and the read never fails. It runs while the token is
+  // read.
   if (request.method === "POST" && catalogue.taskTools.size === 0) {
     tasks.longTools();
   }

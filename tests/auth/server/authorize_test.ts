@@ -171,7 +171,7 @@ Deno.test("GET /authorize shows a page for a client that is gone", async () => {
   assert.match(text, /remove the connection to this server and add it again/);
 });
 
-Deno.test("GET /authorize shows a page where client or redirect URI stands twice", async () => {
+Deno.test("GET /authorize shows a page where the client or the redirect URI is given twice", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
   for (const name of ["client_id", "redirect_uri"]) {
