@@ -54,20 +54,18 @@ export const MEMBERSHIPS = [
 export type Membership = typeof MEMBERSHIPS[number];
 
 /**
- * The way in which a caller authenticated: the strategy of `AUTH_STRATEGY`; or,
- * under `oauth`, `token` for a token that a person made on their account page.
- */
-export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
-
-/**
  * The caller: the person or program that a request is for, and the scopes they
  * gave the client.
  */
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
-  /** The way in which the caller authenticated; absent without credentials. */
-  door?: Door;
+  /**
+   * The way in which the caller authenticated: the strategy of `AUTH_STRATEGY`;
+   * or, under `oauth`, `token` for a token that a person made on their account
+   * page. Absent without credentials.
+   */
+  door?: "oauth" | "token" | "jwt" | "bearer" | "api_key";
   /** The OAuth client that is calling, if the strategy has clients. */
   clientId?: string;
   /** Granted scopes; `all` if the strategy has no scopes. */

@@ -38,19 +38,12 @@ export type {
 } from "./server/server_options.ts";
 export type { Definitions } from "./catalogue/compiled_definitions.ts";
 export type { ConnectionInfo } from "./http/client_address.ts";
-export type {
-  LogEvent,
-  LogLevel,
-  LogOptions,
-  Properties as LogProperties,
-  Severity as LogSeverity,
-} from "./log/log.ts";
+export type { LogEvent, LogOptions } from "./log/log.ts";
 
 export {
   type CallToolResult,
   type ContentBlock,
   type DataAnswer,
-  type OutputOf,
   type RunAnswer,
   type Tool,
   tool,
@@ -65,15 +58,10 @@ export {
   type ResultExtra,
   type ResultWith,
 } from "./authoring/result.ts";
-export type {
-  ToolView,
-  ViewPermission,
-  ViewSample,
-} from "./authoring/tool_view.ts";
+export type { ToolView, ViewSample } from "./authoring/tool_view.ts";
 export {
   type Complete,
   type CompleteContext,
-  type Operand,
   type Resource,
   resource,
   type ResourceAnswer,
@@ -88,7 +76,6 @@ export {
   type PromptDefinition,
   type PromptMessage,
 } from "./authoring/prompt.ts";
-export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
 export type {
   AnswerTo,
   ChangingList,
@@ -129,21 +116,14 @@ export {
 } from "./authoring/setting.ts";
 export type { About } from "./authoring/about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
-export type {
-  Authenticated,
-  Caller,
-  Door,
-  Identity,
-  Upstream,
-} from "./caller.ts";
-export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
+export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
+export type { ScopeDefinitions } from "./authoring/scope.ts";
 export type { DecidePermissions } from "./oauth/permissions.ts";
 export type { Person, ProviderIdentity } from "./oauth/person.ts";
 export {
   type Provider,
   type RedeemedCode,
   UpstreamError,
-  type UpstreamErrorKind,
   type UpstreamRequest,
   type UpstreamResponse,
   type UpstreamTokens,
@@ -158,7 +138,6 @@ export type {
   KvEntry,
   KvEntryMaybe,
   KvKey,
-  KvKeyPart,
   KvListOptions,
   KvSelector,
 } from "./store/kv.ts";
@@ -174,12 +153,6 @@ export { ServiceError } from "./server/lifecycle.ts";
 
 /** Zod, in which schemas are written: the same copy that checks them. */
 export * as z from "zod";
-export type {
-  input as SchemaInput,
-  output as SchemaOutput,
-  ZodObject,
-  ZodType,
-} from "zod";
 export type { Hono } from "@hono/hono";
 export type {
   Annotations,

@@ -4,7 +4,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import type { KvKey, KvKeyPart, KvSelector } from "../../src/store/kv.ts";
+import type { KvKey, KvSelector } from "../../src/store/kv.ts";
 import { packKey } from "../../src/store/memory_key.ts";
 
 /** Packs a key. @throws {import("../../src/store/kv_error.ts").KvUsageError} */
@@ -29,7 +29,7 @@ export function packRange(
 
 /** Unpacks what {@linkcode packBytes} packed. */
 export function unpackKey(packed: Buffer): KvKey {
-  const parts: KvKeyPart[] = [];
+  const parts: KvKey[number][] = [];
   for (let at = 0; at < packed.length;) {
     const type = packed[at++];
     switch (type) {

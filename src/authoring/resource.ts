@@ -11,12 +11,9 @@ import type { SettingSchemas } from "./setting.ts";
 /** The variables of a URI template: `notes://{folder}/{id}` has two. */
 export type Variables<U extends string> = U extends
   `${string}{${infer V}}${infer Rest}` ?
-    & { readonly [K in Operand<V>]: string }
+    & { readonly [K in V extends `+${infer Name}` ? Name : V]: string }
     & Variables<Rest>
   : unknown;
-
-/** The name in an expression of a URI template, without its operator. */
-export type Operand<V extends string> = V extends `+${infer Name}` ? Name : V;
 
 /** One resource's content: text, bytes, or contents as the wire has them. */
 export type ResourceAnswer = string | Uint8Array | ResourceContents[];

@@ -5,17 +5,13 @@
  */
 
 /**
- * The description of a scope for people, such as "Read your mail". With
- * `stepUp` no sign-in asks for the scope: the client is told to request it when
- * something first needs it.
+ * The descriptions of scopes for people, such as "Read your mail", by scope.
+ * With `stepUp` no sign-in asks for the scope: the client is told to request it
+ * when something first needs it.
  */
-export type ScopeDefinition = string | {
-  description: string;
-  stepUp?: boolean;
-};
-
-/** Definitions by scope. */
-export type ScopeDefinitions = Readonly<Record<string, ScopeDefinition>>;
+export type ScopeDefinitions = Readonly<
+  Record<string, string | { description: string; stepUp?: boolean }>
+>;
 
 /** The scopes of a server. */
 export interface Scopes {

@@ -139,11 +139,6 @@ export interface ToolDefinition<
   ): RunAnswer<O>;
 }
 
-/** The output that callers are given; unknown for a tool without a schema. */
-export type OutputOf<O> = [O] extends [z.ZodType | Shape]
-  ? z.output<SchemaOf<O>>
-  : unknown;
-
 /**
  * A declared tool: `I` is the input that callers give, `O` its output. The
  * types of its settings and services are erased.
@@ -205,7 +200,7 @@ export function tool<
   N extends AccountNeeds = Record<never, never>,
 >(
   definition: ToolDefinition<I, O, P, S, V, N> & { output: O },
-): Tool<z.input<SchemaOf<I>>, OutputOf<O>>;
+): Tool<z.input<SchemaOf<I>>, z.output<SchemaOf<O>>>;
 export function tool(definition: ToolDefinition): Tool {
   const { name } = definition;
   return {

@@ -5,13 +5,6 @@
  * @see MCP Apps 2026-01-26, UI Resource Format
  */
 
-/** The browser permissions that a view may ask for. */
-export type ViewPermission =
-  | "camera"
-  | "microphone"
-  | "geolocation"
-  | "clipboard-write";
-
 /** A sample call to show in development, while the view is written. */
 export interface ViewSample<
   I = Record<string, unknown>,
@@ -49,7 +42,12 @@ export interface ToolView {
   /** Origins the view may show in frames. */
   frames?: readonly string[];
   /** Browser permissions the view may ask for; a client may refuse. */
-  permissions?: readonly ViewPermission[];
+  permissions?: readonly (
+    | "camera"
+    | "microphone"
+    | "geolocation"
+    | "clipboard-write"
+  )[];
   /** Your own https origin, which ChatGPT asks for at submission. */
   domain?: string;
 }

@@ -4,11 +4,13 @@
  *
  * @module
  */
-import type { LogEvent, Properties, Severity } from "./log_line.ts";
+import type { LogEvent, Properties } from "./log_line.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { headOf, reasonsOf } from "../thrown.ts";
 
-export type { LogEvent, Properties, Severity } from "./log_line.ts";
+export type { LogEvent } from "./log_line.ts";
+
+type Severity = LogEvent["level"];
 
 /** `LOG_LEVEL`, least to most severe; `off` silences the log. */
 export const LOG_LEVELS = [
@@ -42,7 +44,7 @@ export interface LogOptions {
    * The least level that is written: `info` by default. `LOG_LEVEL` takes
    * precedence.
    */
-  level?: LogLevel;
+  level?: LogEvent["level"] | "off";
   /**
    * `true`, the default, writes audit events at every level but `off`:
    * sign-ins, and changes that people and operators make. With `false` they are

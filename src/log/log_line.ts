@@ -14,18 +14,12 @@ import {
   textOf,
 } from "../thrown.ts";
 
-/** The severity of an event. */
-export type Severity = "debug" | "info" | "warning" | "error";
-
-/** The facts about an event, by name. */
-export type Properties = Record<string, unknown>;
-
 /** An event to log. */
 export interface LogEvent {
   /** Epoch milliseconds. */
   timestamp: number;
   /** The severity. */
-  level: Severity;
+  level: "debug" | "info" | "warning" | "error";
   /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
   /**
@@ -35,8 +29,11 @@ export interface LogEvent {
   /** The message: a fixed text of the code, nothing of a client. */
   message: string;
   /** The facts. `error` is the exception itself. */
-  properties: Properties;
+  properties: Record<string, unknown>;
 }
+
+/** The facts about an event, by name. */
+export type Properties = LogEvent["properties"];
 
 /**
  * Prints an event as JSON, without a line end. Properties become members like

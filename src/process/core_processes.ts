@@ -5,7 +5,8 @@
  * @module
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
-import type { Logger, Properties } from "../log/log.ts";
+import type { Logger } from "../log/log.ts";
+import type { Properties } from "../log/log_line.ts";
 import { STOP_MILLISECONDS, WITH_PARENT } from "./signals.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";

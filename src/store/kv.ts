@@ -9,19 +9,11 @@
  */
 
 /**
- * A part of a key. The stores use bytes, strings, numbers (`Infinity` too) and
- * booleans; an implementation may refuse the others.
+ * A key, of at most 2 KiB. The stores use bytes, strings, numbers (`Infinity`
+ * too) and booleans; an implementation may refuse the others.
  */
-export type KvKeyPart =
-  | Uint8Array
-  | string
-  | number
-  | bigint
-  | boolean
-  | symbol;
-
-/** A key, of at most 2 KiB. */
-export type KvKey = readonly KvKeyPart[];
+export type KvKey =
+  readonly (Uint8Array | string | number | bigint | boolean | symbol)[];
 
 /** A record under a key. */
 export interface KvEntry {

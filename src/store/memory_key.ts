@@ -5,7 +5,7 @@
  * @module
  * @see https://docs.deno.com/deploy/kv/key_space/
  */
-import type { KvKey, KvKeyPart, KvSelector } from "./kv.ts";
+import type { KvKey, KvSelector } from "./kv.ts";
 import { KvUsageError } from "./kv_error.ts";
 
 const MAX_KEY_BYTES = 2048;
@@ -51,7 +51,7 @@ export function selectionOf(selector: KvSelector): Selection {
   };
 }
 
-function packPart(part: KvKeyPart): string {
+function packPart(part: KvKey[number]): string {
   if (part instanceof Uint8Array) return `\x01${escape(part)}\x00`;
   switch (typeof part) {
     case "string":

@@ -59,7 +59,13 @@ interface Documented {
 /** Lists the members of every exported type, by its name. */
 async function exportedMembers(): Promise<Map<string, string[]>> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", "src/mod.ts", "packages/testing/mod.ts"],
+    args: [
+      "doc",
+      "--json",
+      "src/mod.ts",
+      "src/skill.ts",
+      "packages/testing/mod.ts",
+    ],
     cwd: REPOSITORY,
   }).output();
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout));

@@ -10,7 +10,6 @@ import { codeChallenge } from "../../src/oauth/pkce.ts";
 import {
   type Provider,
   UpstreamError,
-  type UpstreamErrorKind,
   type UpstreamRequest,
   type UpstreamTokens,
 } from "../../src/auth/provider/provider.ts";
@@ -30,7 +29,7 @@ export class FakeProvider implements Provider {
    */
   memberships: Partial<Pick<Identity, Membership>> = {};
   /** The failure when the identity is asked for again. */
-  identityFailure: UpstreamErrorKind | undefined;
+  identityFailure: UpstreamError["kind"] | undefined;
   /**
    * The time at which the next person authenticated, if the provider reports
    * it.
@@ -46,7 +45,7 @@ export class FakeProvider implements Provider {
   alive: boolean | undefined = true;
   revokesOne = false;
   /** The failure of the next requests. */
-  failure: UpstreamErrorKind | undefined;
+  failure: UpstreamError["kind"] | undefined;
   /** Fails after the code was exchanged, as a user endpoint would. */
   failsAfterCode = false;
   /** Called with every access token. */

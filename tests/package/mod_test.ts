@@ -69,12 +69,10 @@ const TYPES = [
   "DecidePermissions",
   "Definitions",
   "Described",
-  "Door",
   "DurableTask",
   "Elicited",
   "Environment",
   "FetchDocument",
-  "Frontmatter",
   "Hono",
   "Icon",
   "Identity",
@@ -87,20 +85,14 @@ const TYPES = [
   "KvEntry",
   "KvEntryMaybe",
   "KvKey",
-  "KvKeyPart",
   "KvListOptions",
   "KvSelector",
   "LogEvent",
-  "LogLevel",
   "LogOptions",
-  "LogProperties",
-  "LogSeverity",
   "LoggingLevel",
   "MaybePromise",
   "McpClient",
   "NeededAccounts",
-  "Operand",
-  "OutputOf",
   "Person",
   "PersonalKey",
   "PersonalKeyOptions",
@@ -121,10 +113,7 @@ const TYPES = [
   "Root",
   "RoutesContext",
   "RunAnswer",
-  "SchemaInput",
   "SchemaOf",
-  "SchemaOutput",
-  "ScopeDefinition",
   "ScopeDefinitions",
   "ServeOptions",
   "Server",
@@ -136,8 +125,6 @@ const TYPES = [
   "SettingSchemas",
   "SettingValues",
   "Shape",
-  "Skill",
-  "SkillDefinition",
   "StartContext",
   "StepContext",
   "StepOptions",
@@ -149,16 +136,12 @@ const TYPES = [
   "ToolLimit",
   "ToolView",
   "Upstream",
-  "UpstreamErrorKind",
   "UpstreamRequest",
   "UpstreamResponse",
   "UpstreamTokens",
   "Variables",
-  "ViewPermission",
   "ViewSample",
   "WaitOptions",
-  "ZodObject",
-  "ZodType",
 ];
 
 Deno.test("src/mod.ts exports these values and nothing else", async () => {
@@ -184,9 +167,11 @@ Deno.test("every export is documented, with types that are exports too", async (
   const entries = Object.values<string>(exports);
   const output = await deno("doc", "--lint", ...entries);
   assert.match(output, /documentation lint errors/);
-  // Missing docs of npm packages are not ours.
+  // Missing docs of npm packages are not ours, and Zod's types are members of
+  // `z`, which the linter does not look into.
   const ours = output.split("\n\n\n").filter((complaint) =>
-    /-->\s+\S*\/src\//.test(complaint) && !complaint.includes("/npm/")
+    /-->\s+\S*\/src\//.test(complaint) && !complaint.includes("/npm/") &&
+    !/private type '(ZodType|ZodObject|input|output)'/.test(complaint)
   );
   assert.deepEqual(ours, []);
 });

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Authenticated, Door } from "../../caller.ts";
+import type { Authenticated } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { type Gate, parseBearer, printChallenge } from "./gate.ts";
 import { tokenShape } from "../../oauth/credential.ts";
@@ -81,7 +81,7 @@ export function gateOfDoors(doors: Doors): Gate {
  * credential.
  */
 function staticDoor(
-  door: Door,
+  door: "bearer" | "api_key",
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {
     accepted: readonly string[];
     /** Reads the credential of a request. */

@@ -105,20 +105,6 @@ export interface Provider {
   readonly revokesOne?: boolean;
 }
 
-/**
- * - `denied`: the person or the provider refused.
- * - `dead`: the code or refresh token is no longer valid (`invalid_grant`).
- * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
- *   help.
- * - `misbehaved`: an answer that breaks the protocol, or one that means that
- *   our application is not set up right there.
- */
-export type UpstreamErrorKind =
-  | "denied"
-  | "dead"
-  | "unavailable"
-  | "misbehaved";
-
 /** A failed conversation with the provider. The message holds no secret. */
 export class UpstreamError extends Error {
   /** The name of the class. */
@@ -129,7 +115,15 @@ export class UpstreamError extends Error {
   readonly isCodeSpent: boolean;
   /** `message` must hold no secret. */
   constructor(
-    readonly kind: UpstreamErrorKind,
+    /**
+     * - `denied`: the person or the provider refused.
+     * - `dead`: the code or refresh token is no longer valid (`invalid_grant`).
+     * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
+     *   help.
+     * - `misbehaved`: an answer that breaks the protocol, or one that means
+     *   that our application is not set up right there.
+     */
+    readonly kind: "denied" | "dead" | "unavailable" | "misbehaved",
     message: string,
     { cause, code, isCodeSpent = false }: {
       cause?: unknown;

@@ -6,12 +6,7 @@
  * @see RFC 6749 §5
  * @module
  */
-import {
-  misbehaved,
-  UpstreamError,
-  type UpstreamErrorKind,
-  type UpstreamTokens,
-} from "./provider.ts";
+import { misbehaved, UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
 /** The tokens of an answer, and its `id_token`, if there was one. */
@@ -21,7 +16,7 @@ export interface TokenAnswer {
 }
 
 /** The kinds of error codes, GitHub's own too; any other is `misbehaved`. */
-const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
+const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
   bad_refresh_token: "dead",

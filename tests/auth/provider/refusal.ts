@@ -4,10 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  UpstreamError,
-  type UpstreamErrorKind,
-} from "../../../src/auth/provider/provider.ts";
+import { UpstreamError } from "../../../src/auth/provider/provider.ts";
 
 /** Secrets that must never be in a message. */
 const SECRETS = [
@@ -22,7 +19,7 @@ const SECRETS = [
 /** Waits for a refusal of that kind with those words and without a secret. */
 export async function assertRefused(
   promise: Promise<unknown>,
-  kind: UpstreamErrorKind,
+  kind: UpstreamError["kind"],
   words: RegExp,
 ): Promise<void> {
   const error = await promise.then(() => undefined, (error) => error);

@@ -20,7 +20,6 @@ import { buildAuthorizationUrl } from "../authorization_url.ts";
 import {
   type Provider,
   UpstreamError,
-  type UpstreamErrorKind,
   type UpstreamTokens,
 } from "../provider.ts";
 
@@ -155,7 +154,7 @@ export function devProvider(
   return { routes: app, provider };
 }
 
-function refusal(kind: UpstreamErrorKind, what: string): UpstreamError {
+function refusal(kind: UpstreamError["kind"], what: string): UpstreamError {
   return new UpstreamError(kind, `The Dev Provider refused with ${what}`);
 }
 
