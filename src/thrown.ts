@@ -225,3 +225,13 @@ function bounded(text: string): string {
   if (more <= 0) return text;
   return `${text.slice(0, MAX_TEXT)}… (${more} more characters)`;
 }
+
+/** A URL: its groups are all of it but user, query and fragment. */
+const URLS =
+  /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
+
+/** Removes user, query and fragment from each URL in a text. */
+export function withoutQueries(text: string): string {
+  // Every call passes here, and most texts have nothing to cut.
+  return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
+}

@@ -165,7 +165,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       findBaseUrl: () => Promise.resolve(baseUrl),
     }),
     /** Finds who is signed in to the account page. */
-    signedIn: signedInPeople({ ...shared, providers }),
+    signedIn: signedInPeople({ ...shared, allowedUsers, providers }),
     choice: providerChoice({ baseUrl, providers, frame }),
     providerTokens: providerTokens({ ...shared, providers }),
     /** Decides when the provider is asked who a person is now. */

@@ -19,6 +19,8 @@ import {
   type AccountSessionStore,
   RECENT_SIGN_IN_SECONDS,
 } from "../store/account_sessions.ts";
+import { unlessBlocked } from "../store/blocks.ts";
+import type { Write } from "../store/transaction.ts";
 
 /** A signed-in person, and the id of their session. */
 export interface SignedIn {
@@ -28,13 +30,13 @@ export interface SignedIn {
 
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, providers, admins, blocked, accountSessions }:
-    & Pick<PeopleConfig, "admins" | "blocked">
+  { baseUrl, providers, admins, allowedUsers, blocked, accountSessions }:
+    & Pick<PeopleConfig, "admins" | "allowedUsers" | "blocked">
     & {
       baseUrl: string;
       /** The listed providers; people of another are not signed in. */
       providers: Pick<SignInProviders, "of">;
-      accountSessions: Pick<AccountSessionStore, "find">;
+      accountSessions: Pick<AccountSessionStore, "find" | "stays">;
     },
 ) {
   async function find(c: Context): Promise<SignedIn | undefined> {
@@ -73,7 +75,33 @@ export function signedInPeople(
     return admins.length > 0 && isAllowed(session, admins);
   }
 
-  return { find, findForm, isOperator };
+  /**
+   * Checks that a person may use more here than their account page, on which
+   * they see and end what is theirs.
+   *
+   * @throws {HttpError} 403
+   */
+  function checkAllowed({ session }: SignedIn): void {
+    if (isAllowed(session, allowedUsers)) return;
+    throw new HttpError(403, "This account may not use this server");
+  }
+
+  /**
+   * Makes a write that fails its commit if the session of a person has ended
+   * meanwhile, or an operator has blocked them.
+   *
+   * @throws {HttpError} 403 if the person may not use this server, or the
+   * session has ended already
+   */
+  async function staysAllowed(person: SignedIn): Promise<Write> {
+    checkAllowed(person);
+    const stays = await accountSessions.stays(person.id);
+    if (!stays) throw signedOut();
+    const { subject } = person.session;
+    return (transaction) => stays(unlessBlocked(transaction, { subject }));
+  }
+
+  return { find, findForm, isOperator, checkAllowed, staysAllowed };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { MaybePromise } from "./service.ts";
 
 /**
  * `fetch`, bound to the API of one service. A path is resolved against the
- * service's API, whose key is sent along; an address of another origin is
+ * service's API, whose key is sent along; an address outside of it is
  * refused, and so is a redirect to one.
  */
 export type AccountFetch = (
@@ -23,12 +23,13 @@ export interface Account {
    * Calls `fetch` with the person's key.
    *
    * @throws {import("./tool.ts").ToolError} when the service does not answer,
-   * leads to another origin, or the person has disconnected the account
+   * leads outside of its API, or the person has disconnected the account
    */
   fetch: AccountFetch;
   /**
    * Gives the key itself, for a library that has no `fetch` of its own to
-   * replace. It must go to no log, no result and no other service.
+   * replace. It must go to no log, no result, no step of durable work and no
+   * other service.
    *
    * @throws {import("./tool.ts").ToolError} as `fetch`
    */

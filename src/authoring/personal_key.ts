@@ -27,7 +27,7 @@ import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
  * });
  * ```
  * @param name names it in addresses: `a` to `z`, digits, `-` and `_`
- * @throws {TypeError} for a wrong name or address
+ * @throws {TypeError} for a wrong name, address, header or scheme
  */
 export function personalKey(
   name: string,
@@ -42,5 +42,8 @@ export function personalKey(
         "letters a to z, digits, - and _, and the https address of an API",
     );
   }
+  const { header = "authorization", scheme = "" } = options;
+  // Else every call would fail, with an error that quotes the key.
+  new Headers({ [header]: `${scheme} key` });
   return { kind: "personalKey", name, ...options };
 }

@@ -1,14 +1,15 @@
 /**
  * `fetch` towards the API of one service, with a person's key: the key goes to
- * that origin alone.
+ * addresses within that API alone.
  *
  * @module
  */
 import type { AccountFetch, PersonalKey } from "../authoring/account.ts";
 import { ToolError } from "../authoring/tool.ts";
 import { telemetry } from "../telemetry/current.ts";
+import { headOf, withoutQueries } from "../thrown.ts";
 
-/** The most redirects that are followed, all within the service's origin. */
+/** The most redirects that are followed, all within the service's API. */
 const MAX_REDIRECTS = 5;
 
 /** The time in which the headers of a response must come, in milliseconds. */
@@ -27,8 +28,7 @@ export function titleOf({ name, title = name }: PersonalKey): string {
 export function accountFetch(
   service: PersonalKey,
   reveal: () => Promise<string>,
-  { timeoutMilliseconds = TIMEOUT_MILLISECONDS, send = fetch }: {
-    timeoutMilliseconds?: number;
+  { send = fetch }: {
     /** Sends a request, in place of `fetch`. */
     send?: (request: Request) => Promise<Response>;
   } = {},
@@ -44,13 +44,15 @@ export function accountFetch(
     // Throws what is wrong in `init`.
     const request = new Request(url, { ...init, redirect: "manual", signal });
     // Only the headers must come in time: a body may be long.
-    const timer = setTimeout(() => abort.abort(), timeoutMilliseconds);
+    const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
     try {
       return await send(request);
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
+      // Deno's errors hold the whole address.
+      const words = withoutQueries(headOf(cause));
       throw new ToolError(`${title} did not answer: try again later.`, {
-        cause,
+        cause: new Error(words),
       });
     } finally {
       clearTimeout(timer);
@@ -81,11 +83,11 @@ export function accountFetch(
       await response.body?.cancel();
       if (init.redirect === "error") throw new TypeError("A redirect came");
       const next = URL.parse(location, url);
-      if (next?.origin !== url.origin || followed === MAX_REDIRECTS) {
+      if (!next || !isWithin(service, next) || followed === MAX_REDIRECTS) {
         throw new ToolError(
           `${title} leads to ${
             next?.origin ?? "no address"
-          }, where its key does not go.`,
+          }, where its key does not go: only to ${service.api}.`,
         );
       }
       url = next;
@@ -120,16 +122,30 @@ function redirected(
   throw new ToolError("A stream cannot be sent again after a redirect.");
 }
 
-/** Finds the address of a request; the key goes to no other origin. */
-function addressAt({ name, api }: PersonalKey, input: string | URL): URL {
+/** Finds the address of a request. @throws {TypeError} unless the key may go there */
+function addressAt(service: PersonalKey, input: string | URL): URL {
+  const { name, api } = service;
   // A path is relative to the API's own path, not to the root of its host.
   const isPath = typeof input === "string" && input.startsWith("/");
   const url = URL.parse(isPath ? api.replace(/\/$/, "") + input : input);
-  const { origin } = new URL(api);
-  if (url?.origin === origin && !url.username && !url.password) return url;
+  if (url && isWithin(service, url)) return url;
   throw new TypeError(
     url
-      ? `needs.${name}.fetch: ${url.origin} is not ${origin}: the key stays here`
+      ? `needs.${name}.fetch: this address is not within ${api}: the key stays here`
       : `needs.${name}.fetch: neither a path that begins with / nor an address`,
   );
+}
+
+/** A path that a server may resolve only after it has decoded its slashes. */
+const ENCODED_PARENT = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|;|%2f|%5c|$)/i;
+
+/** True if an address is one of the service's API: others share its host. */
+function isWithin(
+  { api }: PersonalKey,
+  { origin, username, password, pathname }: URL,
+): boolean {
+  const base = new URL(api);
+  return origin === base.origin && username === "" && password === "" &&
+    `${pathname}/`.startsWith(base.pathname.replace(/\/?$/, "/")) &&
+    !ENCODED_PARENT.test(pathname);
 }

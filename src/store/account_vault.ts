@@ -13,7 +13,7 @@ import {
   accountStore,
   type AccountUse,
 } from "./accounts.ts";
-import type { Database, Found } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
 import { recent } from "./recent.ts";
 import type { Write } from "./transaction.ts";
@@ -36,9 +36,17 @@ function idOf({ service, label, several }: AccountPlace): string {
   return fingerprint(JSON.stringify([service, several ? label : ""]));
 }
 
-/** Names a record for its seal, so that no key opens in another one. */
-function contextOf({ subject, service }: AccountRecord, key: Deno.KvKey) {
-  return fingerprint(JSON.stringify(["account", subject, service, key]));
+/**
+ * Names a record for its seal: no key opens in another one, or under the name
+ * of another account.
+ */
+function contextOf(
+  { subject, service, label }: AccountRecord,
+  key: Deno.KvKey,
+) {
+  return fingerprint(
+    JSON.stringify(["account", subject, service, label ?? null, key]),
+  );
 }
 
 export type AccountVault = ReturnType<typeof accountVault>;
@@ -109,9 +117,15 @@ export function accountVault(
     ): Promise<boolean> {
       const { subject, service, label } = place;
       const at = accountKey(subject, idOf(place));
+      // Every new account changes this record: so two at once cannot both pass
+      // the limit.
+      const headKey = accountKey(subject);
+      const read = () =>
+        database.getMany<[AccountRecord, Expiring]>([at, headKey]);
       for (;;) {
-        const entry = await database.get<AccountRecord>(at);
-        const others = entry.value ? [] : await store.read(subject);
+        const [entry, head] = await read();
+        const isNew = entry.value === undefined;
+        const others = isNew ? await store.read(subject) : [];
         if (others.length >= MAX_ACCOUNTS) {
           throw new HttpError(
             409,
@@ -134,12 +148,17 @@ export function accountVault(
         const isSaved = await database.commit((transaction) => {
           extraWrites(transaction.check(entry));
           transaction.set(at, record);
+          if (!isNew) return;
+          transaction.check(head)
+            .set(headKey, { expiresAt: record.expiresAt });
         });
         known.forget(subject);
         if (isSaved) return true;
-        const now = await database.get<AccountRecord>(at);
-        // Unchanged: then it was another check that failed.
-        if (now.versionstamp === entry.versionstamp) return false;
+        const [entryNow, headNow] = await read();
+        const isUnchanged = entryNow.versionstamp === entry.versionstamp &&
+          headNow.versionstamp === head.versionstamp;
+        // Then it was another check that failed.
+        if (isUnchanged) return false;
       }
     },
 

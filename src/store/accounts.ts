@@ -82,6 +82,9 @@ export function accountStore(database: Database) {
           if (value) transaction.expire(key);
         });
       }
+      await database.commit((transaction) =>
+        transaction.delete(accountKey(subject))
+      );
       return found.length;
     },
 
@@ -94,7 +97,8 @@ export function accountStore(database: Database) {
           range,
           BATCH,
         );
-        yield found;
+        // The head of a person's list has no account.
+        yield found.filter(({ value }) => "sealed" in value);
         if (!last) return;
         range = { ...whole, start: [...last, ""] };
       }

@@ -6,6 +6,7 @@
  * @module
  */
 import type { AttributeValue, Span, SpanStatus } from "@opentelemetry/api";
+import { withoutQueries } from "../thrown.ts";
 
 type SpanClass = Pick<Span, "setAttribute" | "setStatus">;
 
@@ -46,16 +47,6 @@ export function redactAttribute(
   return mayHoldUrl && typeof value === "string"
     ? withoutQueries(value)
     : value;
-}
-
-/** A URL: its groups are all of it but user, query and fragment. */
-const URLS =
-  /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
-
-/** Removes user, query and fragment from each URL in a text. */
-export function withoutQueries(text: string): string {
-  // Every call passes here, and most texts have nothing to cut.
-  return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
 }
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;

@@ -10,6 +10,7 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
     baseUrl: BASE_URL,
     providers: { of: () => undefined },
     admins: [],
+    allowedUsers: [],
     blocked: [],
     accountSessions: {
       find(id: string) {
@@ -39,8 +40,9 @@ Deno.test("findForm() takes no form of another site's page, though its token is 
     baseUrl,
     providers: { of: () => ({}) as never },
     admins: [],
+    allowedUsers: [],
     blocked: [],
-    accountSessions: { find: () => Promise.resolve(session as never) },
+    accountSessions: { find: () => Promise.resolve(session) } as never,
   });
   const app = new Hono();
   app.get("/", (c) => {

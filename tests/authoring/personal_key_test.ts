@@ -19,6 +19,9 @@ Deno.test("personalKey() takes a short name and the https address of an API", ()
   for (const wrong of addresses) {
     assert.throws(() => personalKey("a", { api: wrong }), TypeError, wrong);
   }
+  for (const wrong of [{ header: "x key" }, { scheme: "a\nb" }]) {
+    assert.throws(() => personalKey("a", { api, ...wrong }), TypeError);
+  }
   assert.equal(personalKey("a", { api: "http://localhost:1" }).name, "a");
 });
 

@@ -136,29 +136,15 @@ Deno.test("what a client declines is not asked on, and nothing runs", async () =
   assert.match(await textOf(declined), /has not connected Linear/);
 });
 
-Deno.test("the key goes to the service's origin alone, and by the server's hand", async () => {
+Deno.test("the key goes to addresses of the service's API alone", async () => {
   await using elsewhere = new KeyService();
   await using service = new KeyService("ada@acme");
   await using server = await startConnected(service.key());
   const call = await clientOf(server, "2026");
   await connect(await openConnect(server), keyOf("ada@acme"));
-  const refused: [path: string, words: RegExp][] = [
-    [`${elsewhere.url}/api/me`, /Internal error/],
-    [service.url.replace("http://", "http://x:y@") + "/me", /Internal error/],
-    ["me", /Internal error/],
-  ];
-  for (const [path, words] of refused) {
-    assert.match(await textOf(call("fetch", { path })), words);
+  for (const path of [`${elsewhere.url}/api/me`, "/../me", "me"]) {
+    assert.match(await textOf(call("fetch", { path })), /Internal error/);
   }
-  assert.equal(
-    await textOf(call("fetch", { path: `${service.url}/x` })),
-    "200",
-  );
-  assert.equal(
-    await textOf(call("fetch", { path: "//evil.example/x" })),
-    "200",
-  );
-  assert.equal(service.seen.at(-1)![0], "/api//evil.example/x");
 
   const redirects: [location: string, status: number, words: RegExp][] = [
     [`${elsewhere.url}/api/me`, 302, /Linear leads to http.*does not go/],

@@ -7,7 +7,7 @@ import { resource, tool, z } from "../../src/mod.ts";
 import { LINKS } from "../../src/mcp/exchange/suspension.ts";
 import { Database } from "../../src/store/database.ts";
 import { WAIT_SECONDS, waitStore } from "../../src/store/waits.ts";
-import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
+import { AccountVisitor, csrfOf, formOf } from "../kit/account_visitor.ts";
 import { Events, outcome, resultOf, textOf } from "../kit/answer.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
@@ -621,6 +621,24 @@ Deno.test("an answer counts only while its browser is signed in", async () => {
   visitor.page = page;
   const { status } = await press(visitor, "done");
   assert.equal(status, 403);
+  linkOf(await resultOf(call("pay")));
+});
+
+test.inMemory("who may no longer use the server answers nothing", async ({ kv }) => {
+  await using server = await start({ kv });
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const visitor = await open(server, link);
+  await using strict = await start({
+    kv,
+    environment: { OAUTH_ALLOWED_USERS: "github:7" },
+  });
+  const there = await open(strict, link);
+  assert.equal(there.page.status, 403);
+  there.page = visitor.page;
+  const csrf = csrfOf(await there.browser.open(`${BASE_URL}/account`));
+  await there.press(new URL(link).pathname, { answer: "done", csrf });
+  assert.equal(there.page.status, 403);
   linkOf(await resultOf(call("pay")));
 });
 

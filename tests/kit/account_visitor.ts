@@ -17,6 +17,11 @@ export function formOf(page: Arrival, action: string, nth = 0): Arrival {
   return { ...page, text: parts[nth] };
 }
 
+/** Reads the token of a page's forms. */
+export function csrfOf({ text }: Arrival): string {
+  return /name="csrf" value="([^"]*)"/.exec(text)![1];
+}
+
 /** A person who signs in to the account page. */
 export class AccountVisitor {
   constructor(readonly browser: Browser, public page: Arrival) {}

@@ -46,6 +46,10 @@ test.onDatabases("save() keeps a key that every process of the ring opens, for i
     open(other, { keys: [OTHER_SECRETS_KEY] }).vault.open(found),
     /No key of SECRETS_KEYS is called/,
   );
+  for (const changed of [{ label: "eve@acme" }, { label: undefined }]) {
+    const value = { ...found.value, ...changed };
+    await assert.rejects(there.open({ ...found, value }));
+  }
 });
 
 test.onDatabases("fifty saves at once leave one account, with one of the keys", async ({ kv, other }) => {
@@ -121,11 +125,15 @@ test.onDatabases("an account ends unless it is used, which is noted once a minut
   await database.idle();
 });
 
-test.onDatabases("a person has so many accounts at most, and many of one service where they have names", async ({ kv }) => {
+test.onDatabases("a person has so many accounts at most, and many of one service where they have names", async ({ kv, other }) => {
   const { vault } = open(kv);
-  const save = (label: string) =>
-    vault.save({ ...ADA, label, several: true }, "secret", freely);
-  for (let n = 0; n < MAX_ACCOUNTS; n++) await save(`account ${n}`);
+  const save = (label: string, by = vault) =>
+    by.save({ ...ADA, label, several: true }, "secret", freely);
+  for (let n = 0; n < MAX_ACCOUNTS - 1; n++) await save(`account ${n}`);
+  const there = open(other).vault;
+  const last = [vault, there, vault].map((by, n) => save(`last ${n}`, by));
+  const kept = await Promise.allSettled(last);
+  assert.equal(kept.filter((it) => it.status === "fulfilled").length, 1);
   await assert.rejects(
     save("one more"),
     (error) => error instanceof HttpError && error.status === 409,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Span } from "@opentelemetry/api";
+import { withoutQueries } from "../../src/thrown.ts";
 import {
   redactAttribute,
   redactSpansLike,
-  withoutQueries,
 } from "../../src/telemetry/redaction.ts";
 
 Deno.test("withoutQueries() keeps of each URL what is before its query", () => {

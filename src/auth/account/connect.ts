@@ -15,7 +15,6 @@ import { titleOf } from "../../http/account_fetch.ts";
 import { mintCsrf, redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
-import { isAllowed } from "../../oauth/allowed_users.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import { personName } from "../../oauth/person.ts";
 import {
@@ -27,7 +26,6 @@ import {
 } from "../../pages/connect_page.tsx";
 import { page } from "../../pages/respond.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
-import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
@@ -51,12 +49,6 @@ interface Submission {
 export function connectEndpoints(services: AuthServices) {
   const { baseUrl, frame, signedIn, waits, accounts, clock, log } = services;
   const tries = new Buckets(TRIES);
-
-  /** @throws {HttpError} 403 for who may use nothing here any more */
-  function checkAllowed({ session }: SignedIn): void {
-    if (isAllowed(session, services.allowedUsers)) return;
-    throw new HttpError(403, "This account may not use this server");
-  }
 
   function find(c: Context): Pick<Submission, "service" | "vault"> {
     const service = services.accountServices.get(c.req.param("name")!);
@@ -115,13 +107,15 @@ export function connectEndpoints(services: AuthServices) {
 
   /** Answers the calls of a person that wait for an account, or one of them. */
   async function answerWaits(
-    { person: { session: { subject } }, service }: Submission,
+    { person, service }: Submission,
     action: "accept" | "decline",
     only?: Wait,
   ): Promise<void> {
+    const { subject } = person.session;
+    const stays = await signedIn.staysAllowed(person);
     for (const wait of only ? [only] : await waits.listOf(subject)) {
       if (connectsAt(wait, baseUrl) !== service.name) continue;
-      await waits.answer(wait.id!, subject, { action }, () => {});
+      await waits.answer(wait.id!, subject, { action }, stays);
     }
   }
 
@@ -131,13 +125,13 @@ export function connectEndpoints(services: AuthServices) {
     submission: Submission,
     { key, label }: CheckedKey,
   ): Promise<Response> {
-    const { person: { id, session: { subject } }, service, vault } = submission;
-    const stays = await services.accountSessions.stays(id);
+    const { person, service, vault } = submission;
+    const { subject } = person.session;
     const { name, several } = service;
-    const isSaved = stays && await vault.save(
+    const isSaved = await vault.save(
       { subject, service: name, label, several },
       key,
-      (transaction) => stays(unlessBlocked(transaction, { subject })),
+      await signedIn.staysAllowed(person),
     );
     if (!isSaved) throw signedOut();
     log.audit("Account connected", {
@@ -164,7 +158,7 @@ export function connectEndpoints(services: AuthServices) {
     const told = await checkKey(service, key, log);
     if (told === undefined) {
       const label = service.several
-        ? parseLabel(form.get("label") ?? "")
+        ? parseLabel(form.get("label") ?? "", key)
         : undefined;
       return await keep(c, submission, { key, label });
     }
@@ -191,7 +185,7 @@ export function connectEndpoints(services: AuthServices) {
         };
         return page(c, ConnectSignInPage(props), { forms: "any" });
       }
-      checkAllowed(person);
+      signedIn.checkAllowed(person);
       const wait = await findWait(w, person, service);
       if (w && !wait) return noWait(c, person, services);
       const props = await propsOf({ person, service, wait });
@@ -209,7 +203,7 @@ export function connectEndpoints(services: AuthServices) {
     async answer(c: Context): Promise<Response> {
       const { service, vault } = find(c);
       const { form, ...person } = await signedIn.findForm(c);
-      checkAllowed(person);
+      signedIn.checkAllowed(person);
       const wait = await findWait(form.get("w"), person, service);
       const submission = { person, form, service, vault, wait };
       if (form.get("answer") !== "connect") {

@@ -4,11 +4,13 @@
  *
  * @module
  */
-import type { PersonalKey } from "../../authoring/account.ts";
+import type { AccountFetch, PersonalKey } from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { pause } from "../../clock.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
 import { accountFetch, titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
+import { errorNameOf, framesOf } from "../../thrown.ts";
 
 /** The longest key, in characters. */
 const MAX_KEY_CHARACTERS = 4096;
@@ -43,15 +45,19 @@ export function parseKey({ shape }: PersonalKey, text: string): string {
   return key;
 }
 
-/** Parses the name of an account. @throws {KeyRefusal} */
-export function parseLabel(text: string): string {
+/** Parses the name of the account of a key. @throws {KeyRefusal} */
+export function parseLabel(text: string, key: string): string {
   const label = text.trim();
-  if (/^\P{C}+$/u.test(label) && label.length <= MAX_LABEL_CHARACTERS) {
-    return label;
+  if (!/^\P{C}+$/u.test(label) || label.length > MAX_LABEL_CHARACTERS) {
+    throw new KeyRefusal(
+      `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,
+    );
   }
-  throw new KeyRefusal(
-    `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,
-  );
+  // Names are shown to apps, and stored as they are.
+  if (label.includes(key)) {
+    throw new KeyRefusal("The name of the account must not hold the key.");
+  }
+  return label;
 }
 
 /**
@@ -66,12 +72,12 @@ export async function checkKey(
 ): Promise<string | undefined> {
   if (!service.check) return undefined;
   const title = titleOf(service);
-  const bound = accountFetch(
-    service,
-    () => Promise.resolve(key),
-    { timeoutMilliseconds: CHECK_MILLISECONDS },
-  );
+  const send = accountFetch(service, () => Promise.resolve(key));
   const done = new AbortController();
+  const bound: AccountFetch = (path, init) => {
+    const signals = [done.signal, init?.signal].filter((it) => it != null);
+    return send(path, { ...init, signal: AbortSignal.any(signals) });
+  };
   const late = pause(CHECK_MILLISECONDS, done.signal).then(() => undefined);
   try {
     const answer = await Promise.race([
@@ -81,20 +87,30 @@ export async function checkKey(
     if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
     const { told } = answer;
     if (told instanceof Response) await checkStatus(told, title);
-    return typeof told === "string" ? parseLabel(cut(told)) : undefined;
+    return typeof told === "string"
+      ? parseLabel(shortened(told), key)
+      : undefined;
   } catch (error) {
     if (error instanceof KeyRefusal) throw error;
     if (error instanceof ToolError) throw new KeyRefusal(error.message);
-    log.warning("A key could not be checked", { service: service.name, error });
+    log.warning("A key could not be checked", {
+      service: service.name,
+      // Without its message, which may quote the service, and that the key.
+      error: `${errorNameOf(error) ?? "An exception"}${framesOf(error)}`,
+    });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
   } finally {
+    // What the check still waits for ends with it.
     done.abort();
   }
 }
 
-/** Shortens a name that a service has told. */
-function cut(told: string): string {
-  return [...told].slice(0, MAX_LABEL_CHARACTERS / 2).join("");
+/** Shortens a name that a service has told, so that no two become the same. */
+function shortened(told: string): string {
+  const name = told.trim();
+  if (name.length <= MAX_LABEL_CHARACTERS) return name;
+  const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");
+  return `${beginning}… ${fingerprint(name).slice(0, 8)}`;
 }
 
 async function checkStatus(

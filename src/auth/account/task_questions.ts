@@ -20,10 +20,8 @@ import {
 } from "../../protocol/form_fields.ts";
 import type { InputRequest } from "../../protocol/question.ts";
 import type { AccountSession } from "../../store/account_sessions.ts";
-import { unlessBlocked } from "../../store/blocks.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { AuthServices } from "../services.ts";
-import { signedOut } from "../signed_in.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 import { printNotice } from "./notices.ts";
 import { ownTasks } from "./own_tasks.ts";
@@ -95,11 +93,12 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
 export function taskAnswer(
   services: AuthServices & { places: AccountPlaces },
 ): (c: Context) => Promise<Response> {
-  const { places, signedIn, accountSessions, tasks, log } = services;
+  const { places, signedIn, tasks, log } = services;
   const own = ownTasks(services);
 
   return async (c) => {
-    const { id, session, form } = await signedIn.findForm(c, MAX_BYTES);
+    const { form, ...person } = await signedIn.findForm(c, MAX_BYTES);
+    const { id, session } = person;
     const task = await own.find(session, form.require("task"));
     // A key names one question as long as the task is stored.
     const key = form.require("question");
@@ -107,14 +106,10 @@ export function taskAnswer(
     const answer = open?.method === "elicitation/create"
       ? answerIn(form, open)
       : undefined;
-    const stays = await accountSessions.stays(id);
-    if (!stays) throw signedOut();
+    const stays = await signedIn.staysAllowed(person);
     const { subject } = session;
-    const isTaken = answer !== undefined && await tasks.answer(
-      task.taskId,
-      { [key]: answer },
-      (transaction) => stays(unlessBlocked(transaction, { subject })),
-    );
+    const isTaken = answer !== undefined &&
+      await tasks.answer(task.taskId, { [key]: answer }, stays);
     if (isTaken) {
       log.audit("Answered on the page of a task", {
         reference: c.get("reference"),

@@ -17,11 +17,10 @@ import {
   WaitSignInPage,
 } from "../../pages/wait_page.tsx";
 import type { WaitInWords } from "../../pages/waiting_section.tsx";
-import { unlessBlocked } from "../../store/blocks.ts";
 import type { Wait } from "../../store/waits.ts";
 import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
-import { type SignedIn, signedOut } from "../signed_in.ts";
+import type { SignedIn } from "../signed_in.ts";
 import { clientInWords } from "./client_words.ts";
 
 /** Names the service that a wait asks to connect; undefined for any other wait. */
@@ -96,6 +95,7 @@ export function waitEndpoints(services: AuthServices) {
           forms: "any",
         });
       }
+      signedIn.checkAllowed(found);
       const { session } = found;
       const person = personName(session);
       const csrf = mintCsrf(found.id);
@@ -134,22 +134,16 @@ export function waitEndpoints(services: AuthServices) {
 
     /** Answers `POST /wait/:id`. */
     async answer(c: Context): Promise<Response> {
-      const { id: sessionId, session, form } = await signedIn.findForm(c);
+      const { form, ...person } = await signedIn.findForm(c);
       const id = c.req.param("id")!;
       const said = form.get("answer");
       if (said !== "done" && said !== "not-now") {
         throw new HttpError(400, "answer must be done or not-now");
       }
-      const stays = await services.accountSessions.stays(sessionId);
-      if (!stays) throw signedOut();
-      const { subject } = session;
+      const { subject } = person.session;
       const action = said === "done" ? "accept" : "decline";
-      const wait = await waits.answer(
-        id,
-        subject,
-        { action },
-        (transaction) => stays(unlessBlocked(transaction, { subject })),
-      );
+      const stays = await signedIn.staysAllowed(person);
+      const wait = await waits.answer(id, subject, { action }, stays);
       // A later click does not change the first answer.
       if (wait?.answer?.action === action) {
         services.log.audit("Answered on the page of a wait", {

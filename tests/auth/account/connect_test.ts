@@ -1,12 +1,14 @@
 /** The page on which a person connects an account: what it refuses, and why. */
 import assert from "node:assert/strict";
 import type { PersonalKeyOptions } from "../../../src/mod.ts";
+import { jsonLine } from "../../../src/log/log_line.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
 import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
+import { HastyTimers } from "../../kit/timers.ts";
 
 const PATH = "/connect/linear";
 
@@ -89,6 +91,73 @@ Deno.test("a check may tell no name, or fail", async () => {
   }
 });
 
+Deno.test("a check that quotes the key leaves it in no log and no name", async () => {
+  await using service = new KeyService("ada@acme");
+  const key = keyOf("ada@acme");
+  service.answer = (request) =>
+    new Response(`${request.headers.get("authorization")} is wrong`);
+  const quote: PersonalKeyOptions["check"] = async (fetch) =>
+    await (await fetch("/me")).text();
+  const checks: [PersonalKeyOptions["check"], RegExp][] = [
+    [quote, /name of the account must not hold the key/],
+    [
+      async (fetch) => {
+        const words = await quote(fetch) as string;
+        throw new Error(words, { cause: { words } });
+      },
+      /gave no answer that says/,
+    ],
+  ];
+  for (const [check, words] of checks) {
+    const log = recordLog();
+    const linear = service.key("linear", { check });
+    await using server = await startConnected(linear, log);
+    const visitor = await AccountVisitor.signIn(server);
+    assert.match(await paste(visitor, key), words);
+    const lines = log.events.map((event) => jsonLine(event));
+    assert.doesNotMatch(lines.join(), new RegExp(key));
+  }
+});
+
+Deno.test("a check ends with its time: the key is sent nowhere after it", async () => {
+  await using service = new KeyService("ada@acme");
+  const late = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  const check: PersonalKeyOptions["check"] = async (fetch) => {
+    await late.promise;
+    return await fetch("/me").finally(ended.resolve);
+  };
+  await using server = await startConnected(service.key("linear", { check }));
+  const visitor = await AccountVisitor.signIn(server);
+  {
+    using _timers = new HastyTimers([10_000]);
+    const words = await paste(visitor, keyOf("ada@acme"));
+    assert.match(words, /Linear did not answer\. Try again/);
+  }
+  late.resolve();
+  await ended.promise;
+  assert.deepEqual(service.seen, []);
+});
+
+Deno.test("accounts with long names that begin alike are two", async () => {
+  await using service = new KeyService();
+  const name = "a-team-with-a-name-of-many-words-and-letters@";
+  const names = ["x", "y"].map((end) => `${name.repeat(2)}${end}`);
+  for (const [n, name] of names.entries()) {
+    service.accounts.set(`lin_${n}`, name);
+  }
+  await using server = await startConnected(
+    service.key("linear", { several: true }),
+  );
+  const visitor = await openConnect(server);
+  for (const n of names.keys()) {
+    visitor.page = await visitor.browser.open(BASE_URL + PATH);
+    await connect(visitor, `lin_${n}`);
+  }
+  await visitor.look("/accounts");
+  assert.equal(visitor.words.match(/As a-team-with-a-name/g)?.length, 2);
+});
+
 Deno.test("a person names their accounts where there may be several and the service tells no name", async () => {
   await using service = new KeyService("ada@acme");
   const options = { several: true, check: undefined };
@@ -98,6 +167,10 @@ Deno.test("a person names their accounts where there may be several and the serv
   assert.match(await paste(visitor, key), /Name the account/);
   const long = "a".repeat(81);
   assert.match(await paste(visitor, key, { label: long }), /Name the account/);
+  assert.match(
+    await paste(visitor, key, { label: `my ${key}` }),
+    /name of the account must not hold the key/,
+  );
   assert.match(await paste(visitor, key, { label: "work" }), /as work/);
   assert.match(await paste(visitor, key, { label: "home" }), /as home/);
   await visitor.look("/accounts");

@@ -216,6 +216,18 @@ Deno.test("POST /account/work/answer takes no answer of anyone else, of another 
   assert.equal((await task()).status, "input_required");
 });
 
+test.inMemory("POST /account/work/answer takes no answer of who may no longer use the server", async ({ kv }) => {
+  await using server = await start({ kv });
+  const { taskId, task } = await asking(server, "plain");
+  await using strict = await start({
+    kv,
+    environment: { OAUTH_ALLOWED_USERS: "github:7" },
+  });
+  const visitor = await AccountVisitor.signIn(strict, { at: at(taskId) });
+  assert.equal((await answer(visitor, entries("2"))).status, 403);
+  assert.equal((await task()).status, "input_required");
+});
+
 for (const reason of ["everything of theirs has ended", "they were blocked"]) {
   test.inMemory(`POST /account/work/answer takes no answer of someone of whom ${reason} just before its commit`, async ({ kv }) => {
     const database = new Database(kv);

@@ -1,0 +1,108 @@
+/** `fetch` with a person's key: the addresses that get it, and what errors say. */
+import assert from "node:assert/strict";
+import { personalKey } from "../../src/authoring/personal_key.ts";
+import { accountFetch } from "../../src/http/account_fetch.ts";
+
+/** Binds `fetch` to an API. It notes the addresses that got the key. */
+function bind(api: string, answer: (url: string) => Response | Promise<never>) {
+  const sent: string[] = [];
+  const service = personalKey("notes", { api, title: "Notes" });
+  const fetch = accountFetch(service, () => Promise.resolve("secret"), {
+    async send({ url, headers }) {
+      assert.equal(headers.get("authorization"), "Bearer secret");
+      sent.push(url);
+      return await answer(url);
+    },
+  });
+  return { fetch, sent };
+}
+
+const API = "https://notes.example/v1";
+
+const OUTSIDE = [
+  "/../x",
+  "/a/../../x",
+  "/%2e%2e/x",
+  "/.%2E/x",
+  "/..%2fx",
+  "/%2e%2e%5cx",
+  "/a/..;/x",
+  "/\\..\\../x",
+  "https://notes.example/",
+  "https://notes.example/v10/x",
+  "https://notes.example/v1/../x",
+  "https://notes.example:444/v1/x",
+  "http://notes.example/v1/x",
+  "https://x:y@notes.example/v1/x",
+  "https://notes.example@evil.example/v1/x",
+  "https://evil.example/v1/x",
+  "\\\\evil.example/v1/x",
+  "data:,x",
+  "x",
+  "",
+];
+
+Deno.test("the key goes to addresses within the API alone", async () => {
+  const { fetch, sent } = bind(API, () => new Response());
+  for (const input of OUTSIDE) {
+    await assert.rejects(fetch(input), TypeError, input);
+    const url = URL.parse(input);
+    if (url) await assert.rejects(fetch(url), TypeError, input);
+  }
+  assert.deepEqual(sent, []);
+  const within = [
+    ["/", "/"],
+    ["/a/../b", "/b"],
+    ["//evil.example/x", "//evil.example/x"],
+    ["/a%2Fb/c..d/...", "/a%2Fb/c..d/..."],
+    ["/\\evil.example", "//evil.example"],
+    [`${API}?page=2`, "?page=2"],
+    [`${API}/x#y`, "/x#y"],
+  ];
+  for (const [input, path] of within) {
+    await fetch(input);
+    assert.equal(sent.pop(), API + path);
+  }
+  const root = bind("https://notes.example", () => new Response());
+  await root.fetch("/../x");
+  assert.deepEqual(root.sent, ["https://notes.example/x"]);
+});
+
+Deno.test("a redirect leads the key to addresses within the API alone", async () => {
+  const outside = [...OUTSIDE.filter((it) => URL.canParse(it)), "/", "/v1/.."];
+  for (const location of outside) {
+    const { fetch, sent } = bind(
+      API,
+      () => new Response(null, { status: 307, headers: { location } }),
+    );
+    await assert.rejects(fetch("/go"), /^ToolError: Notes leads to /, location);
+    assert.deepEqual(sent, [`${API}/go`]);
+  }
+  const { fetch, sent } = bind(
+    API,
+    (url) =>
+      url.endsWith("/me")
+        ? new Response()
+        : new Response(null, { status: 302, headers: { location: "me" } }),
+  );
+  await fetch("/go");
+  assert.deepEqual(sent, [`${API}/go`, `${API}/me`]);
+});
+
+Deno.test("the error of a service that does not answer holds no query of its address", async () => {
+  const { fetch } = bind(
+    API,
+    (url) =>
+      Promise.reject(new TypeError(`error sending request for url (${url})`)),
+  );
+  const error: Error = await fetch("/me?token=abc#def").then(
+    () => assert.fail(),
+    (error) => error,
+  );
+  assert.match(error.message, /Notes did not answer/);
+  assert.match(
+    String(error.cause),
+    /TypeError.*\(https:\/\/notes\.example\/v1\/me\)$/,
+  );
+  assert.doesNotMatch(Deno.inspect(error), /abc|def/);
+});
