@@ -59,9 +59,11 @@ export function signedInPeople(
     maxBytes?: number,
   ): Promise<SignedIn & { form: Parameters }> {
     checkSameSite(c.req.raw, baseUrl);
-    const form = await readParameters(c.req.raw, undefined, maxBytes);
+    // A long form is read for people who are signed in alone.
     const found = await find(c);
-    if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
+    if (!found) throw signedOut();
+    const form = await readParameters(c.req.raw, [], maxBytes);
+    if (!isCsrf(form.get("csrf") ?? "", found.id)) {
       throw signedOut();
     }
     return { ...found, form };

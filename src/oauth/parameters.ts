@@ -32,19 +32,27 @@ const NAMES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** The most parameters of a request, so that one request stays cheap to read. */
+const MAX_PARAMETERS = 1000;
+
 /** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
 export class Parameters {
   readonly #values = new Map<string, string[]>();
 
   /**
    * @param repeatable the names that may be repeated
-   * @throws {OAuthError} `invalid_request` when another is repeated
+   * @throws {OAuthError} `invalid_request` when another is repeated, or there
+   * are too many
    */
   constructor(
     entries: Iterable<[string, string]>,
     repeatable: readonly string[] = ["resource"],
   ) {
+    let count = 0;
     for (const [name, value] of entries) {
+      if (++count > MAX_PARAMETERS) {
+        throw invalidRequest(`At most ${MAX_PARAMETERS} parameters`);
+      }
       if (value === "") continue;
       const before = this.#values.get(name);
       if (before && !repeatable.includes(name)) {
@@ -54,7 +62,8 @@ export class Parameters {
             : "A parameter is given twice",
         );
       }
-      this.#values.set(name, [...before ?? [], value]);
+      if (before) before.push(value);
+      else this.#values.set(name, [value]);
     }
   }
 

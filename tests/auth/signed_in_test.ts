@@ -30,6 +30,26 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
   assert.deepEqual(read, [id]);
 });
 
+Deno.test("findForm() reads no form of a sender who is not signed in", async () => {
+  const baseUrl = BASE_URL;
+  const { findForm } = signedInPeople({
+    baseUrl,
+    providers: { of: () => undefined },
+    admins: [],
+    allowedUsers: [],
+    blocked: [],
+    accountSessions: { find: () => Promise.resolve(undefined) } as never,
+  });
+  const app = new Hono();
+  app.post("/", async (c) => c.text((await findForm(c, 1024)).id));
+  app.onError((error, c) => c.text(error.message, 403));
+  const body = new ReadableStream({
+    pull: () => assert.fail("the form was read"),
+  }, { highWaterMark: 0 });
+  const response = await app.request("/", { method: "POST", body });
+  assert.match(await response.text(), /^You are no longer signed in/);
+});
+
 type HeadersOf = Record<string, string>;
 
 Deno.test("findForm() takes no form of another site's page, though its token is right", async () => {

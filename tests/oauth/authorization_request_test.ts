@@ -81,6 +81,18 @@ Deno.test("Parameters refuses one that is given twice, except resource", () => {
   );
 });
 
+Deno.test("Parameters takes a thousand, and reads no more of them", () => {
+  const most = Array<[string, string]>(1000).fill(["resource", "a"]);
+  assert.equal(new Parameters(most).all("resource").length, 1000);
+  const endless = (function* (): Generator<[string, string]> {
+    for (let index = 0;; index++) yield [index % 2 ? "resource" : "x", ""];
+  })();
+  assert.throws(() => new Parameters(endless), {
+    code: "invalid_request",
+    description: "At most 1000 parameters",
+  });
+});
+
 Deno.test("authorizationResponseUrl() appends the answer and leaves the rest alone", () => {
   const answer = (redirectUri: string, state?: string) =>
     authorizationResponseUrl({ redirectUri, state }, { code: "c" }, BASE_URL);
