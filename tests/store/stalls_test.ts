@@ -135,7 +135,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
       const dataKey = new Uint8Array(32);
       return await upstreamTokenStore(database).lease({
         ...found,
-        grantId: grant.id,
+        id: grant.id,
         dataKey,
         tokens: "",
       });

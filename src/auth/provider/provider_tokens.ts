@@ -14,12 +14,9 @@ import type {
   FoundTokens,
   UpstreamRecord,
 } from "../../store/upstream_tokens.ts";
+import { parseTokens } from "./leased_refresh.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
-import {
-  parseTokens,
-  providerRefresh,
-  signInEnded,
-} from "./provider_refresh.ts";
+import { providerRefresh, signInEnded } from "./provider_refresh.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 

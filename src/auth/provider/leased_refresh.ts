@@ -1,0 +1,240 @@
+/**
+ * The refresh of stored tokens: one at a time across all processes, and stored
+ * before anyone uses them.
+ *
+ * @see RFC 6749 §6
+ * @module
+ */
+import {
+  REFRESH_LEASE_SECONDS,
+  REFRESH_STORE_SECONDS,
+  REFRESH_WAIT_SECONDS,
+  UPSTREAM_MARGIN_SECONDS,
+} from "../../oauth/lifetimes.ts";
+import { type Clock, now, pause } from "../../clock.ts";
+import type { Write } from "../../store/transaction.ts";
+import { UpstreamError, type UpstreamTokens } from "./provider.ts";
+
+/** Tokens as they were read from a store. */
+export interface StoredTokens {
+  /** Names their record. */
+  readonly id: string;
+  /** The unsealed text. */
+  tokens: string;
+}
+
+/** The store of such tokens. */
+export interface TokenStore<F extends StoredTokens> {
+  /** Finds the tokens as they are now; undefined if they are gone. */
+  find(found: F): Promise<F | undefined>;
+  /** Takes the lease to refresh them; undefined if another process has it. */
+  lease(found: F): Promise<F | undefined>;
+  release(leased: F): Promise<void>;
+  /** Replaces them. Returns false if there was another change since. */
+  replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
+  /** Waits until the holder of the lease is done, or its lease is over. */
+  waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
+}
+
+/** The server that issued some tokens, and the errors of their refresh. */
+export interface TokenIssuer {
+  /** @throws {UpstreamError} */
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /** Notes that the tokens are dead, and makes the error that says so. */
+  end(cause?: unknown): Promise<Error>;
+  /** Makes the error for tokens whose record is gone. */
+  gone(): Error;
+  /** Makes the error while the server does not answer. */
+  unavailable(cause?: unknown): Error;
+  /** Disposes of new tokens that no record is left for. */
+  discard?(tokens: UpstreamTokens): void;
+}
+
+export interface RefreshOptions {
+  /** The access token that the server no longer accepts. */
+  rejected?: string;
+  /** Writes to commit together with new tokens. */
+  extraWrites?: Write;
+}
+
+/** Usable tokens, and the extra writes that were committed with them, if any. */
+export interface Refreshed {
+  tokens: UpstreamTokens;
+  written?: Write;
+}
+
+/** The pause before another try at storing tokens, in milliseconds. */
+const STORE_PAUSE_MILLISECONDS = 200;
+
+/** Makes the refresh of the tokens in a store. */
+export function leasedRefresh<F extends StoredTokens>(
+  store: TokenStore<F>,
+  { clock, waitSeconds = REFRESH_WAIT_SECONDS }: {
+    clock: Clock;
+    /** The seconds for which a request waits for a refresh. */
+    waitSeconds?: number;
+  },
+) {
+  const refreshing = new Map<string, Promise<Refreshed>>();
+
+  function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
+    return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
+  }
+
+  function isUsable(tokens: UpstreamTokens, rejected?: string): boolean {
+    return tokens.accessToken !== rejected &&
+      isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
+  }
+
+  /** Gives usable tokens: those found, or refreshed ones. */
+  async function valid(
+    issuer: TokenIssuer,
+    found: F,
+    options: RefreshOptions = {},
+  ): Promise<Refreshed> {
+    const tokens = parseTokens(found);
+    if (isUsable(tokens, options.rejected)) return { tokens };
+    const { id } = found;
+    let refresh = refreshing.get(id);
+    if (!refresh) {
+      refresh = refreshOnce(issuer, found, options)
+        .finally(() => refreshing.delete(id));
+      refreshing.set(id, refresh);
+    }
+    return await wait(refresh, issuer);
+  }
+
+  async function refreshOnce(
+    issuer: TokenIssuer,
+    found: F,
+    { rejected, extraWrites }: RefreshOptions,
+  ): Promise<Refreshed> {
+    for (;;) {
+      const tokens = parseTokens(found);
+      if (isUsable(tokens, rejected)) return { tokens };
+      if (tokens.refreshToken === undefined) {
+        // There is no refresh token: the access token is used until it expires.
+        if (tokens.accessToken !== rejected && isAlive(tokens)) {
+          return { tokens };
+        }
+        throw await issuer.end();
+      }
+      const leased = await store.lease(found);
+      if (leased) {
+        const refreshed = await refreshLeased(
+          issuer,
+          leased,
+          tokens.refreshToken,
+          extraWrites,
+        );
+        if (refreshed) return refreshed;
+      } else {
+        await store.waitForRefresh(
+          found,
+          AbortSignal.timeout(REFRESH_LEASE_SECONDS * 1000),
+        ).catch((error) => {
+          if (error?.name !== "TimeoutError") throw error;
+        });
+      }
+      const again = await store.find(found);
+      if (!again) throw issuer.gone();
+      found = again;
+    }
+  }
+
+  async function refreshLeased(
+    issuer: TokenIssuer,
+    leased: F,
+    refreshToken: string,
+    extraWrites?: Write,
+  ): Promise<Refreshed | undefined> {
+    let refreshed: UpstreamTokens;
+    try {
+      refreshed = await issuer.refresh(refreshToken);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === "dead") {
+        if (await isReplaced(leased)) return undefined;
+        throw await issuer.end(error);
+      }
+      // Releases the lease if possible, so that no one has to wait for its end.
+      await store.release(leased).catch(() => {});
+      throw error instanceof UpstreamError ? issuer.unavailable(error) : error;
+    }
+    // A server that does not rotate sends no refresh token (RFC 6749 §6). The
+    // id_token is kept too: a request that waits for this refresh at another
+    // process may need to know who the person is.
+    const tokens = { ...refreshed };
+    tokens.refreshToken ??= refreshToken;
+    return await keep(issuer, leased, tokens, extraWrites);
+  }
+
+  /**
+   * Stores the new tokens in place of the leased ones. The server may have ended
+   * the old ones, so this is tried until it works or time is up; until then the
+   * new tokens are only in this promise. Undefined if their record is gone, or
+   * has others.
+   *
+   * @param extraWrites go with the first try alone: their checks may fail, and
+   * the caller learns from the result if they were written
+   */
+  async function keep(
+    issuer: TokenIssuer,
+    leased: F,
+    tokens: UpstreamTokens,
+    extraWrites?: Write,
+  ): Promise<Refreshed | undefined> {
+    const text = JSON.stringify(tokens);
+    const endMilliseconds = performance.now() + REFRESH_STORE_SECONDS * 1000;
+    for (let current = leased;; extraWrites = undefined) {
+      try {
+        if (await store.replace(current, text, extraWrites)) {
+          return { tokens, written: extraWrites };
+        }
+        const again = await store.find(leased);
+        if (again?.tokens === text) return { tokens };
+        if (!again) issuer.discard?.(tokens);
+        // Another process may have leased the old tokens too; ours are newer.
+        if (again?.tokens !== leased.tokens) return undefined;
+        current = again;
+      } catch (error) {
+        if (performance.now() >= endMilliseconds) throw error;
+        await pause(STORE_PAUSE_MILLISECONDS);
+      }
+    }
+  }
+
+  /** Waits no longer than a client would; the refresh goes on anyway. */
+  async function wait<T>(
+    refresh: Promise<T>,
+    issuer: TokenIssuer,
+  ): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(issuer.unavailable()),
+      waitSeconds * 1000,
+    );
+    try {
+      return await Promise.race([refresh, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * True if the lease has expired and another process has replaced the tokens
+   * since: the refresh token that failed was an old one.
+   */
+  async function isReplaced(leased: F): Promise<boolean> {
+    const found = await store.find(leased);
+    return found !== undefined && found.tokens !== leased.tokens;
+  }
+
+  return { valid, isAlive, isUsable };
+}
+
+/** Parses tokens that were stored. */
+export function parseTokens(
+  { tokens }: Pick<StoredTokens, "tokens">,
+): UpstreamTokens {
+  return JSON.parse(tokens);
+}
