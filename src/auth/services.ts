@@ -50,7 +50,6 @@ import { grantsEnd } from "./grants/end_grant.ts";
 import { personData } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
-/** The parts of an authorization server. */
 export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
@@ -65,7 +64,6 @@ export interface AuthorizationServerOptions {
   serverTitle: string;
   /** Facts about the server, for pages and metadata. */
   about?: About;
-  /** Makes a provider of the list. */
   provider(listed: ListedProvider): Provider;
   fetchDocument: FetchDocument;
   scopes: Scopes;

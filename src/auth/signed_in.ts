@@ -22,7 +22,6 @@ import {
 import { unlessBlocked } from "../store/blocks.ts";
 import type { Write } from "../store/transaction.ts";
 
-/** A signed-in person, and the id of their session. */
 export interface SignedIn {
   id: string;
   session: AccountSession;

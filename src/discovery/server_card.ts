@@ -11,7 +11,6 @@ import type { About } from "../authoring/about.ts";
 import { REVISIONS } from "../protocol/revisions.ts";
 import { resourceOf } from "../oauth/resource.ts";
 
-/** The media type of the card. */
 export const CARD_TYPE = "application/mcp-server-card+json";
 
 /** A server's description for clients that do not know it yet. */

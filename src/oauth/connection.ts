@@ -82,7 +82,6 @@ export function scopesOfSignIn(
   { had, revokedScopes, isOlder }: {
     /** The scopes that the client has at this redirect URI. */
     had: readonly string[];
-    /** The scopes that the person has revoked. */
     revokedScopes: readonly string[];
     /** True if the page was shown before the person revoked them. */
     isOlder: boolean;

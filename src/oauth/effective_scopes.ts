@@ -15,7 +15,6 @@ import type { ListEntry } from "./list_entry.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { opensNothing, parseScope, scopesWithin } from "./scope.ts";
 
-/** The effective scopes of a token. */
 export interface EffectiveScopes {
   scopes: readonly string[];
   /** See {@linkcode import("../caller.ts").Caller.ceiling}. */

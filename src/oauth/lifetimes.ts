@@ -74,7 +74,6 @@ export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /** The lifetimes that an operator may set, in seconds. */
 export interface Lifetimes {
-  /** An access token of a client. */
   accessTokenSeconds: number;
   /** A grant whose refresh token is not used. */
   idleSeconds: number;
@@ -84,7 +83,6 @@ export interface Lifetimes {
   personalTokenSeconds: number;
 }
 
-/** The default lifetimes. */
 export const DEFAULT_LIFETIMES: Readonly<Lifetimes> = {
   accessTokenSeconds: HOUR,
   idleSeconds: 30 * DAY,

@@ -27,7 +27,6 @@ export type ListEntry =
 /** A kind of entry that only some lists accept. */
 export type ListKind = "everyone" | "membership" | "client";
 
-/** The entries that a list accepts. */
 export interface EntryOptions {
   /** The accepted kinds besides people. */
   takes?: readonly ListKind[];

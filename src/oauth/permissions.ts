@@ -14,7 +14,6 @@ import {
 } from "./list_entry.ts";
 import { membershipName, type Person, withoutMemberships } from "./person.ts";
 
-/** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {
   who: ListEntry;
   scopes: readonly string[] | "all";
@@ -107,7 +106,6 @@ const MAX_KEPT_CHARACTERS = 8192;
  */
 export function permissionsOf(
   { rules, decide, supported }: {
-    /** The rules of `OAUTH_PERMISSIONS`. */
     rules?: readonly PermissionRule[];
     /** The rule of `serve({ permissions })`. */
     decide?: DecidePermissions;

@@ -101,7 +101,6 @@ export function personTerms({ identity, subject }: Person): string[] {
   );
 }
 
-/** Gives the words of a search, folded. */
 export function searchWords(search: string): string[] {
   return folded(search).split(" ").filter((word) => word !== "");
 }
@@ -143,7 +142,6 @@ export function prefixOf(kind: Membership): string {
   return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
 }
 
-/** Copies an identity without its memberships. */
 export function withoutMemberships(identity: Identity): Identity {
   const rest = { ...identity };
   for (const kind of MEMBERSHIPS) delete rest[kind];

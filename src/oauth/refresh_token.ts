@@ -25,9 +25,7 @@ export interface RefreshTokens {
   exchange?: Exchange;
 }
 
-/** The exchange of a refresh token. */
 interface Exchange {
-  /** The fingerprint of the refresh token. */
   refreshToken: string;
   /** The fingerprint of the access token that it was exchanged for. */
   accessToken: string;

@@ -142,7 +142,6 @@ export function CallsSection(
   );
 }
 
-/** The outcome of a call as a badge. */
 function OutcomeBadge({ outcome }: { outcome: Outcome }) {
   const [words, tone] = OUTCOME_WORDS[outcome];
   return <span class={`badge ${tone}`}>{words}</span>;

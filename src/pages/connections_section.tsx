@@ -28,7 +28,6 @@ export interface ConnectionInWords extends
     "id" | "kind" | "createdAt" | "usedAt" | "redirectUri" | "pausedAt"
   > {
   scopes: readonly ScopeInWords[];
-  /** The number of open sessions. */
   sessions: number;
   /** True if there may be more open sessions than were counted. */
   hasMoreSessions?: boolean;
@@ -165,7 +164,6 @@ function ClientRow(
   );
 }
 
-/** The badge of something paused. */
 export function PausedBadge() {
   return <span class="badge held">Paused</span>;
 }

@@ -35,7 +35,6 @@ export interface ConsentProps extends PageProps {
   redirectUri: string;
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
-  /** The lifetimes of a grant. */
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /**
    * The name of the person who is signed in to the account page in this

@@ -10,7 +10,6 @@ import { base64, digest } from "../crypto/crypto.ts";
 import { CALLBACK_SCRIPT, COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
 import { STYLE } from "./style.ts";
 
-/** The status and policy of a page. */
 export interface PageOptions {
   /** HTTP status; 200 by default. */
   status?: number;

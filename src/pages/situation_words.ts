@@ -22,7 +22,6 @@ export interface ErrorWords {
   reference?: string;
 }
 
-/** The request that was refused. */
 export interface RefusedRequest {
   status: number;
   /** Path of the public address; empty at a root. */

@@ -59,7 +59,6 @@ export function Table(
   );
 }
 
-/** Codes in a cell, a line each. */
 export function CodeLines({ of }: { of: readonly string[] }) {
   return (
     <>

@@ -30,7 +30,6 @@ const CHECK_MILLISECONDS = 25;
 export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
   ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;
 
-/** The parts of the process that have to end. */
 interface EndingProcess {
   server: Server;
   socket: Socket;

@@ -5,7 +5,6 @@
  */
 import { issuerId } from "../oauth/subject.ts";
 
-/** Our application at the provider. */
 export interface ProviderApplication {
   /** The provider's name on pages; by default its own name, or its host. */
   name?: string;

@@ -104,7 +104,6 @@ export interface PeopleConfig {
   accountIdleDays: number;
 }
 
-/** Parses the settings of people. */
 export function parsePeople(
   settings: Settings,
   known: KnownNames,

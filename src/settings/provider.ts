@@ -128,7 +128,6 @@ function endpoint(name: string) {
 /** Gives a setting under its name for one of several providers. */
 export type Rename = <S extends NamedSetting>(setting: S) => S;
 
-/** Parses the settings of a provider of one kind. */
 export function parseProvider(
   settings: Settings,
   provider: typeof PROVIDERS[number],

@@ -64,7 +64,6 @@ export interface SettingsOptions {
   known?: readonly NamedSetting[];
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;
-  /** Reads a file, or throws. */
   readFile?: (path: string) => string;
 }
 

@@ -28,7 +28,6 @@ export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 /** The age up to which a sign-in counts as recent, in seconds. */
 export const RECENT_SIGN_IN_SECONDS = 5 * 60;
 
-/** A person who has signed in. */
 interface SignedInPerson extends KnownPerson {
   /** True if the provider was asked to authenticate the person again. */
   isFresh?: true;

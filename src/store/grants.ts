@@ -118,7 +118,6 @@ export function grantStore(
     close,
     unlist,
 
-    /** Ends a grant, and in the background unlists its person. */
     async revoke(grantId: string, read?: Entry<Grant>): Promise<void> {
       const ended = await close(grantId, { read });
       if (ended) database.background(() => unlist([ended]));

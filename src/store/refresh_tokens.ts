@@ -13,7 +13,6 @@ import { type Issuance, issueTokens } from "./issuance.ts";
 import { blockHeadKey, grantKey, upstreamKey } from "./keys.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-/** The records that a refresh token rests on. */
 export interface ReadRefreshToken {
   grant: Entry<Grant>;
   upstream: Entry<UpstreamRecord>;

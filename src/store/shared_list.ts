@@ -12,7 +12,6 @@ import type { Database, Expiring } from "./database.ts";
 const TRIES = 5;
 const WRITE_MILLISECONDS = 1000;
 
-/** The options of a {@linkcode sharedList}. */
 interface SharedListOptions<T> {
   key: Deno.KvKey;
   /** The member of the value that has the list. */

@@ -158,7 +158,6 @@ export function stepStore(database: Database) {
       });
     },
 
-    /** Deletes the steps of a task. */
     async forget(taskId: string): Promise<void> {
       await rewrite(taskId, (transaction, some) => {
         transaction.delete(...some.map(({ key }) => key));

@@ -155,7 +155,6 @@ export type WaitSeals = ReturnType<typeof waitSeals>;
 export function waitSeals(database: Database) {
   const secrets = secretStore(database);
 
-  /** Seals a part of a record that is written under a key. */
   async function sealPart(
     record: Sealing,
     key: Deno.KvKey,

@@ -211,7 +211,6 @@ export function connectionChanges(
   };
 }
 
-/** Names the clients of grants, each once. */
 function namesOf(grants: readonly Grant[]): string[] {
   return [...new Set(grants.map(clientNameOf))];
 }

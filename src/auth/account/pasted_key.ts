@@ -12,7 +12,6 @@ import { accountFetch, titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
 import { errorNameOf, framesOf } from "../../thrown.ts";
 
-/** The longest key, in characters. */
 const MAX_KEY_CHARACTERS = 4096;
 
 /** The longest name of an account, in characters. */

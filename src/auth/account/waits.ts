@@ -33,7 +33,6 @@ export function connectsAt(
   return url.startsWith(before) ? url.slice(before.length) : undefined;
 }
 
-/** The path of the page of a wait. */
 function pathOf(wait: Wait, baseUrl: string): string {
   const service = connectsAt(wait, baseUrl);
   return service === undefined

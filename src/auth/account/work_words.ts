@@ -50,7 +50,6 @@ type OutlinedStep = Omit<Step, "text">;
 /** The steps of a wait for a webhook. */
 const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
 
-/** Describes the steps of a task. */
 export function stepsInWords(
   steps: readonly OutlinedStep[],
   { status }: Pick<Task, "status">,

@@ -110,7 +110,6 @@ export function oauthClient(
   }
 
   return {
-    /** Checks the `iss` parameter of a response. */
     async checkIssuer(server: Issuer, issuer?: string): Promise<void> {
       const { oauth, client } = await load();
       const response = new URLSearchParams(issuer ? { iss: issuer } : {});

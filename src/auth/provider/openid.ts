@@ -49,7 +49,6 @@ export interface OpenIdOptions {
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   memberships?: ReadonlySet<Membership>;
-  /** The memberships that a rule names. */
   named?: ReadonlySet<Membership>;
   /** Reads groups that did not fit into the claims. */
   readGroups?(

@@ -33,7 +33,6 @@ export interface Engine {
   checkOrigin: CheckOrigin;
   log: Logger;
   clock: Clock;
-  /** The hook around tool calls. */
   around?: Around;
   running: RunningCalls;
   bodies: ArrivingBodies;

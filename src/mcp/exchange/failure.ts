@@ -33,7 +33,6 @@ export interface Failure
   error?: RpcErrorObject;
 }
 
-/** The request or task that has failed. */
 interface FailedRequest {
   log: Logger;
   /** Names the failure in the log, and to the client. */

@@ -28,7 +28,6 @@ export interface Link {
   message: string;
 }
 
-/** A question that is open on its page. */
 interface OpenPage {
   key: string;
   wait: Wait;
@@ -37,7 +36,6 @@ interface OpenPage {
   connects: boolean;
 }
 
-/** An answer that was given on a page. */
 interface AnsweredPage {
   answer: Elicited<undefined>;
 }

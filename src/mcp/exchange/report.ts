@@ -17,7 +17,6 @@ import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
 import type { Ending } from "./answer.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 
-/** The parts of a call that its reports need. */
 export interface ReportedCall {
   readonly engine: Pick<Engine, "log" | "clock" | "ledger">;
   readonly message: RpcRequest;
@@ -126,7 +125,6 @@ export function advise(call: ReportedCall, message: string): void {
   warn(call, message);
 }
 
-/** Logs a warning for the author. */
 export function warn(call: ReportedCall, message: string): void {
   const { requestId: reference, engine: { log } } = call;
   log.warning(message, { reference, ...aboutOf(call) });
@@ -167,7 +165,6 @@ function log(
   });
 }
 
-/** Measures the time since a call began. */
 function millisecondsSince(
   { startedMilliseconds }: Pick<ReportedCall, "startedMilliseconds">,
 ): number {

@@ -13,7 +13,6 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
-/** The most values of one answer. */
 const MAX_VALUES = 100;
 
 export async function complete(call: Call): Promise<Answer> {

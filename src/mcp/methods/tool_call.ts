@@ -116,14 +116,11 @@ function print(
 
 /** Starts a call, with the steps that its tool needs. Most tools only run. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
-  const { tool: { needs }, call: { context } } = toolCall;
-  if (!needs) return goOn(toolCall);
-  const finding = findAccounts(toolCall, context, true);
-  return CallContext.follow(context, finding, () => goOn(toolCall));
-}
-
-function goOn(toolCall: ToolCall): MaybePromise<Answer> {
-  const { tool } = toolCall;
+  const { tool, accounts, call: { context } } = toolCall;
+  if (tool.needs && !accounts) {
+    const finding = findAccounts(toolCall, context, true);
+    return CallContext.follow(context, finding, () => start(toolCall));
+  }
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);
   return toolCall.run();
@@ -193,7 +190,6 @@ async function runAsTask(toolCall: ToolCall): Promise<Answer> {
   return answerWith(call, seen);
 }
 
-/** Answers a call with the result of a task, or with a task that goes on. */
 function answerWith(call: Call, task: Task): Answer {
   return isTerminal(task.status)
     ? print(call, resultOfTask(task, call))

@@ -8,8 +8,12 @@
 import { persist } from "../../store/persist.ts";
 import type { Claim } from "../../store/run_record.ts";
 import type { Step } from "../../store/steps.ts";
-import { Expelled, Parked } from "./interruption.ts";
-import type { Parking } from "./parking.ts";
+import { Parked, type Parking } from "./parking.ts";
+
+/** The interruption of a run whose caller may no longer call. */
+export class Expelled extends Error {
+  override name = "Expelled";
+}
 
 interface RunParts {
   claim: Claim;
@@ -21,7 +25,6 @@ interface RunParts {
   store(step: Step): Promise<boolean>;
   /** True while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
-  /** Interrupts the author's code with a reason. */
   interrupt(reason: unknown): Promise<never>;
 }
 

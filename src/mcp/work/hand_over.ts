@@ -12,7 +12,7 @@ import {
   mayOutlast,
 } from "../../catalogue/compiled_tool.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CallWatch } from "../exchange/call_watch.ts";
+import type { CallWatch } from "../exchange/call_execution.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { settle } from "../exchange/run.ts";

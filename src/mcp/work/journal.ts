@@ -10,8 +10,13 @@ import { pause } from "../../clock.ts";
 import type { Step } from "../../store/steps.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import type { DurableRun } from "./durable_run.ts";
-import { DivergenceError } from "./interruption.ts";
-import { checkName, named, placeOf, titled } from "./step_name.ts";
+import {
+  checkName,
+  DivergenceError,
+  named,
+  placeOf,
+  titled,
+} from "./step_name.ts";
 
 /**
  * The time for which a step waits for the step that came before it in earlier

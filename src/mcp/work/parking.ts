@@ -5,7 +5,6 @@
  * @module
  */
 import { pause } from "../../clock.ts";
-import { Parked } from "./interruption.ts";
 
 /** The longest wait for which a run stays in its process. */
 const SHORT_SECONDS = 5;
@@ -13,6 +12,11 @@ const SHORT_SECONDS = 5;
 const QUIET_MILLISECONDS = 200;
 /** The longest time of one timer. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
+
+/** The interruption of a run that leaves its process, and goes on elsewhere. */
+export class Parked extends Error {
+  override name = "Parked";
+}
 
 /** A wait that needs no process. */
 interface Waiting {
@@ -23,7 +27,6 @@ interface Waiting {
   waitsFor?: string;
 }
 
-/** The waits of a run as it is parked. */
 export interface ParkedWaits {
   /**
    * The earliest end of a wait, in epoch seconds; undefined if the run waits
@@ -44,7 +47,6 @@ export interface ParkingOptions {
    * claim stays if a question has its answer by now. Absent for plain tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
-  /** Interrupts the author's code with a reason. */
   interrupt(reason: unknown): Promise<never>;
   /** Ends work that cannot be parked. */
   stop(): void;
@@ -101,7 +103,6 @@ export class Parking {
     this.#rechecked = new AbortController();
   }
 
-  /** Marks the run as ended. */
   end(): void {
     this.#isOver = true;
     clearTimeout(this.#quiet);

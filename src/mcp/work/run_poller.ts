@@ -10,7 +10,7 @@ import type { Claim } from "../../store/run_record.ts";
 import { type Wake, wakeStore } from "../../store/wakes.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
-import type { TaskParts } from "./task_parts.ts";
+import type { TaskParts } from "./task_work.ts";
 
 /** The most runs that are claimed at once. */
 const MAX_RUNS_PER_ROUND = 32;

@@ -155,7 +155,6 @@ export class StepExecutor {
     throw thrown;
   }
 
-  /** Calls the function of a step. */
   async #call<T>(
     entry: JournalEntry,
     kept: Attempt,

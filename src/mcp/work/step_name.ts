@@ -1,9 +1,10 @@
 /**
- * The names of steps, sleeps and questions, and their places, as errors print them.
+ * The names of steps, sleeps and questions, and their places, as errors print
+ * them.
  *
  * @module
  */
-import { nameOfStep } from "../../store/steps.ts";
+import { nameOfStep, type Step } from "../../store/steps.ts";
 
 /** The most characters of an ID. */
 const MAX_ID_CHARACTERS = 200;
@@ -51,4 +52,34 @@ export function placeOf({ stack = "" }: Error): string {
       !line.includes("/src/mcp/work/") && !line.includes("/src/mcp/exchange/")
     );
   return line === undefined ? "" : ` ${line.trim()}`;
+}
+
+/** A step, sleep or question that came where earlier runs had another one. */
+interface Found {
+  id: string;
+  number: number;
+  question?: { text: string };
+  where: Error;
+}
+
+/** Thrown when the author's code was changed while its work was under way. */
+export class DivergenceError extends Error {
+  override name = "DivergenceError";
+
+  /**
+   * @param before the step that earlier runs asked for
+   * @param instead the step that came instead; absent if the run ended
+   */
+  constructor(before: Step, instead?: Found) {
+    const was = named(before.id, before.asks);
+    const found = instead
+      ? `number ${before.number} was ${was}, and ${
+        named(instead.id, instead.question?.text)
+      } is number ${instead.number}${placeOf(instead.where)}`
+      : `${was}, which was number ${before.number}, is not there any more`;
+    super(
+      `The work has changed: ${found}. ` +
+        "Put it back, or raise the version of the tool's task",
+    );
+  }
 }

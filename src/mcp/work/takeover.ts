@@ -9,9 +9,8 @@ import { persist } from "../../store/persist.ts";
 import type { Claim } from "../../store/run_record.ts";
 import type { Poller } from "./run_poller.ts";
 import { TaskExecution } from "./task_execution.ts";
-import type { TaskParts } from "./task_parts.ts";
 import { EXPELLED } from "./task_state.ts";
-import type { DurableWork, Resume } from "./task_work.ts";
+import type { DurableWork, Resume, TaskParts } from "./task_work.ts";
 
 /**
  * The time after which a run is tried again if this process does not know its

@@ -10,13 +10,10 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
 import type { NewRun } from "../../store/run_record.ts";
-import type { TaskStore } from "../../store/tasks.ts";
 import { AuthorCode } from "../exchange/author_code.ts";
 import type { Work } from "../exchange/work.ts";
-import type { CallerBound } from "../exchange/caller_bound.ts";
 import { type AskedQuestion, unusedKey } from "../../protocol/question.ts";
 import type { DurableSteps } from "./durable_steps.ts";
 import type { Link, PageQuestions } from "../exchange/page_questions.ts";
@@ -24,7 +21,7 @@ import type { WaitStore } from "../../store/waits.ts";
 import { shortened } from "../../protocol/messages.ts";
 import type { Parking } from "./parking.ts";
 import { printProgress, StatusMessage } from "./task_state.ts";
-import type { OriginCall, TaskOrigin } from "./task_work.ts";
+import type { OriginCall, TaskOrigin, TaskParts } from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
 /** The most characters of a message that is shown with a link. */
@@ -33,12 +30,7 @@ const MAX_LINK_CHARACTERS = 500;
 const NO_ONE =
   "No one can be asked any more: the result may be read by someone else";
 
-/** The parts that a channel needs. */
-interface Surroundings {
-  tasks: TaskStore;
-  /** The bound on open questions of plain tasks. */
-  questions: CallerBound;
-  log: Logger;
+interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   signal: AbortSignal;
   parking: Parking;
   call?: OriginCall;

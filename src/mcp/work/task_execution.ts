@@ -16,7 +16,6 @@ import { durableRun } from "./durable_run.ts";
 import { DurableSteps } from "./durable_steps.ts";
 import { Parking } from "./parking.ts";
 import { TaskChannel } from "./task_channel.ts";
-import type { TaskParts } from "./task_parts.ts";
 import {
   endingOf,
   failedEnding,
@@ -26,12 +25,16 @@ import {
   taskEndOf,
 } from "./task_state.ts";
 import { TaskWatch } from "./task_watch.ts";
-import type { CallInProgress, OriginCall, TaskOrigin } from "./task_work.ts";
+import type {
+  CallInProgress,
+  OriginCall,
+  TaskOrigin,
+  TaskParts,
+} from "./task_work.ts";
 
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
-/** A task to work on. */
 interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
   taskId: string;
   origin: TaskOrigin;
@@ -69,7 +72,7 @@ export class TaskExecution {
     private readonly parts: TaskParts,
     { taskId, origin, call, mayAsk = true, durable }: TaskStart,
   ) {
-    const { tasks, runs, database, waits, questions, log } = parts;
+    const { tasks, runs, database, waits } = parts;
     const claim = this.claim = durable?.claim;
     const now = () => database.now();
     const { signal } = this;
@@ -109,9 +112,7 @@ export class TaskExecution {
       durable.version,
     );
     this.channel = new TaskChannel(taskId, origin, {
-      tasks,
-      questions,
-      log,
+      ...parts,
       signal,
       parking,
       call,

@@ -7,22 +7,22 @@
  */
 import { within } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import type { Logger } from "../../log/log.ts";
-import type { Database } from "../../store/database.ts";
 import { tidy } from "../../store/persist.ts";
-import type { taskRunStore } from "../../store/task_runs.ts";
-import type { Task, TaskStore } from "../../store/tasks.ts";
-import type { CallerBound } from "../exchange/caller_bound.ts";
+import { stepFailureStore } from "../../store/step_failures.ts";
+import { stepStore } from "../../store/steps.ts";
+import { taskRunStore } from "../../store/task_runs.ts";
+import type { Task } from "../../store/tasks.ts";
+import { waitStore } from "../../store/waits.ts";
 import { RunPoller } from "./run_poller.ts";
 import { takeOver } from "./takeover.ts";
 import { type DurableState, TaskExecution } from "./task_execution.ts";
-import { openTaskParts, type TaskParts } from "./task_parts.ts";
 import { TaskRoom } from "./task_room.ts";
 import type {
   CallInProgress,
   DurableStart,
   Resume,
   TaskOrigin,
+  TaskParts,
   TaskWork,
 } from "./task_work.ts";
 
@@ -35,24 +35,17 @@ export interface Started {
   done: Promise<void>;
 }
 
-interface RegistryOptions {
-  database: Database;
-  tasks: TaskStore;
-  log: Logger;
-  /** The bound on open questions of plain tasks. */
-  questions: CallerBound;
+interface RegistryOptions
+  extends Pick<TaskParts, "database" | "tasks" | "questions" | "log"> {
   resume: Resume;
   /** Returns the addresses whose durable work this process does. */
   addresses(): readonly string[];
-  /** The options of the store of runs. */
   runs?: Parameters<typeof taskRunStore>[1];
 }
 
 export class TaskRegistry {
-  /** Finds durable work that is due. */
   readonly poller: RunPoller;
   readonly #here = new Map<TaskExecution, Promise<void>>();
-  /** Tasks that are being created. */
   readonly #creating = new Set<Promise<Started>>();
   readonly #stopping = new AbortController();
   readonly #room: TaskRoom;
@@ -60,8 +53,15 @@ export class TaskRegistry {
 
   constructor({ resume, addresses, runs, ...given }: RegistryOptions) {
     const room = this.#room = new TaskRoom(given.tasks);
-    const stopping = this.#stopping.signal;
-    const parts = this.#parts = openTaskParts({ ...given, stopping }, runs);
+    const { database } = given;
+    const parts = this.#parts = {
+      ...given,
+      stopping: this.#stopping.signal,
+      runs: taskRunStore(database, runs),
+      steps: stepStore(database),
+      failures: stepFailureStore(database, given.log),
+      waits: waitStore(database),
+    };
     this.poller = new RunPoller({
       ...parts,
       addresses,
@@ -236,7 +236,7 @@ export class TaskRegistry {
     }
   }
 
-  /** Does the work of a task, which has a place in its caller's room. */
+  /** Runs a task here. At its end, its caller has room for another. */
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
     if (this.#stopping.signal.aborted) execution.leave();

@@ -13,7 +13,9 @@ import { DIED, type TaskEnd } from "../../store/task_end.ts";
 import type { TaskMessages } from "../../store/task_record.ts";
 import { isInstance } from "../../thrown.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
-import { DivergenceError, Expelled, Parked } from "./interruption.ts";
+import { Expelled } from "./durable_run.ts";
+import { Parked } from "./parking.ts";
+import { DivergenceError } from "./step_name.ts";
 
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type SettledTask = Pick<Failure, "outcome" | "result" | "error">;

@@ -1,5 +1,6 @@
 /**
- * The work of a tool in a task, and the call that the task came from.
+ * The work of a tool in a task, the call that the task came from, and the parts
+ * that all tasks of a process share.
  *
  * @module
  */
@@ -7,12 +8,36 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Context } from "../../authoring/context.ts";
 import type { Authenticated } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Outcome } from "../../log/request.ts";
+import type { Database } from "../../store/database.ts";
 import type { Claim, RunBeginning } from "../../store/run_record.ts";
-import type { Task } from "../../store/tasks.ts";
+import type { StepFailureStore } from "../../store/step_failures.ts";
+import type { StepStore } from "../../store/steps.ts";
+import type { TaskRunStore } from "../../store/task_runs.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
+import type { WaitStore } from "../../store/waits.ts";
 import type { Call } from "../exchange/call.ts";
-import type { LimitKey } from "../exchange/caller_bound.ts";
+import type { CallerBound, LimitKey } from "../exchange/caller_bound.ts";
 import type { Work } from "../exchange/work.ts";
+
+/** The parts that all tasks of a process share. */
+export interface TaskParts {
+  database: Database;
+  tasks: TaskStore;
+  runs: TaskRunStore;
+  steps: StepStore;
+  failures: StepFailureStore;
+  waits: WaitStore;
+  /** The bound on open questions of plain tasks. */
+  questions: CallerBound;
+  log: Logger;
+  /**
+   * Fires when the process stops: from then on no task waits for the database
+   * to store its end.
+   */
+  stopping: AbortSignal;
+}
 
 /** The call that began a task, as far as this process knows it. */
 export interface TaskOrigin extends
@@ -67,7 +92,6 @@ export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs, as does reading the task later. */
   scopes?: readonly string[];
-  /** Does the work and returns the tool's result. */
   run(context: Context): Promise<CallToolResult>;
 }
 

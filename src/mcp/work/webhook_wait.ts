@@ -28,7 +28,6 @@ interface WaitingWork {
   parking: Pick<Parking, "activity">;
 }
 
-/** The steps of the work that waits. */
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { ToolError } from "../../../src/authoring/tool.ts";
 import { StorageError } from "../../../src/errors.ts";
-import { durableRun } from "../../../src/mcp/work/durable_run.ts";
+import { durableRun, Expelled } from "../../../src/mcp/work/durable_run.ts";
 import { DurableSteps } from "../../../src/mcp/work/durable_steps.ts";
-import {
-  DivergenceError,
-  Expelled,
-  Parked,
-} from "../../../src/mcp/work/interruption.ts";
 import { MAX_CHARACTERS, MAX_STEPS } from "../../../src/mcp/work/journal.ts";
-import { Parking } from "../../../src/mcp/work/parking.ts";
+import { Parked, Parking } from "../../../src/mcp/work/parking.ts";
+import { DivergenceError } from "../../../src/mcp/work/step_name.ts";
 import { AskedQuestion } from "../../../src/protocol/question.ts";
 import type { Step } from "../../../src/store/steps.ts";
 import { HastyTimers } from "../../kit/timers.ts";
