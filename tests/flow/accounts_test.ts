@@ -15,7 +15,6 @@ import {
   startConnected,
 } from "../kit/connected.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
-import { beginTask, TASKS } from "../kit/task.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
@@ -270,78 +269,24 @@ Deno.test("a call stays with its account, though it is disconnected and another 
   assert.match(await answer, /Linear is not connected any more/);
 });
 
-test.inMemory("durable work whose account was disconnected waits for its person with a link, and goes on", async ({ kv }) => {
-  await using service = new KeyService("ada@acme");
-  const linear = service.key();
-  const pause = Promise.withResolvers<void>();
-  const done: string[] = [];
-  const report = tool({
-    name: "report",
-    needs: { linear },
-    task: { durable: true },
-    async run(_input, { needs, step }) {
-      const read = async () => (await needs.linear.fetch("/me")).text();
-      const first = await step("first", read);
-      await step("pause", () => pause.promise);
-      const second = await step("second", async () => {
-        done.push("second");
-        return await read();
-      });
-      return `${first}, ${second}`;
-    },
-  });
-  const plain = tool({
-    name: "plain",
-    needs: { linear },
-    task: "required",
-    run: async (_input, { needs }) =>
-      await (await needs.linear.fetch("/me")).text(),
-  });
-  await using server = await startConnected(linear, {
+test.inMemory("an account from before there could be several is one of them, and once", async ({ kv }) => {
+  await using service = new KeyService("ada@work", "ada@home");
+  const check = undefined;
+  for (const options of [{ check }, {}, { several: true }]) {
+    const linear = service.key("linear", options);
+    await using server = await startConnected(linear, { kv });
+    await connect(await openConnect(server), keyOf("ada@work"));
+    const call = await clientOf(server, "2026");
+    assert.equal(await textOf(call("who")), "200 ada@work");
+  }
+  await using old = await startConnected(service.key("linear", { check }), {
     kv,
-    tools: [report, plain],
   });
-  server.provider.subject = "ada";
-  const { headers } = await server.person();
-  const sender = {
-    call: (...[method, params, more]: Parameters<typeof server.call>) =>
-      server.call(method, params, { ...more, headers }),
-  } as typeof server;
-  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
-  const status = async (taskId: string) => {
-    const { result, ...task } = await resultOf(sender.call("tasks/get", {
-      taskId,
-    }, { capabilities: TASKS }));
-    return { ...task, text: result?.content[0].text };
-  };
-  const plainId = await beginTask(sender, "plain");
-  await until(async () => (await status(plainId)).text === "ada@acme");
-
-  const taskId = await beginTask(sender, "report");
-  await until(() => service.seen.length > 2);
-  const visitor = await AccountVisitor.signIn(server, {
-    as: "ada",
-    at: "/accounts",
-  });
-  await visitor.press("/account/accounts/disconnect");
-  // A process may know the accounts of a second ago.
-  await until(async () => {
-    const params = { name: "plain" };
-    const answer = sender.call("tools/call", params, { capabilities: TASKS });
-    return (await resultOf(answer)).isError === true;
-  });
-  pause.resolve();
-  let link: string | undefined;
-  await until(async () => {
-    const { statusMessage = "" } = await status(taskId);
-    link = /^http\S*$/m.exec(statusMessage)?.[0];
-    return link !== undefined;
-  });
-  assert.deepEqual(done, []);
-  const page = await openConnect(server, { link, as: "ada" });
-  await page.press("/connect/linear", { answer: "not-now" });
-  // It is asked again, and waits on.
-  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
-  await until(async () => (await status(taskId)).status === "completed");
-  assert.equal((await status(taskId)).text, "ada@acme, ada@acme");
+  await connect(await openConnect(old), keyOf("ada@home"));
+  const linear = service.key("linear", { several: true });
+  await using server = await startConnected(linear, { kv });
+  const call = await clientOf(server, "2026");
+  assert.match(await textOf(call("who")), /: ada@work, unnamed\./);
+  const unnamed = call("who", { account: "unnamed" });
+  assert.match(await textOf(unnamed), /^200 ada@home/);
 });

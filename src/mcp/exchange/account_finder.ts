@@ -26,6 +26,8 @@ import { AccountLookup } from "./account_lookup.ts";
 export interface CallAccounts {
   /** The arguments of the tool, without the server's own `account`. */
   input: JsonObject;
+  /** The name of the account that the call acts with, of several. */
+  account?: string;
   /** Gives a context of the call its accounts. */
   bind(context: Context): void;
   /** Adds to a result as whom the tool has acted, where it could be several. */
@@ -36,7 +38,8 @@ export interface CallAccounts {
  * Finds the accounts for a call of a tool.
  *
  * @param mayAsk true in a request: a person who lacks an account is asked to
- * connect it; false in durable work, which looks before each step
+ * connect it; false in durable work, which looks before each step,
+ * and whose input names the account that its call has begun with
  * @throws {ToolError} in words for the model
  * @throws {ChallengeError} when the caller has to sign in first
  */
@@ -68,23 +71,21 @@ export function accountFinder(
   return async (context, tool, input, mayAsk) => {
     const asking = CallContext.askingOf(context);
     checkMayHave(context.caller, asking, vault);
-    const { account, ...own } = input;
+    const { account: argument, ...own } = input;
     const hasArgument = Object.values(tool.needs!).some((it) => it.several);
-    const accounts = new AccountLookup(
-      vault!,
-      log,
-      context,
-      tool,
-      hasArgument ? account as string | undefined : undefined,
-    );
+    const name = hasArgument ? argument as string | undefined : undefined;
+    // Durable work stays with the account that its call has begun with.
+    const account = mayAsk ? { named: name } : { chosen: name };
+    const accounts = new AccountLookup(vault!, log, context, tool, account);
     if (mayAsk) await accounts.ask(asking);
-    const findLabel = () => accounts.chosenLabel();
+    const findName = () => accounts.findChosenName();
     const { signal } = context;
     const as = !hasArgument
       ? undefined
-      : await (mayAsk ? findLabel() : persist(findLabel, { signal }));
+      : await (mayAsk ? findName() : persist(findName, { signal }));
     return {
       input: hasArgument ? own : input,
+      account: accounts.chosenName,
       bind: (context) => accounts.bind(context),
       ...as !== undefined && {
         sign: (result) => signed(result, as, tool.output !== undefined),

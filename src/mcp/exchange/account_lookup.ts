@@ -21,6 +21,9 @@ import { CallContext } from "./call_context.ts";
 /** The most characters that are kept of the name of a client. */
 const MAX_NAME_CHARACTERS = 80;
 
+/** The name of an account that has none. */
+const UNNAMED = "unnamed";
+
 /** The times that a person is asked again whose account is gone at once. */
 const MAX_ROUNDS = 3;
 
@@ -28,8 +31,6 @@ const MAX_ROUNDS = 3;
 export class AccountLookup {
   readonly #caller: Caller;
   readonly #services: readonly PersonalKey[];
-  /** The name of the account that the call has begun with, of several. */
-  #chosen?: string;
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<PersonalKey, string | undefined>();
   /**
@@ -43,8 +44,12 @@ export class AccountLookup {
     private readonly log: Logger,
     private readonly context: Context,
     private readonly tool: CompiledTool,
-    /** The name of the account that the model has named. */
-    private readonly label: string | undefined,
+    private readonly account: {
+      /** The name of the account that the model has named. */
+      readonly named?: string;
+      /** The name of the account that the call has begun with, of several. */
+      chosen?: string;
+    },
   ) {
     this.#caller = context.caller;
     this.#services = Object.values(tool.needs!);
@@ -55,7 +60,7 @@ export class AccountLookup {
     let missing = await this.#missing(false);
     for (let round = 0; missing.length > 0; round++) {
       const answers = await Promise.all(
-        missing.map((service) => asking.connect(service)),
+        missing.map((service) => this.#connect(asking, service)),
       );
       const refused = missing.filter((_, index) =>
         answers[index].action !== "accept"
@@ -77,8 +82,21 @@ export class AccountLookup {
     for (let isFresh = false;; isFresh = true) {
       const missing = await persist(() => this.#missing(isFresh), { signal });
       if (missing.length === 0) return;
-      await Promise.all(missing.map((service) => asking.connect(service)));
+      await Promise.all(
+        missing.map((service) => this.#connect(asking, service)),
+      );
     }
+  }
+
+  #connect(
+    asking: Asking,
+    service: PersonalKey,
+  ): ReturnType<Asking["connect"]> {
+    const { chosen } = this.account;
+    const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
+    const words = `Connect your account${which} at ${titleOf(service)}`;
+    const pages = asking.work.pageQuestions!;
+    return asking.connect(pages.toConnect(service, words));
   }
 
   /** Gives a context the accounts. */
@@ -93,12 +111,17 @@ export class AccountLookup {
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
 
-  /** Names the account that is used where the person has several. */
-  async chosenLabel(): Promise<string | undefined> {
-    const all = await this.vault.find(this.#caller.subject);
+  /** The name of the account that the call has begun with, of several. */
+  get chosenName(): string | undefined {
+    return this.account.chosen;
+  }
+
+  /** Finds that name; undefined where the person has only one account. */
+  async findChosenName(): Promise<string | undefined> {
     const service = this.#services.find((it) => it.several)!;
-    const own = all.filter(({ value }) => value.service === service.name);
-    return own.length > 1 ? this.#choose(own, service)?.value.label : undefined;
+    const own = await this.#ownAt(service);
+    const found = own.length > 1 ? this.#choose(own, service) : undefined;
+    return found && nameOf(found);
   }
 
   #accountAt(service: PersonalKey): Account {
@@ -140,38 +163,45 @@ export class AccountLookup {
   async #find(
     service: PersonalKey,
   ): Promise<Found<AccountRecord> | undefined> {
-    const all = await this.vault.find(this.#caller.subject);
-    const own = all.filter(({ value }) => value.service === service.name);
-    const found = this.#choose(own, service);
+    const found = this.#choose(await this.#ownAt(service), service);
     this.#labels.set(service, found?.value.label);
     return found;
   }
 
-  /** Chooses one of the accounts at a service. @throws {ToolError} */
+  /** Finds the person's accounts at a service, the newest first. */
+  async #ownAt(service: PersonalKey): Promise<Found<AccountRecord>[]> {
+    const all = await this.vault.find(this.#caller.subject);
+    return all.filter(({ value }) => value.service === service.name)
+      .sort((a, b) => b.value.createdAt - a.value.createdAt);
+  }
+
+  /**
+   * Chooses one of the accounts at a service; undefined if the one that the call
+   * has begun with is gone.
+   *
+   * @throws {ToolError} when it is unclear which is meant
+   */
   #choose(
     own: readonly Found<AccountRecord>[],
     service: PersonalKey,
   ): Found<AccountRecord> | undefined {
     if (own.length === 0) return undefined;
-    if (!service.several) {
-      return own.toSorted((a, b) => b.value.createdAt - a.value.createdAt)[0];
-    }
-    const labels = own.map(({ value }) => value.label ?? "").sort();
-    const meant = this.label ?? this.#chosen;
-    const named = own.find(({ value }) =>
-      meant !== undefined && value.label === meant
-    );
-    const isOnly = meant === undefined && own.length === 1;
-    const chosen = named ?? (isOnly ? own[0] : undefined);
-    if (chosen) {
+    if (!service.several) return own[0];
+    // A name may be there twice, from before there could be several.
+    const names = [...new Set(own.map(nameOf))].sort();
+    const { account } = this;
+    const name = account.chosen ?? account.named ??
+      (names.length === 1 ? names[0] : undefined);
+    const found = own.find((it) => nameOf(it) === name);
+    if (found) {
       // The call stays with it, also if another is connected meanwhile.
-      this.#chosen = chosen.value.label;
-      return chosen;
+      account.chosen = name;
+      return found;
     }
-    if (this.#chosen !== undefined) return undefined;
+    if (account.chosen !== undefined) return undefined;
     throw new ToolError(
       `The person has these accounts at ${titleOf(service)}: ${
-        labels.join(", ")
+        names.join(", ")
       }. Name one of them in the argument "account".`,
     );
   }
@@ -194,4 +224,8 @@ export class AccountLookup {
       return undefined;
     }
   }
+}
+
+function nameOf({ value: { label = UNNAMED } }: Found<AccountRecord>): string {
+  return label;
 }

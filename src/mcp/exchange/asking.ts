@@ -10,7 +10,6 @@ import type {
   CreateMessageResult,
   Root,
 } from "@modelcontextprotocol/server";
-import type { PersonalKey } from "../../authoring/account.ts";
 import type { AnswerTo, Elicited, Question } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
@@ -108,9 +107,8 @@ export class Asking {
    * Asks a person to connect an account on its page. Returns the answer, or
    * `cancel` if another call has taken it, or the page is over.
    */
-  async connect(service: PersonalKey): Promise<Elicited<undefined>> {
+  async connect(question: AskedQuestion): Promise<Elicited<undefined>> {
     const { pageQuestions: pages, keepAnswer } = this.work;
-    const question = pages!.toConnect(service);
     const viaClient = !keepAnswer && this.#opensPages;
     return await this.#orInterrupt(() =>
       this.#waitForPage(pages!, question, viaClient)

@@ -129,9 +129,9 @@ export class PageQuestions {
   }
 
   /** Makes the question by which a person is asked to connect an account. */
-  toConnect({ name, title = name }: PersonalKey): AskedQuestion {
+  toConnect({ name }: PersonalKey, message: string): AskedQuestion {
     return AskedQuestion.onPage({
-      message: `Connect your account at ${title}`,
+      message,
       url: connectAddress(this.pages, name),
       key: `connect-${name}`,
     });
@@ -158,7 +158,7 @@ export class PageQuestions {
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
     // All calls of a client wait for one account together.
-    const asker = connects ? [url] : [tool, this.asker, key];
+    const asker = connects ? [url, message] : [tool, this.asker, key];
     const waiting = {
       subject,
       kind: "page",

@@ -229,9 +229,14 @@ async function startDurable(
   toolCall: ToolCall,
   durable: DurableTask,
 ): Promise<Task> {
-  const { tool, prepared, call, leave } = toolCall;
+  const { tool, prepared, accounts, call, leave } = toolCall;
   const { client, meta, params, engine } = call;
-  const beginning = { input: argumentsOf(params), prepared, client, meta };
+  const { account } = accounts ?? {};
+  const input = {
+    ...argumentsOf(params),
+    ...account !== undefined && { account },
+  };
+  const beginning = { input, prepared, client, meta };
   const work = durableWorkOf(tool, durable, beginning, call);
   const { task, done } = await engine.taskRegistry.start(call, work, {
     keep: durable.keep ?? TASK_SECONDS,

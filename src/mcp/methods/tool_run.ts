@@ -24,7 +24,7 @@ export interface ToolRun {
   input: JsonObject;
   prepared?: unknown;
   /** The accounts that the tool needs. */
-  accounts?: Pick<CallAccounts, "bind" | "sign">;
+  accounts?: Pick<CallAccounts, "account" | "bind" | "sign">;
   call: {
     engine: Pick<Engine, "around" | "findAccounts">;
     stateless: boolean;

@@ -1,0 +1,156 @@
+/**
+ * Durable work that acts with its caller's own account: it waits for an account
+ * that is gone, and stays with the one it has begun with.
+ */
+import assert from "node:assert/strict";
+import { tool } from "../../src/mod.ts";
+import type { PersonalKey } from "../../src/mod.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { resultOf } from "../kit/answer.ts";
+import { connect, openConnect, startConnected } from "../kit/connected.ts";
+import { test } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { keyOf, KeyService } from "../kit/key_service.ts";
+import type { OAuthServer } from "../kit/sign_in.ts";
+import { beginTask, TASKS } from "../kit/task.ts";
+import { until } from "../kit/wait.ts";
+
+/** Calls a server as a person, and follows their tasks. */
+async function callerOf(server: OAuthServer, as = "42") {
+  server.provider.subject = as;
+  const { headers } = await server.person();
+  const sender = {
+    call: (...[method, params, more]: Parameters<typeof server.call>) =>
+      server.call(method, params, { ...more, headers }),
+  } as typeof server;
+  return {
+    sender,
+    begin: (name: string) => beginTask(sender, name),
+    async status(taskId: string) {
+      const { result, ...task } = await resultOf(sender.call("tasks/get", {
+        taskId,
+      }, { capabilities: TASKS }));
+      return { ...task, text: result?.content[0].text };
+    },
+  };
+}
+
+/** A tool that asks the service who it is, before a sleep and after it. */
+function napping(linear: PersonalKey, onNap: () => void) {
+  return tool({
+    name: "nap",
+    needs: { linear },
+    task: { durable: true },
+    async run(_input, { needs, step, sleep }) {
+      const read = async () => (await needs.linear.fetch("/me")).text();
+      const first = await step("first", read);
+      onNap();
+      await sleep("nap", 60);
+      return `${first}, ${await step("second", read)}`;
+    },
+  });
+}
+
+for (const isGone of [false, true]) {
+  test.inMemory(`durable work stays with the account that it has begun with, in another process, though another is there${isGone ? " and its own is gone" : ""}`, async ({ kv }) => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@work", "ada@home");
+    const linear = service.key("linear", { several: true });
+    const napped = Promise.withResolvers<void>();
+    const tools = [napping(linear, napped.resolve)];
+    let taskId: string;
+    {
+      await using server = await startConnected(linear, { kv, tools });
+      await connect(await openConnect(server), keyOf("ada@work"));
+      const { begin } = await callerOf(server);
+      taskId = await begin("nap");
+      await napped.promise;
+      const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+      if (isGone) await visitor.press("/account/accounts/disconnect");
+      await connect(await openConnect(server), keyOf("ada@home"));
+    }
+    await using server = await startConnected(linear, { kv, tools });
+    const { status } = await callerOf(server);
+    time.tick(61);
+    if (isGone) {
+      let words = "";
+      await until(async () => {
+        words = (await status(taskId)).statusMessage ?? "";
+        return words.includes("http");
+      });
+      assert.match(words, /Connect your account ada@work at Linear/);
+      const [link] = /^http\S*$/m.exec(words)!;
+      // Another one will not do.
+      await connect(await openConnect(server, { link }), keyOf("ada@home"));
+      await connect(await openConnect(server), keyOf("ada@work"));
+    }
+    await until(async () => (await status(taskId)).status === "completed");
+    const { text } = await status(taskId);
+    assert.match(text, /^ada@work, ada@work/);
+  });
+}
+
+test.inMemory("durable work whose account was disconnected waits for its person with a link, and goes on", async ({ kv }) => {
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const pause = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const report = tool({
+    name: "report",
+    needs: { linear },
+    task: { durable: true },
+    async run(_input, { needs, step }) {
+      const read = async () => (await needs.linear.fetch("/me")).text();
+      const first = await step("first", read);
+      await step("pause", () => pause.promise);
+      const second = await step("second", async () => {
+        done.push("second");
+        return await read();
+      });
+      return `${first}, ${second}`;
+    },
+  });
+  const plain = tool({
+    name: "plain",
+    needs: { linear },
+    task: "required",
+    run: async (_input, { needs }) =>
+      await (await needs.linear.fetch("/me")).text(),
+  });
+  await using server = await startConnected(linear, {
+    kv,
+    tools: [report, plain],
+  });
+  const { sender, begin, status } = await callerOf(server, "ada");
+  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
+  const plainId = await begin("plain");
+  await until(async () => (await status(plainId)).text === "ada@acme");
+
+  const taskId = await begin("report");
+  await until(() => service.seen.length > 2);
+  const visitor = await AccountVisitor.signIn(server, {
+    as: "ada",
+    at: "/accounts",
+  });
+  await visitor.press("/account/accounts/disconnect");
+  // A process may know the accounts of a second ago.
+  await until(async () => {
+    const params = { name: "plain" };
+    const answer = sender.call("tools/call", params, { capabilities: TASKS });
+    return (await resultOf(answer)).isError === true;
+  });
+  pause.resolve();
+  let link: string | undefined;
+  await until(async () => {
+    const { statusMessage = "" } = await status(taskId);
+    link = /^http\S*$/m.exec(statusMessage)?.[0];
+    return link !== undefined;
+  });
+  assert.deepEqual(done, []);
+  const page = await openConnect(server, { link, as: "ada" });
+  await page.press("/connect/linear", { answer: "not-now" });
+  // It is asked again, and waits on.
+  await connect(await openConnect(server, { as: "ada" }), keyOf("ada@acme"));
+  await until(async () => (await status(taskId)).status === "completed");
+  assert.equal((await status(taskId)).text, "ada@acme, ada@acme");
+});
