@@ -96,8 +96,7 @@ function PartList(
   return (
     <ul aria-label={isForOperators ? "For operators" : undefined}>
       {shown.map(({ name, label }) => (
-        // The id is for links from before the parts had addresses.
-        <li id={name || undefined}>
+        <li>
           <a
             href={`${base}/account${name && `/${name}`}`}
             aria-current={name === part ? "page" : undefined}

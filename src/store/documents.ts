@@ -33,8 +33,7 @@ export type FetchForClient = (
 
 interface DocumentRecord extends Expiring {
   document: unknown;
-  /** The time of the fetch; absent in older records. */
-  fetchedAt?: number;
+  fetchedAt: number;
   freshUntil: number;
 }
 
@@ -172,7 +171,7 @@ export function documentStore(
      * one. At most once a minute for one address.
      */
     renew(url: string): Promise<unknown> {
-      const isNew = ({ fetchedAt = 0 }: DocumentRecord) =>
+      const isNew = ({ fetchedAt }: DocumentRecord) =>
         Math.abs(database.now() - fetchedAt) < DOCUMENT_COOLDOWN_SECONDS;
       return share("renew", url, isNew, true);
     },

@@ -37,7 +37,7 @@ export interface RunBeginning {
 /** Durable work that is begun. */
 export interface NewRun {
   tool: string;
-  /** The version of the tool's steps; absent in runs from before 0.3. */
+  /** The version of the tool's steps; 1 by default. */
   version?: number;
   scopes: readonly string[];
   caller: Caller;

@@ -178,6 +178,6 @@ export function taskLists(database: Database) {
  * Ranks an entry by the time at which its task began. Durable work that goes on
  * comes first.
  */
-function rank({ isOpen, createdMilliseconds = 0 }: TaskOfPerson): number {
+function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }

@@ -28,7 +28,7 @@ export type TaskStatus =
 /** A stored task; its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
-  /** The tool that works; absent in older records. */
+  /** The tool that works. */
   tool?: string;
   /** The grant under which the task began; it names the client that asked. */
   grantId?: string;
@@ -94,8 +94,7 @@ export interface Task extends
 export interface TaskOfPerson extends Expiring {
   /** The grant that used the task last. The task ends with this grant. */
   grantId?: string;
-  /** Absent in older entries. */
-  createdMilliseconds?: number;
+  createdMilliseconds: number;
   /** True for durable work that has not ended. */
   isOpen?: true;
 }

@@ -326,7 +326,7 @@ Deno.test("AccountPage has the parts that a person sees, and says which one it i
   assert.match(nav, /<a href="\/tools\/account">Connections<\/a>/);
   assert.match(
     nav,
-    /aria-label="For operators"><li id="people"><a href="\/tools\/account\/people" aria-current="page">People</,
+    /aria-label="For operators"><li><a href="\/tools\/account\/people" aria-current="page">People</,
   );
   assert.match(html, /<title>Everyone’s connections ·/);
 });

@@ -20,7 +20,7 @@ import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { readNotice } from "./notices.ts";
 import { now } from "../../clock.ts";
-import { mintCsrf, redirect } from "../../http/browser.ts";
+import { mintCsrf } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
@@ -168,10 +168,6 @@ export function accountPages(
   return (part) => async (c) => {
     const query = c.req.query();
     const place = places.print(part.name, query);
-    const moved = part.name === "" ? movedTo(query) : undefined;
-    if (moved !== undefined) {
-      return redirect(c, places.addressOf(places.print(moved, query)));
-    }
     const found = await signedIn.find(c);
     if (found) return await show(c, part, found);
     return page(
@@ -185,13 +181,4 @@ export function accountPages(
       { forms: "any" },
     );
   };
-}
-
-/**
- * Gives the part for the query of an old address, from when all parts were one
- * page; undefined if it is none.
- */
-function movedTo(query: Record<string, string>): string | undefined {
-  if (query.client !== undefined || query.outcome !== undefined) return "calls";
-  if (query.person !== undefined || query.after !== undefined) return "people";
 }

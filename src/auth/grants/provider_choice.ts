@@ -23,8 +23,6 @@ import { invalidRequest } from "../../oauth/parameters.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
 
-type ProviderChoice = ReturnType<typeof providerChoice>;
-
 export function providerChoice(
   { baseUrl, providers, frame }: {
     baseUrl: string;

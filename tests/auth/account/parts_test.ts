@@ -148,27 +148,6 @@ Deno.test("a form leads back to its part, and an operator's to their search and 
   );
 });
 
-Deno.test("addresses from when all was one page lead to the part that has it now", async () => {
-  await using server = await start();
-  const operator = await AccountVisitor.signIn(server, OPERATOR);
-  for (
-    const [old, part] of [
-      ["?person=jo", "/people?person=jo"],
-      ["?person=jo&client=claude", "/calls?person=jo&client=claude"],
-      ["?outcome=failed", "/calls?outcome=failed"],
-      ["?after=nothing", "/people?after=nothing"],
-    ]
-  ) {
-    await operator.look(old);
-    assert.equal(operator.page.url, `${BASE_URL}/account${part}`);
-  }
-  // A fragment is not sent: it finds the link to its part.
-  await operator.look();
-  for (const id of ["people", "calls"]) {
-    assert.ok(operator.page.text.includes(`<li id="${id}"><a href`));
-  }
-});
-
 Deno.test("addressOf() keeps what a part knows, and only that", () => {
   const places = accountPlaces("https://tools.example/base", [
     { name: "" },
