@@ -28,9 +28,11 @@ export function titleOf({ name, title = name }: PersonalKey): string {
 export function accountFetch(
   service: PersonalKey,
   reveal: () => Promise<string>,
-  { send = fetch }: {
+  { send = fetch, onStatus }: {
     /** Sends a request, in place of `fetch`. */
     send?: (request: Request) => Promise<Response>;
+    /** Receives the status of every answer. */
+    onStatus?: (status: number) => void;
   } = {},
 ): AccountFetch {
   const { name, header = "authorization" } = service;
@@ -79,7 +81,10 @@ export function accountFetch(
       const location = response.headers.get("location");
       const isRedirect = location !== null &&
         [301, 302, 303, 307, 308].includes(response.status);
-      if (!isRedirect || init.redirect === "manual") return response;
+      if (!isRedirect || init.redirect === "manual") {
+        onStatus?.(response.status);
+        return response;
+      }
       await response.body?.cancel();
       if (init.redirect === "error") throw new TypeError("A redirect came");
       const next = URL.parse(location, url);

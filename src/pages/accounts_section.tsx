@@ -6,7 +6,7 @@
  */
 import type { ListedAccount } from "../store/accounts.ts";
 import { AskedOnce } from "./connection_forms.tsx";
-import { AccountName } from "./connect_page.tsx";
+import { AccountName } from "./connected_account.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { ClientName, displayName, ToolTitle } from "./names.tsx";
 import { Moment } from "./times.tsx";
@@ -64,7 +64,7 @@ function AccountRow(
     now: number;
   },
 ) {
-  const { id, service, title, label, createdAt, isServed } = account;
+  const { id, service, title, label, createdAt, isServed, refusedAt } = account;
   return (
     <li>
       <div class="row-head">
@@ -100,6 +100,19 @@ function AccountRow(
         <Moment at={createdAt} now={now} />,{" "}
         <LastUse account={account} now={now} />
       </p>
+      {refusedAt !== undefined && (
+        <p class="note warn">
+          {title} did not take its key <Moment at={refusedAt} now={now} />.
+          {isServed && (
+            <>
+              {" "}
+              <a href={`${form.base ?? ""}/connect/${service}`}>
+                Replace it, or try it again
+              </a>
+            </>
+          )}
+        </p>
+      )}
     </li>
   );
 }

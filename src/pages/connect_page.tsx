@@ -14,9 +14,9 @@ import {
   type ToolInWords,
   ToolTitle,
 } from "./names.tsx";
+import { AccountName, ConnectedAccount } from "./connected_account.tsx";
 import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
-import { Moment } from "./times.tsx";
 
 /** The service of a page. */
 interface ServiceInWords {
@@ -43,18 +43,9 @@ export interface ConnectProps extends PageProps, ServiceInWords {
   now: number;
 }
 
-/** The name of an account, or words where it has none. */
-export function AccountName({ label }: Pick<ListedAccount, "label">) {
-  return label === undefined ? <>a key without a name</> : (
-    <strong>
-      <bdi>{displayName(label)}</bdi>
-    </strong>
-  );
-}
-
 /** The form, after a refusal with its reason. Send it with `forms: "self"`. */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {
-  const { title, host, help, connected, asksLabel, refusal, now } = props;
+  const { title, host, help, connected, asksLabel, refusal } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       {refusal !== undefined && (
@@ -79,11 +70,8 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
         </Fact>
         {connected.length > 0 && (
           <Fact term="Connected now">
-            {connected.map(({ label, createdAt }) => (
-              <p>
-                <AccountName label={label} />, connected{" "}
-                <Moment at={createdAt} now={now} />
-              </p>
+            {connected.map((account) => (
+              <ConnectedAccount {...props} account={account} />
             ))}
             {!props.several && (
               <p class="small soft">The new key takes its place.</p>

@@ -62,6 +62,8 @@ export function accountVault(
 ) {
   const store = accountStore(database);
   const known = recent(store.read);
+  /** The last note of a refusal that was begun. */
+  let notes = Promise.resolve();
   /** The records whose use is noted since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
@@ -160,6 +162,16 @@ export function accountVault(
         // Then it was another check that failed.
         if (isUnchanged) return false;
       }
+    },
+
+    /** Notes a refusal, or its end, in the background: one after another. */
+    noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {
+      database.background(() =>
+        notes = notes.catch(() => {}).then(async () => {
+          await store.noteRefusal(found, isRefused);
+          known.forget(found.value.subject);
+        })
+      );
     },
 
     /**

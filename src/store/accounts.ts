@@ -7,6 +7,7 @@
 import type { Sealed } from "../crypto/key_ring.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
 const BATCH = 200;
@@ -26,6 +27,8 @@ export interface AccountRecord extends Expiring, Sealed {
   createdAt: number;
   usedAt?: number;
   usedBy?: AccountUse;
+  /** The time at which the service did not take its key, and since when not. */
+  refusedAt?: number;
 }
 
 /** An account as its person sees it: without its key. */
@@ -56,6 +59,36 @@ export function accountStore(database: Database) {
         }),
       ).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
+      );
+    },
+
+    /**
+     * Notes that the service does not take the key of an account, or that it does.
+     * The key stays: the service may have meant one resource alone.
+     *
+     * @returns false if the key is there no more, or one of the caller's checks
+     * failed
+     */
+    async noteRefusal(
+      { key, value: { createdAt } }: Found<AccountRecord>,
+      isRefused: boolean,
+      extraWrites: Write = () => {},
+    ): Promise<boolean> {
+      return await database.change(
+        key,
+        (transaction, entry: Entry<AccountRecord>, before) => {
+          const { value, versionstamp } = entry;
+          // The record is unchanged: one of the caller's checks has failed.
+          if (versionstamp === before?.versionstamp) return false;
+          if (value?.createdAt !== createdAt) return false;
+          const { refusedAt = database.now(), ...record } = value;
+          extraWrites(transaction);
+          transaction.set(
+            key,
+            isRefused ? { ...record, refusedAt } : record,
+          );
+          return true;
+        },
       );
     },
 

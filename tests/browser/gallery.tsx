@@ -687,7 +687,10 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       {...CONNECT}
       several
       asksLabel
-      connected={[LINEAR_ACCOUNT, { ...LINEAR_ACCOUNT, label: RTL_NAME }]}
+      connected={[
+        { ...LINEAR_ACCOUNT, refusedAt: NOW - 600 },
+        { ...LINEAR_ACCOUNT, label: RTL_NAME },
+      ]}
       refusal="Linear does not take this key (401)."
     />
   ),
@@ -723,6 +726,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
             usedAt: undefined,
             title: "gone",
             isServed: false,
+          },
+          {
+            ...LINEAR_ACCOUNT,
+            refusedAt: NOW - 600,
+            title: "Linear",
+            isServed: true,
           },
         ]}
         offered={[{ name: "notion", title: "Notion" }]}

@@ -290,3 +290,48 @@ test.inMemory("an account from before there could be several is one of them, and
   const unnamed = call("who", { account: "unnamed" });
   assert.match(await textOf(unnamed), /^200 ada@home/);
 });
+
+for (const generation of ["2025", "2026"] as const) {
+  Deno.test(`${generation}: a key that the service refuses stays, and the next call asks for another, or to try it again`, async () => {
+    await using service = new KeyService("ada@acme", "ada@new");
+    await using server = await startConnected(service.key());
+    const call = await clientOf(server, generation);
+    const visitor = await connect(await openConnect(server), keyOf("ada@acme"));
+    const refuse = () => new Response("", { status: 401 });
+    const meanwhile = async (answer: KeyService["answer"]) => {
+      service.answer = answer;
+      assert.match(await textOf(call("who")), /^401 $/);
+      let result = await resultOf(call("who"));
+      // The note of it is written in the background.
+      await until(async () => {
+        result = await resultOf(call("who"));
+        return result.isError === true;
+      });
+      return result;
+    };
+    const result = await meanwhile(refuse);
+    const link = linkOf(result);
+    const words =
+      /Linear did not take your key on \d{4}-\d\d-\d\d\. Connect your account at Linear again/;
+    assert.match(result.content[0].text, words);
+    await visitor.look("/accounts");
+    assert.match(visitor.words, /As ada@acme .* Linear did not take its key/);
+    // It is tried on the page, and is not taken yet.
+    visitor.page = await visitor.browser.open(link);
+    assert.match(visitor.words, /did not take its key .* Try it again/);
+    await visitor.press("/connect/linear", { answer: "again" });
+    assert.match(visitor.words, /Linear does not take this key \(401\)/);
+    assert.equal(linkOf(await resultOf(call("who"))), link);
+    service.answer = undefined;
+    await visitor.press("/connect/linear", { answer: "again" });
+    assert.match(visitor.words, /Connected as ada@acme/);
+    assert.equal(await textOf(call("who")), "200 ada@acme");
+    await visitor.look("/accounts");
+    assert.doesNotMatch(visitor.words, /did not take/);
+    // Another takes its place.
+    await meanwhile(refuse);
+    service.answer = undefined;
+    await connect(await openConnect(server), keyOf("ada@new"));
+    assert.equal(await textOf(call("who")), "200 ada@new");
+  });
+}

@@ -9,6 +9,7 @@ import {
   resealAll,
 } from "../../src/store/account_vault.ts";
 import { Database } from "../../src/store/database.ts";
+import type { Write } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
 import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../kit/key_service.ts";
 import { until } from "../kit/wait.ts";
@@ -98,6 +99,33 @@ test.onDatabases("nothing brings a forgotten account back", async ({ kv, other }
   assert.equal(await there.vault.reseal(found), false);
   await there.database.idle();
   assert.deepEqual(await vault.find(ADA.subject, true), []);
+});
+
+test.onDatabases("a refusal is noted of the key that was used, and rests on the checks of the caller", async ({ kv }) => {
+  let now = NOW;
+  const { vault, database } = open(kv, { clock: () => now * 1000 });
+  const refusedAt = async () => (await vault.listOf(ADA.subject))[0]?.refusedAt;
+  await vault.save(ADA, "secret", freely);
+  const [found] = await vault.find(ADA.subject);
+  vault.noteUse(found, { tool: "who" });
+  vault.noteRefusalLater(found, true);
+  vault.noteRefusalLater(found, false);
+  vault.noteRefusalLater(found, true);
+  await database.idle();
+  assert.equal(await refusedAt(), NOW);
+  const [marked] = await vault.find(ADA.subject, true);
+  assert.equal(await vault.open(marked), "secret");
+  const fails: Write = (transaction) =>
+    transaction.check({ key: marked.key, versionstamp: null });
+  assert.equal(await vault.noteRefusal(marked, false, fails), false);
+  assert.equal(await refusedAt(), NOW);
+  now++;
+  await vault.save(ADA, "another", freely);
+  assert.equal(await vault.noteRefusal(found, true), false);
+  assert.equal(await refusedAt(), undefined);
+  await vault.forgetAllOf(ADA.subject);
+  assert.equal(await vault.noteRefusal(marked, true), false);
+  assert.deepEqual(await vault.listOf(ADA.subject), []);
 });
 
 test.onDatabases("an account ends unless it is used, which is noted once a minute", async ({ kv }) => {

@@ -31,7 +31,7 @@ import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
 import { type CheckedKey, checkedKeys } from "./checked_key.ts";
 import { checkKey, KeyRefusal, parseKey, parseLabel } from "./pasted_key.ts";
-import { askingClient, connectsAt, noWait } from "./waits.ts";
+import { answerConnecting, askingClient, connectsAt, noWait } from "./waits.ts";
 
 /** The keys that one person may have tried. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
@@ -105,20 +105,6 @@ export function connectEndpoints(services: AuthServices) {
     };
   }
 
-  /** Answers the calls of a person that wait for an account, or one of them. */
-  async function answerWaits(
-    { person, service }: Submission,
-    action: "accept" | "decline",
-    only?: Wait,
-  ): Promise<void> {
-    const { subject } = person.session;
-    const stays = await signedIn.staysAllowed(person);
-    for (const wait of only ? [only] : await waits.listOf(subject)) {
-      if (connectsAt(wait, baseUrl) !== service.name) continue;
-      await waits.answer(wait.id!, subject, { action }, stays);
-    }
-  }
-
   /** Keeps a key, if the person is still signed in and not blocked. */
   async function keep(
     c: Context,
@@ -139,9 +125,41 @@ export function connectEndpoints(services: AuthServices) {
       subject,
       service: name,
     });
-    await answerWaits(submission, "accept");
-    const query = new URLSearchParams({ connected: label ?? "" });
+    return await goOn(c, submission, label);
+  }
+
+  /** Lets the calls go on that wait for an account, and shows that it is there. */
+  async function goOn(
+    c: Context,
+    submission: Submission,
+    label = "",
+  ): Promise<Response> {
+    await answerConnecting(submission, "accept", services);
+    const query = new URLSearchParams({ connected: label });
+    const { name } = submission.service;
     return redirect(c, `${baseUrl}/connect/${name}?${query}`);
+  }
+
+  /** Takes a key into use again that the service has refused, if it takes it. */
+  async function tryAgain(
+    c: Context,
+    submission: Submission,
+  ): Promise<Response> {
+    const { person, form, service, vault } = submission;
+    const { subject } = person.session;
+    refuseFor(tries.take(fingerprint(subject)));
+    const id = form.require("account");
+    const found = (await vault.find(subject, true)).find(({ key, value }) =>
+      key.at(-1) === id && value.service === service.name
+    );
+    const key = found && await vault.open(found).catch(() => undefined);
+    if (!found || key === undefined) {
+      throw new KeyRefusal("This account is not connected any more.");
+    }
+    await checkKey(service, key, log);
+    const stays = await signedIn.staysAllowed(person);
+    if (!await vault.noteRefusal(found, false, stays)) throw signedOut();
+    return await goOn(c, submission, found.value.label);
   }
 
   /** Checks a key, and keeps it or asks if it is the one that was meant. */
@@ -206,12 +224,13 @@ export function connectEndpoints(services: AuthServices) {
       signedIn.checkAllowed(person);
       const wait = await findWait(form.get("w"), person, service);
       const submission = { person, form, service, vault, wait };
-      if (form.get("answer") !== "connect") {
-        if (wait) await answerWaits(submission, "decline", wait);
+      const act = { connect, again: tryAgain }[form.get("answer") ?? ""];
+      if (!act) {
+        if (wait) await answerConnecting(submission, "decline", services);
         return redirect(c, `${baseUrl}/account/accounts`);
       }
       try {
-        return await connect(c, submission);
+        return await act(c, submission);
       } catch (error) {
         if (!(error instanceof KeyRefusal)) throw error;
         const props = await propsOf(submission);

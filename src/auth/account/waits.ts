@@ -64,6 +64,28 @@ export function askingClient(
   return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
+/**
+ * Answers the calls of a person that wait for an account at a service: all of
+ * them once it is there, or the one that they turn down.
+ */
+export async function answerConnecting(
+  { person, service, wait }: {
+    person: SignedIn;
+    service: { name: string };
+    wait?: Wait;
+  },
+  action: "accept" | "decline",
+  { baseUrl, signedIn, waits }: AuthServices,
+): Promise<void> {
+  const { subject } = person.session;
+  const stays = await signedIn.staysAllowed(person);
+  const one = action === "decline" && wait;
+  for (const wait of one ? [one] : await waits.listOf(subject)) {
+    if (connectsAt(wait, baseUrl) !== service.name) continue;
+    await waits.answer(wait.id!, subject, { action }, stays);
+  }
+}
+
 /** Lists the open questions to a person, for their account page. */
 export async function waitsInWords(
   subject: string,

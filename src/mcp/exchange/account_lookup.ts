@@ -17,6 +17,7 @@ import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
+import { KeyRefusals, refusalWords } from "./key_refusals.ts";
 
 /** The most characters that are kept of the name of a client. */
 const MAX_NAME_CHARACTERS = 80;
@@ -26,6 +27,9 @@ const UNNAMED = "unnamed";
 
 /** The times that a person is asked again whose account is gone at once. */
 const MAX_ROUNDS = 3;
+
+/** The services whose accounts are missing, with words that ask for them. */
+type Missing = Map<PersonalKey, string>;
 
 /** The accounts at the services that one call of a tool needs. */
 export class AccountLookup {
@@ -38,6 +42,7 @@ export class AccountLookup {
    * of one commit, as a move of the database makes, share a version.
    */
   readonly #opened = new Map<string, string>();
+  readonly #refusals: KeyRefusals;
 
   constructor(
     private readonly vault: AccountVault,
@@ -53,21 +58,17 @@ export class AccountLookup {
   ) {
     this.#caller = context.caller;
     this.#services = Object.values(tool.needs!);
+    this.#refusals = new KeyRefusals(vault);
   }
 
   /** Asks the person for all that is missing, together. @throws {ToolError} */
   async ask(asking: Asking): Promise<void> {
     let missing = await this.#missing(false);
-    for (let round = 0; missing.length > 0; round++) {
-      const answers = await Promise.all(
-        missing.map((service) => this.#connect(asking, service)),
-      );
-      const refused = missing.filter((_, index) =>
-        answers[index].action !== "accept"
-      );
+    for (let round = 0; missing.size > 0; round++) {
+      const declined = await this.#connect(missing, asking);
       missing = await this.#missing(true);
-      const left = missing.filter((it) =>
-        refused.includes(it) || round === MAX_ROUNDS
+      const left = [...missing.keys()].filter((it) =>
+        declined.includes(it) || round === MAX_ROUNDS
       );
       if (left.length === 0) continue;
       throw new ToolError(
@@ -81,22 +82,31 @@ export class AccountLookup {
     const { signal } = this.context;
     for (let isFresh = false;; isFresh = true) {
       const missing = await persist(() => this.#missing(isFresh), { signal });
-      if (missing.length === 0) return;
-      await Promise.all(
-        missing.map((service) => this.#connect(asking, service)),
-      );
+      if (missing.size === 0) return;
+      await this.#connect(missing, asking);
     }
   }
 
-  #connect(
-    asking: Asking,
-    service: PersonalKey,
-  ): ReturnType<Asking["connect"]> {
-    const { chosen } = this.account;
-    const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
-    const words = `Connect your account${which} at ${titleOf(service)}`;
+  /** Asks for accounts. Returns the services whose page was not used. */
+  async #connect(missing: Missing, asking: Asking): Promise<PersonalKey[]> {
     const pages = asking.work.pageQuestions!;
-    return asking.connect(pages.toConnect(service, words));
+    const services = [...missing.keys()];
+    const answers = await Promise.all(
+      services.map((service) =>
+        asking.connect(pages.toConnect(service, missing.get(service)!))
+      ),
+    );
+    return services.filter((_, nth) => answers[nth].action !== "accept");
+  }
+
+  /** Makes the words that ask for an account, or for a key that works. */
+  #wordsFor(service: PersonalKey, found?: Found<AccountRecord>): string {
+    const { chosen } = this.account;
+    const title = titleOf(service);
+    const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
+    const words = `Connect your account${which} at ${title}`;
+    const refusal = found ? refusalWords(title, found.value) : "";
+    return refusal === "" ? words : `${refusal}${words} again`;
   }
 
   /** Gives a context the accounts. */
@@ -125,8 +135,9 @@ export class AccountLookup {
   }
 
   #accountAt(service: PersonalKey): Account {
+    let used: Found<AccountRecord> | undefined;
     const reveal = async () => {
-      const found = await this.#find(service);
+      const found = used = await this.#find(service);
       const key = found && await this.#open(found);
       if (found === undefined || key === undefined) {
         throw new ToolError(
@@ -143,19 +154,22 @@ export class AccountLookup {
       get label() {
         return labels.get(service);
       },
-      fetch: accountFetch(service, reveal),
+      fetch: accountFetch(service, reveal, {
+        onStatus: (status) => this.#refusals.note(used!, status),
+      }),
       reveal,
     };
   }
 
-  async #missing(isFresh: boolean): Promise<PersonalKey[]> {
-    const missing: PersonalKey[] = [];
+  async #missing(isFresh: boolean): Promise<Missing> {
+    const missing: Missing = new Map();
     // One read for all, which the cache shares.
     await this.vault.find(this.#caller.subject, isFresh);
     for (const service of this.#services) {
       const found = await this.#find(service);
-      const isThere = found && await this.#open(found) !== undefined;
-      if (!isThere) missing.push(service);
+      const isThere = found?.value.refusedAt === undefined && found &&
+        await this.#open(found) !== undefined;
+      if (!isThere) missing.set(service, this.#wordsFor(service, found));
     }
     return missing;
   }

@@ -1,0 +1,40 @@
+/**
+ * Services that do not take a person's key any more, as the answers of one call
+ * show. The key stays: a service may have meant one resource alone.
+ *
+ * @module
+ */
+import type { AccountRecord } from "../../store/accounts.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { Found } from "../../store/database.ts";
+
+export class KeyRefusals {
+  /** True for the services that have taken their key in this call. */
+  readonly #isTaken = new Map<string, boolean>();
+
+  constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
+
+  /**
+   * Notes the status of an answer. A 401 beside another answer of the same call
+   * says nothing of the key.
+   */
+  note(found: Found<AccountRecord>, status: number): void {
+    const { service, refusedAt } = found.value;
+    const before = this.#isTaken.get(service);
+    const isTaken = status < 300;
+    if (!isTaken && (status !== 401 || before)) return;
+    this.#isTaken.set(service, isTaken);
+    const wasTaken = before ?? refusedAt === undefined;
+    if (isTaken !== wasTaken) this.vault.noteRefusalLater(found, !isTaken);
+  }
+}
+
+/** Says since when a service does not take a key; empty if it does. */
+export function refusalWords(
+  title: string,
+  { refusedAt }: Pick<AccountRecord, "refusedAt">,
+): string {
+  if (refusedAt === undefined) return "";
+  const day = new Date(refusedAt * 1000).toISOString().slice(0, 10);
+  return `${title} did not take your key on ${day}. `;
+}
