@@ -33,12 +33,12 @@ export function clientAddress(
 ): Address | undefined {
   const address = peer === undefined ? undefined : parseAddress(peer);
   if (address === undefined || !isTrusted(address, trusted)) return address;
-  const forwarded = headers.get("forwarded");
-  const forwardedFor = headers.get("x-forwarded-for");
   const found = [
-    ...(forwarded === null ? [] : [parseForwarded(forwarded)]),
-    ...(forwardedFor === null ? [] : [forwardedFor.split(",").map(hop)]),
-  ].map((hops) => lastUntrusted(address, hops, trusted));
+    [headers.get("forwarded"), forwardedHop] as const,
+    [headers.get("x-forwarded-for"), hop] as const,
+  ].flatMap(([header, parse]) =>
+    header === null ? [] : [lastUntrusted(address, header, parse, trusted)]
+  );
   const [first, second = first] = found;
   const isSame = first?.bits === second?.bits && first?.width === second?.width;
   return first !== undefined && isSame ? first : address;
@@ -51,18 +51,70 @@ export function networkName({ bits, width }: Address): string {
     : `6:${(bits >> 64n).toString(16)}`;
 }
 
+/**
+ * Finds the right-most untrusted hop of a header. The hops in front of it, of
+ * which a stranger may write thousands, are not parsed.
+ */
 function lastUntrusted(
   proxy: Address,
-  hops: readonly (Address | undefined)[],
+  header: string,
+  parse: (text: string) => Address | undefined,
   trusted: readonly Network[],
 ): Address {
   let last = proxy;
-  for (const address of hops.toReversed()) {
+  for (const text of hopsFromRight(header)) {
+    const address = parse(text);
     if (address === undefined) return last;
     last = address;
     if (!isTrusted(address, trusted)) return last;
   }
   return last;
+}
+
+/** The most hops of a header that are read: more than any chain of proxies. */
+const MAX_HOPS = 20;
+
+/** The longest hop that is read, with all parameters of its `Forwarded`. */
+const MAX_HOP_CHARACTERS = 1000;
+
+/**
+ * Lists the hops of a header, the last first. A comma in quotes separates
+ * nothing. The list ends with an empty hop in place of one that is too long or
+ * has an open quote.
+ */
+function* hopsFromRight(header: string): Generator<string> {
+  let end = header.length;
+  for (let hops = 0; hops < MAX_HOPS && end >= 0; hops++) {
+    const start = startOfHop(header, end);
+    if (start === undefined) return yield "";
+    yield header.slice(start, end);
+    end = start - 1;
+  }
+}
+
+/**
+ * Finds the start of the hop that ends at `end`; undefined if it is too long or
+ * has an open quote.
+ */
+function startOfHop(header: string, end: number): number | undefined {
+  const least = Math.max(0, end - MAX_HOP_CHARACTERS);
+  let start = end;
+  while (start > least && header[start - 1] !== ",") {
+    start--;
+    if (header[start] !== '"') continue;
+    do {
+      start = header.lastIndexOf('"', start - 1);
+    } while (start > least && isEscaped(header, start));
+    if (start < least) return undefined;
+  }
+  return start === 0 || header[start - 1] === "," ? start : undefined;
+}
+
+/** True if an odd number of backslashes is in front of a character. */
+function isEscaped(header: string, index: number): boolean {
+  let first = index;
+  while (header[first - 1] === "\\") first--;
+  return (index - first) % 2 === 1;
 }
 
 function isTrusted(address: Address, trusted: readonly Network[]): boolean {
@@ -78,30 +130,26 @@ function hop(text: string): Address | undefined {
 }
 
 const PAIR =
-  /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*([;,]|$)/y;
+  /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*(?:;|$)/y;
 
 /**
- * Reads the `for` of each element (RFC 7239 §4); an element without one gives
- * undefined.
+ * Parses the `for` of one element of `Forwarded` (RFC 7239 §4). Gives undefined
+ * if there is none, or if the element cannot be read.
  */
-function parseForwarded(header: string): (Address | undefined)[] {
-  const hops: (Address | undefined)[] = [];
-  let current: Address | undefined;
+function forwardedHop(element: string): Address | undefined {
+  let address: Address | undefined;
   PAIR.lastIndex = 0;
-  while (PAIR.lastIndex < header.length) {
-    const [, name, value, separator] = PAIR.exec(header) ?? [];
-    // The rest is unreadable, so the hops cannot be told apart.
-    if (name === undefined) return [undefined];
-    const text = value.startsWith('"')
-      ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
-      : value;
-    if (name.toLowerCase() === "for") current = hop(text);
-    if (separator !== ";") {
-      hops.push(current);
-      current = undefined;
-    }
+  while (PAIR.lastIndex < element.length) {
+    const [, name, value] = PAIR.exec(element) ?? [];
+    if (name === undefined) return undefined;
+    if (name.toLowerCase() !== "for") continue;
+    address = hop(
+      value.startsWith('"')
+        ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
+        : value,
+    );
   }
-  return hops;
+  return address;
 }
 
 /** The `Env` of our Hono apps. */

@@ -92,10 +92,23 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     ["a comma in quotes", {
       forwarded: 'host="a, for=192.0.2.1";for=203.0.113.7',
     }, CLIENT],
-    ["a quote that a client left open", {
+    ["a comma and an escaped quote in quotes", {
+      forwarded: 'for=203.0.113.7;host="\\", for=192.0.2.1;x=\\"\\\\"',
+    }, CLIENT],
+    ["a quote that a client left open in front", {
       forwarded: 'for="192.0.2.1, for=203.0.113.7',
+    }, CLIENT],
+    ["quotes that are not closed", {
+      forwarded: 'for=192.0.2.1, for="203.0.113.7',
     }, PROXY],
-    ["nonsense in front", { forwarded: "nonsense, for=203.0.113.7" }, PROXY],
+    ["nonsense in front", { forwarded: "nonsense, for=203.0.113.7" }, CLIENT],
+    ["nonsense in the hop", { forwarded: "for=203.0.113.7;nonsense" }, PROXY],
+    ["a hop that is too long", {
+      forwarded: `for=203.0.113.7;host=${"a".repeat(1000)}`,
+    }, PROXY],
+    ["20 hops, and one more", {
+      "x-forwarded-for": `203.0.113.7, 10.0.0.9${", 10.0.0.8".repeat(19)}`,
+    }, parseAddress("10.0.0.9")],
     ["for=unknown", { forwarded: "for=203.0.113.7, for=unknown" }, PROXY],
     ["an obfuscated hop", { forwarded: "for=_hidden" }, PROXY],
     ["element without for", { forwarded: "for=192.0.2.1, proto=https" }, PROXY],
