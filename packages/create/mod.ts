@@ -19,6 +19,7 @@ import {
   writeFiles,
 } from "./files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
+import { print } from "../call/standard_output.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
 import { findSource } from "./source.ts";
@@ -38,7 +39,7 @@ async function run(args: readonly string[]): Promise<void> {
     case undefined:
     case "-h":
     case "--help":
-      console.log(USAGE);
+      print(USAGE);
       return;
     case "tool":
       if (name === undefined) throw new CreateError(USAGE);
@@ -70,7 +71,7 @@ async function createProject(directory: string): Promise<void> {
   const task = Deno.env.get("npm_command") === "exec"
     ? "npx -y deno task"
     : "deno task";
-  console.log(`Made ${path}. Next:\n
+  print(`Made ${path}. Next:\n
   cd ${path}
   ${task} dev                    # serves http://127.0.0.1:3000/mcp
   ${task} call greet name=Ada    # in another terminal
@@ -102,10 +103,10 @@ async function addTool(name: string): Promise<void> {
   const listed = listTool(list, name);
   await writeFiles(".", files);
   if (listed === undefined) {
-    console.log("List it in tools/mod.ts: its list was changed by hand.");
+    print("List it in tools/mod.ts: its list was changed by hand.");
   } else await Deno.writeTextFile("tools/mod.ts", listed);
   await formatFiles(".", [...Object.keys(files), "tools/mod.ts"]);
-  console.log(`Made ${Object.keys(files).join(" and ")}.`);
+  print(`Made ${Object.keys(files).join(" and ")}.`);
 }
 
 if (import.meta.main) {

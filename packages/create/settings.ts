@@ -19,6 +19,7 @@ import {
 } from "../../src/settings/table.ts";
 import { defaultText, type NamedSetting } from "../../src/settings/setting.ts";
 import { oneLine } from "../../src/settings/complaint.ts";
+import { print } from "../call/standard_output.ts";
 import { CreateError } from "./files.ts";
 
 /** The schemas of declared settings, by the name of their variable. */
@@ -216,7 +217,7 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
   }
   for (const path of outdated) await Deno.writeTextFile(path, after[path]);
   if (!isCheck) {
-    console.log(named ? `Wrote ${named}.` : "Everything is up to date.");
+    print(named ? `Wrote ${named}.` : "Everything is up to date.");
   }
 }
 

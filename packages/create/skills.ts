@@ -4,6 +4,7 @@
  * @module
  */
 import { parseFrontmatter } from "../../src/authoring/skill.ts";
+import { print } from "../call/standard_output.ts";
 import { CreateError, formatted } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
@@ -85,12 +86,12 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
   const folders = await readFolders();
   const before = await Deno.readTextFile(LIST).catch(() => "");
   if (folders.length === 0 && before === "") {
-    if (!isCheck) console.log("There is no skill: make skills/NAME/SKILL.md.");
+    if (!isCheck) print("There is no skill: make skills/NAME/SKILL.md.");
     return;
   }
   const text = await formatted(skillsModule(folders));
   if (text === before) {
-    if (!isCheck) console.log("Everything is up to date.");
+    if (!isCheck) print("Everything is up to date.");
     return;
   }
   if (isCheck) {
@@ -99,7 +100,7 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
     );
   }
   await Deno.writeTextFile(LIST, text);
-  console.log(
+  print(
     before === ""
       ? `Wrote ${LIST}. Import skills from it in server.ts, and serve them.`
       : `Wrote ${LIST}.`,

@@ -13,6 +13,7 @@ import type { Browser } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
+import { print } from "../call/standard_output.ts";
 
 const USAGE = "deno task doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
@@ -60,7 +61,7 @@ if (import.meta.main) {
   let url: string;
   let options: Arguments;
   if (["--help", "-h"].includes(Deno.args[0])) {
-    console.log(USAGE);
+    print(USAGE);
     Deno.exit();
   }
   try {
@@ -76,16 +77,16 @@ if (import.meta.main) {
     console.error(`${(error as Error).message}. Try: ${USAGE}`);
     Deno.exit(2);
   }
-  console.log(`Examining ${url}\n`);
+  print(`Examining ${url}\n`);
   await using listener = listen();
   const browser: Browser = {
     redirectUri: listener.redirectUri,
-    show: (address) => console.log(`\nSign in here: ${address}\n`),
+    show: (address) => print(`\nSign in here: ${address}\n`),
     response: (state) => listener.response(state),
   };
   const findings = await Array.fromAsync(
     examine(url, { ...options, browser }),
   );
-  console.log(printReport(findings));
+  print(printReport(findings));
   Deno.exit(findings.some(({ result }) => result === "failed") ? 1 : 0);
 }

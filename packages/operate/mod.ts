@@ -21,6 +21,7 @@ import {
 import { Settings } from "../../src/settings/setting.ts";
 import { Database } from "../../src/store/database.ts";
 import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
+import { print } from "../call/standard_output.ts";
 import {
   RefusalError,
   UnknownNameError,
@@ -76,10 +77,11 @@ if (import.meta.main) {
     const database = new Database(checkedKv(kv));
     await checkLayoutOf(database);
     const register = openRegister(database, logger);
+    let words: string;
     try {
       const by = userInfo().username;
       const operator = { register, log: logger, by, readSecretsKeys };
-      console.log(await runCommand(Deno.args, operator));
+      words = await runCommand(Deno.args, operator);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       console.error(
@@ -92,6 +94,7 @@ if (import.meta.main) {
     } finally {
       await register.close();
     }
+    print(words);
   } catch (error) {
     const isMistake = error instanceof UsageError;
     if (!isMistake && !(error instanceof StartError)) throw error;

@@ -19,6 +19,7 @@ import {
 import type { Kv } from "../../src/store/kv.ts";
 import { kvErrorOf, KvLockedError } from "../../src/store/kv_error.ts";
 import { checkUnused, count, move, MoveError } from "../../src/store/moving.ts";
+import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
 
 const USAGE = `Usage: deno task move FROM TO [--dry-run]
@@ -113,10 +114,10 @@ async function dryRun(from: Kv, toPath: string): Promise<void> {
   }
   const kinds = await count(from, systemClock);
   for (const { kind, records, bytes } of kinds) {
-    console.log(`${records} ${kind}, ${Math.ceil(bytes / 1024)} KiB`);
+    print(`${records} ${kind}, ${Math.ceil(bytes / 1024)} KiB`);
   }
   const all = kinds.reduce((sum, { records }) => sum + records, 0);
-  console.log(`${all} records; nothing was written`);
+  print(`${all} records; nothing was written`);
 }
 
 async function moveAll(from: Kv, toPath: string): Promise<void> {
@@ -133,7 +134,7 @@ async function moveAll(from: Kv, toPath: string): Promise<void> {
         console.error(`${records} records are written`);
       },
     });
-    console.log(
+    print(
       `${records} records are moved and compared: start the servers with the ` +
         "new KV_PATH, and keep the old database until they have run for a while",
     );

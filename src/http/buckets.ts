@@ -58,8 +58,10 @@ export class Buckets {
     this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
-  isFull(name: string, time: number): boolean {
-    return (this.#buckets.get(name) ?? time) <= time;
+  /** Returns the number of tokens that a bucket lacks, with fractions. */
+  missing(name: string, time: number): number {
+    const fullAt = this.#buckets.get(name) ?? time;
+    return Math.max(0, fullAt - time) / this.#filling.costMilliseconds;
   }
 
   get size(): number {
@@ -142,7 +144,7 @@ export class SharedBuckets {
    */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
     // Tokens that were taken before the bucket was full again are dropped.
-    if (this.#own.isFull(name, time)) this.#shares.delete(name);
+    if (this.#own.missing(name, time) === 0) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
     const share = this.#shareOf(name);
@@ -176,7 +178,9 @@ export class SharedBuckets {
       this.#own.giveBack(name);
       return wait;
     }
-    return time < this.#aloneUntil ? 0 : undefined;
+    if (time >= this.#aloneUntil) return undefined;
+    share.unshared++;
+    return 0;
   }
 
   async #ask(share: Share, name: string, time: number): Promise<number> {
@@ -191,13 +195,19 @@ export class SharedBuckets {
 
   async #fill(share: Share, name: string, time: number): Promise<void> {
     const { unshared } = share;
+    const begun = wholeMilliseconds();
+    // What has come back meanwhile is not taken off. The token of this request
+    // is missing here too, but was not given yet.
+    const missing = this.#own.missing(name, time) - 1;
+    const spent = Math.min(unshared, Math.max(0, missing));
     try {
-      const part = await this.#store.take(name, this.#part, unshared);
+      const part = await this.#store.take(name, this.#part, spent);
       share.unshared -= unshared;
       share.left += part.given;
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
-      this.#aloneUntil = time + ALONE_MILLISECONDS;
+      const failed = time + wholeMilliseconds() - begun;
+      this.#aloneUntil = failed + ALONE_MILLISECONDS;
       const endpoint = this.purpose;
       logRepeated(
         this.parts.log,

@@ -35,12 +35,12 @@ Deno.test("giveBack() to a bucket that is forgotten makes no more room than ther
   assert.equal(takeAll(buckets, "a", NOW), 5);
 });
 
-Deno.test("isFull() is so where nothing is missing, known or not", () => {
+Deno.test("missing() counts the tokens that have not come back", () => {
   const buckets = new Buckets({ burst: 8, perSecond: 2 });
-  assert(buckets.isFull("a", NOW));
+  assert.equal(buckets.missing("a", NOW), 0);
   buckets.take("a", NOW);
-  assert(!buckets.isFull("a", NOW + 499));
-  assert(buckets.isFull("a", NOW + 500));
+  assert.equal(buckets.missing("a", NOW + 250), 0.5);
+  assert.equal(buckets.missing("a", NOW + 500), 0);
 });
 
 Deno.test("take() goes by no clock that can be set", () => {
@@ -96,6 +96,7 @@ async function startProcesses(rate: Rate) {
     setBy: 0,
     isBroken: false,
     failures: 0,
+    onFailure: () => {},
     warnings: 0,
   };
   const log = { warning: () => place.warnings++ } as unknown as Logger;
@@ -109,6 +110,7 @@ async function startProcesses(rate: Rate) {
       database.get = (key) => {
         if (!place.isBroken) return get(key);
         place.failures++;
+        place.onFailure();
         return Promise.reject(new Error("gone"));
       };
       return new SharedBuckets({ database, log }, "token", rate);
@@ -194,6 +196,7 @@ Deno.test("take() asks no database for the first tenth, nor for what is refused"
 });
 
 Deno.test("take() limits alone while the database is away, asks it once a second, and says so once a minute", async () => {
+  using _standing = new FakeTime();
   using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
   const one = processes.start();
   processes.place.isBroken = true;
@@ -204,6 +207,43 @@ Deno.test("take() limits alone while the database is away, asks it once a second
     assert.equal(processes.place.warnings, 1);
   }
   assert.equal(await processes.count(one, 1), 0);
+});
+
+Deno.test("take() limits alone for a second after a failure, however late that came", async () => {
+  using time = new FakeTime();
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const { place } = processes;
+  place.isBroken = true;
+  place.onFailure = () => time.tick(3);
+  const one = processes.start();
+  for (const [seconds, asked] of [[0, 1], [0.999, 1], [0.001, 2]]) {
+    time.tick(seconds);
+    assert.equal(await one.take("a"), 0);
+    assert.equal(place.failures, asked);
+  }
+});
+
+Deno.test("take() tells the others what it gave while the database was away, and has not come back since", async () => {
+  using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
+  const { place, count } = processes;
+  const [one, other] = [processes.start(), processes.start()];
+  place.isBroken = true;
+  assert.equal(await count(one, 4), 4);
+  place.time += 1000;
+  place.isBroken = false;
+  assert.equal(await count(one, 1), 1);
+  assert.equal(await count(other, 6), 1);
+  place.time += 60_000;
+  place.isBroken = true;
+  assert.equal(await count(one, 3), 3);
+  for (let calls = 0; calls < 20; calls++) {
+    place.time += 10_000;
+    assert.equal(await count(one, 1), 1);
+  }
+  place.time += 1000;
+  place.isBroken = false;
+  assert.equal(await count(one, 3), 3);
+  assert.equal(await count(other, 6), 0);
 });
 
 Deno.test("giveBack() makes room again, for this process", async () => {
