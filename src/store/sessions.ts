@@ -105,7 +105,8 @@ export function sessionStore(
       await database.change(
         sessionKey(id),
         (transaction, { value }: Entry<Session>) => {
-          if (value) setSession(transaction, id, { ...value, logLevel });
+          if (!value || value.logLevel === logLevel) return;
+          setSession(transaction, id, { ...value, logLevel });
         },
       );
       sessions.forget(id);

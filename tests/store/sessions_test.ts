@@ -162,6 +162,15 @@ test.onDatabases("setLogLevel() is remembered at once, and elsewhere within a se
   assert.equal((await there.find(id))?.logLevel, "error");
 });
 
+test.onDatabases("setLogLevel() writes no level that is set already", async ({ kv }) => {
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  await sessions.setLogLevel(id, "error");
+  const { versionstamp } = await kv.get(sessionKey(id));
+  await sessions.setLogLevel(id, "error");
+  assert.equal((await kv.get(sessionKey(id))).versionstamp, versionstamp);
+});
+
 test.onDatabases("setLogLevel() makes no session of one that has ended", async ({ kv }) => {
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);

@@ -13,21 +13,27 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
- * The methods to which limits apply: those that run an author's code, and a
- * cancellation, which may be written to the database. The others are cheap.
+ * The methods to which limits apply: those that run an author's code, and those
+ * that write to the database. The others are cheap.
  */
 const COUNTED: ReadonlySet<string> = new Set([
-  "notifications/cancelled",
   "tools/call",
   "resources/read",
   "prompts/get",
   "completion/complete",
+  "tasks/update",
+  "tasks/cancel",
+  "logging/setLevel",
 ]);
+
+/**
+ * The method with which clients poll, as often as they are told. It reads the
+ * database, and has {@linkcode MANY} times the limit of the others.
+ */
+const POLL = "tasks/get";
 
 /** All callers together, for a tool's limit with `shared`. */
 const EVERYONE: LimitKey = { name: "everyone", isMany: false };
-
-const CALLS_A_MINUTE = "calls a minute";
 
 const UNKNOWN_SHARE =
   "The addresses of callers without credentials are unknown, so all of " +
@@ -90,19 +96,43 @@ export class Limits {
     method: string,
     request: { readonly limitKey: LimitKey },
   ): Promise<void> | undefined {
-    const opensSession = method === "initialize";
-    if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
+    if (!this.#callers) return;
+    if (COUNTED.has(method)) return this.chargeCall(request);
+    if (method === POLL) return this.#charge(request.limitKey, "polls");
+    if (method !== "initialize") return;
     const caller = request.limitKey;
-    const { one, many, unknown, sessions } = this.#callers;
-    if (caller === UNKNOWN) {
-      if (!this.#hasWarned) this.parts.log.warning(UNKNOWN_SHARE);
-      this.#hasWarned = true;
-      return this.#take(unknown, caller, CALLS_A_MINUTE);
-    }
+    if (caller === UNKNOWN) return this.chargeCall(request);
     // Sessions are stored, so a caller that is many people may open no more
     // than one person.
-    if (opensSession) return this.#take(sessions, caller, "sessions a minute");
-    return this.#take(caller.isMany ? many : one, caller, CALLS_A_MINUTE);
+    return this.#take(this.#callers.sessions, caller, "sessions a minute");
+  }
+
+  /**
+   * Charges a caller for a call, or for anything else that costs as much, as a
+   * write to the database does. @throws {LimitError}
+   */
+  chargeCall(
+    request: { readonly limitKey: LimitKey },
+  ): Promise<void> | undefined {
+    if (this.#callers) return this.#charge(request.limitKey, "calls");
+  }
+
+  #charge(
+    caller: LimitKey,
+    what: "calls" | "polls",
+  ): Promise<void> | undefined {
+    const { one, many, unknown } = this.#callers!;
+    if (caller === UNKNOWN && !this.#hasWarned) {
+      this.#hasWarned = true;
+      this.parts.log.warning(UNKNOWN_SHARE);
+    }
+    const [ofCalls, ofPolls] = caller === UNKNOWN
+      ? [unknown, unknown]
+      : caller.isMany
+      ? [many, unknown]
+      : [one, many];
+    const buckets = what === "calls" ? ofCalls : ofPolls;
+    return this.#take(buckets, caller, `${what} a minute`);
   }
 
   /**

@@ -119,14 +119,18 @@ export interface SessionRequest extends AdmittedRequest {
   session: Session;
 }
 
+/** The parts of an engine with which a session is found. */
+type SessionEngine = Pick<Engine, "sessions" | "limits" | "trustedProxies">;
+
 /**
  * Finds the session that a request names, if it belongs to the caller.
  *
  * @throws {RpcError} 400 when it names none, or a revision that is not
  * supported; 404 when there is none
+ * @throws {LimitError} 429 when the caller changes grants too often
  */
 export async function findSession(
-  { sessions }: Pick<Engine, "sessions">,
+  { sessions, limits, trustedProxies }: SessionEngine,
   admitted: AdmittedRequest,
 ): Promise<SessionRequest> {
   const { request, version, authenticated: { caller } } = admitted;
@@ -147,6 +151,7 @@ export async function findSession(
     if (!session) throw sessionNotFound();
   } else if (session.grantId !== caller.grantId) {
     // The same person has another grant: the session now ends with that one.
+    await limits.chargeCall({ limitKey: limitKeyOf(admitted, trustedProxies) });
     await sessions.use(sessionId, caller.grantId);
   }
   return { ...admitted, sessionId, session };
@@ -158,7 +163,7 @@ export async function findSession(
  * noticed.
  */
 export async function findSessionOnce(
-  engine: Pick<Engine, "sessions">,
+  engine: SessionEngine,
   admitted: AdmittedRequest,
 ): Promise<SessionRequest> {
   const found = await findSession(engine, admitted);
@@ -198,9 +203,8 @@ export async function takeNotification(
   const { sessionId } = found;
   const reason = "cancelled by the client";
   if (running.cancel(sessionId, requestId, reason)) return;
-  // The call may run in another process, so the cancellation is stored. That
-  // counts as a call for the limit.
-  await limits.charge(method, { limitKey: limitKeyOf(found, trustedProxies) });
+  // The call may run in another process, so the cancellation is stored.
+  await limits.chargeCall({ limitKey: limitKeyOf(found, trustedProxies) });
   await cancellations.save(sessionId, requestId);
 }
 

@@ -61,11 +61,13 @@ async function refuses(
 
 for (
   const method of [
-    "notifications/cancelled",
     "tools/call",
     "resources/read",
     "prompts/get",
     "completion/complete",
+    "tasks/update",
+    "tasks/cancel",
+    "logging/setLevel",
   ]
 ) {
   Deno.test(`charge() counts ${method}, each caller's own`, async () => {
@@ -81,6 +83,21 @@ for (
     await charge(method, ADA);
   });
 }
+
+Deno.test("charge() counts ten times as many polls of tasks, and not as calls", async () => {
+  using _time = new FakeTime();
+  const { charge } = limitsOf({ callsPerMinute: 1 });
+  for (const [caller, polls] of [[ADA, 10], [OFFICE, 100]] as const) {
+    for (let n = 0; n < polls; n++) await charge("tasks/get", caller);
+    const seconds = 60 / polls;
+    await refuses(
+      () => charge("tasks/get", caller),
+      "polls a minute",
+      Math.ceil(seconds),
+    );
+    await charge("tools/call", caller);
+  }
+});
 
 Deno.test("charge() counts the sessions that anyone opens, and lets many people open no more", async () => {
   using _time = new FakeTime();

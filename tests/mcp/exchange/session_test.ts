@@ -135,7 +135,7 @@ class OneSession {
       cancellations: {
         save: (id: string, requestId: unknown) => tell("save", id, requestId),
       },
-      limits: { charge() {} },
+      limits: { chargeCall: () => tell("charge") },
       trustedProxies: [],
     } as unknown as TaskEngine;
   }
@@ -162,10 +162,11 @@ class OneSession {
   }
 }
 
-Deno.test("a session is used by the grant that comes with it, and told so once", async () => {
+Deno.test("a session is used by the grant that comes with it, and told so once, at the price of a call", async () => {
   const session = new OneSession({ binding: "ada", grantId: "first" });
   const grantId = "second";
   assert.deepEqual(await session.notify({ ...PERSON, grantId }), [
+    "charge",
     "use s second",
     "forget s",
   ]);
@@ -184,11 +185,11 @@ Deno.test("a stranger's session is adopted by who signs in, and no other is", as
   assert.deepEqual(await own.notify(PERSON), ["adopt s", "forget s"]);
 });
 
-Deno.test("a cancellation is kept for other processes where the request runs elsewhere", async () => {
+Deno.test("a cancellation is kept for other processes where the request runs elsewhere, at the price of a call", async () => {
   const cancelled = "notifications/cancelled";
   for (
     const [method, requestId, runsHere, told] of [
-      [cancelled, 1, false, ["cancel s 1", "save s 1"]],
+      [cancelled, 1, false, ["cancel s 1", "charge", "save s 1"]],
       [cancelled, 1, true, ["cancel s 1"]],
       [cancelled, {}, false, []],
       [cancelled, undefined, false, []],
