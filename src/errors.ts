@@ -64,6 +64,7 @@ export type Situation =
   | "not approved"
   | "interrupted"
   | "signed out"
+  | "connecting expired"
   | "wrong entry"
   | "blocked"
   | "sign in again"

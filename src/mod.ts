@@ -105,9 +105,13 @@ export type {
   AccountFetch,
   AccountNeeds,
   NeededAccounts,
+  OAuthAccount,
+  OAuthAccountOptions,
   PersonalKey,
   PersonalKeyOptions,
 } from "./authoring/account.ts";
+export type { AccountPreset } from "./authoring/account_presets.ts";
+export { account } from "./authoring/oauth_account.ts";
 export { personalKey } from "./authoring/personal_key.ts";
 export {
   secret,

@@ -15,11 +15,23 @@ export const ACCOUNTS_CHECK: Check = {
     if (status !== 200 || !text.startsWith("{")) {
       throw new Skipped("the server does not tell if tools need them");
     }
-    const { accounts } = parseObject("/ready", text, "Answer with JSON.");
+    const { accounts, missing } = parseObject(
+      "/ready",
+      text,
+      "Answer with JSON.",
+    );
     if (accounts !== "off") return "no tool needs them, or they are kept";
+    const names = Array.isArray(missing) ? missing.map(String) : [];
+    if (names.length === 0 || names.includes("SECRETS_KEYS")) {
+      throw new Fault(
+        "tools need them, and the server has no key to keep them with",
+        "Set SECRETS_KEYS to what `openssl rand -base64 32` prints.",
+      );
+    }
     throw new Fault(
-      "tools need them, and the server has no key to keep them with",
-      "Set SECRETS_KEYS to what `openssl rand -base64 32` prints.",
+      "tools act at services where this server is not registered",
+      `Register an application there, and set ${names.join(" and ")}: ` +
+        "docs/accounts.md says how.",
     );
   },
 };

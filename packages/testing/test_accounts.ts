@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Account, PersonalKey } from "../../src/authoring/account.ts";
+import type { Account, AccountService } from "../../src/authoring/account.ts";
 import type { Caller } from "../../src/caller.ts";
 import { accountFetch } from "../../src/http/account_fetch.ts";
 import type { JsonObject } from "../../src/json.ts";
@@ -22,7 +22,7 @@ export class TestAccounts {
   /** Makes the account at a service. @throws {Error} if the test has none */
   at(
     name: string,
-    service: PersonalKey,
+    service: AccountService,
     tool: string,
     label: string | undefined,
   ): Account {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { About } from "../authoring/about.ts";
-import type { PersonalKey } from "../authoring/account.ts";
+import type { AccountService } from "../authoring/account.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
@@ -40,6 +40,8 @@ import { stepStore } from "../store/steps.ts";
 import type { TaskStore } from "../store/tasks.ts";
 import { waitStore } from "../store/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
+import type { AccountClient } from "./provider/account_client.ts";
+import { accountRevocation } from "./provider/account_revocation.ts";
 import { providerTokens } from "./provider/provider_tokens.ts";
 import type { Provider } from "./provider/provider.ts";
 import { signInProviders } from "./provider/sign_in_providers.ts";
@@ -72,9 +74,11 @@ export interface AuthorizationServerOptions {
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
   /** The services at which tools need people's accounts, by name. */
-  accountServices: ReadonlyMap<string, PersonalKey>;
+  accountServices: ReadonlyMap<string, AccountService>;
+  /** Our clients at those of them where an application of ours is set. */
+  accountClients: ReadonlyMap<string, AccountClient>;
   /** Lists those of them that a client with some scopes could use. */
-  servicesWithin(scopes: readonly string[]): PersonalKey[];
+  servicesWithin(scopes: readonly string[]): AccountService[];
   /** Gives the title of a tool; undefined if it has none, or is not served. */
   titleOf(tool: string): string | undefined;
 }
@@ -90,7 +94,6 @@ function openStores(
   return {
     accessTokens: accessTokenStore(database),
     accountSessions: accountSessionStore(database),
-    accounts: accountStore(database),
     approvals: approvalStore(database),
     assertions: assertionStore(database),
     attempts: attemptStore(database, log),
@@ -115,7 +118,19 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { clock } = database;
   const { admins, allowedUsers, blocked, clients: configured } = config;
   const { lifetimes, metadataDocuments, policy } = config;
-  const stores = openStores(database, log, config);
+  /** The accounts with their keys; undefined without `SECRETS_KEYS`. */
+  const vault = config.secretsKeys.length > 0
+    ? accountVault(database, {
+      sealing: keyRing(config.secretsKeys),
+      idleSeconds: config.accountIdleDays * 86_400,
+    })
+    : undefined;
+  const { accountClients: clients } = options;
+  const revoke = accountRevocation({ vault, clients, database, log });
+  const stores = {
+    ...openStores(database, log, config),
+    accounts: accountStore(database, revoke),
+  };
   const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
     listed: config.providers,
@@ -130,13 +145,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   return {
     ...shared,
     frame,
-    /** The accounts with their keys; undefined without `SECRETS_KEYS`. */
-    vault: config.secretsKeys.length > 0
-      ? accountVault(database, {
-        sealing: keyRing(config.secretsKeys),
-        idleSeconds: config.accountIdleDays * 86_400,
-      })
-      : undefined,
+    vault,
     allowedUsers,
     configured,
     lifetimes,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { MaybePromise } from "./service.ts";
 
 /**
  * `fetch`, bound to the API of one service. A path is resolved against the
@@ -42,15 +41,20 @@ export interface PersonalKeyOptions {
   api: string;
   /** The service's name for people; by default its `name`. */
   title?: string;
+  /**
+   * Tries a key or an access token before it is kept. Returns the name of the
+   * account, or the service's response: one that is not `ok` means that it is
+   * not taken.
+   */
+  check?(
+    fetch: AccountFetch,
+  ): string | Response | undefined | Promise<string | Response | undefined>;
+  /** True if a person may connect several accounts of the service. */
+  several?: boolean;
   /** Text for people that tells where the service gives out such keys. */
   help?: string;
   /** The form of a key: another text is told before anything is kept. */
   shape?: RegExp;
-  /**
-   * Tries a key before it is kept. Returns the name of the account, or the
-   * service's response: one that is not `ok` means that it takes no such key.
-   */
-  check?(fetch: AccountFetch): MaybePromise<string | Response | undefined>;
   /** The header that carries the key; `authorization` by default. */
   header?: string;
   /**
@@ -58,8 +62,6 @@ export interface PersonalKeyOptions {
    * `authorization`, and none in any other.
    */
   scheme?: string;
-  /** True if a person may connect several accounts of the service. */
-  several?: boolean;
 }
 
 /** A service whose keys people paste, from `personalKey()`. */
@@ -70,8 +72,38 @@ export interface PersonalKey extends PersonalKeyOptions {
   readonly name: string;
 }
 
+/** The options of a service at which people allow this server to act. */
+export interface OAuthAccountOptions
+  extends Pick<PersonalKeyOptions, "api" | "title" | "check" | "several"> {
+  /** The scopes that the tools need there. */
+  scopes?: readonly string[];
+  /** The issuer of the service, whose metadata names the endpoints below. */
+  issuer?: string;
+  /** The address of the authorization endpoint, where there is no `issuer`. */
+  authorize?: string;
+  /** The address of the token endpoint, where there is no `issuer`. */
+  token?: string;
+  /** The address of the revocation endpoint (RFC 7009), if there is one. */
+  revoke?: string;
+  /** More query parameters of the authorization request. */
+  params?: Readonly<Record<string, string>>;
+}
+
+/** A service at which people allow this server to act, from `account()`. */
+export interface OAuthAccount extends OAuthAccountOptions {
+  /** Tells it from other definitions. */
+  readonly kind: "account";
+  /** Names it in addresses, in settings and in the log. */
+  readonly name: string;
+}
+
+/** A service at which people have accounts that tools use. */
+export type AccountService = PersonalKey | OAuthAccount;
+
 /** The services that a tool needs the caller's accounts at. */
-export type AccountNeeds = Readonly<Record<string, PersonalKey>>;
+export type AccountNeeds = Readonly<
+  Record<string, PersonalKey | OAuthAccount>
+>;
 
 /** The caller's account at each of {@linkcode AccountNeeds}. */
 export type NeededAccounts<N extends AccountNeeds> = {

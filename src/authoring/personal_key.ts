@@ -33,10 +33,7 @@ export function personalKey(
   name: string,
   options: PersonalKeyOptions,
 ): PersonalKey {
-  const api = URL.parse(options.api);
-  const isApi = api && !api.search && !api.hash && !api.username &&
-    (api.protocol === "https:" || api.protocol === "http:" && isLoopback(api));
-  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isApi) {
+  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isAddress(options.api)) {
     throw new TypeError(
       `personalKey(${JSON.stringify(name)}) must have a name of at most 40 ` +
         "letters a to z, digits, - and _, and the https address of an API",
@@ -46,4 +43,12 @@ export function personalKey(
   // Else every call would fail, with an error that quotes the key.
   new Headers({ [header]: `${scheme} key` });
   return { kind: "personalKey", name, ...options };
+}
+
+/** True for an address to which keys and tokens may go. */
+export function isAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && !url.search && !url.hash && !url.username &&
+    !url.password &&
+    (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
 }

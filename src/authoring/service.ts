@@ -6,6 +6,8 @@
  */
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 import type * as z from "zod";
+import type { AccountNeeds } from "./account.ts";
+import { accountSettings } from "./oauth_account.ts";
 
 /** A value, or the promise of one. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -96,6 +98,7 @@ export interface Needing {
   name: string;
   settings?: SettingSchemas;
   services?: Services;
+  needs?: AccountNeeds;
 }
 
 /** Everything that a set of definitions declares. */
@@ -150,9 +153,17 @@ export function needsOf(items: readonly Needing[]): Needs {
     }
   }
 
+  const accounts = new Set(
+    items.flatMap(({ needs = {} }) => Object.values(needs)),
+  );
   for (const item of items) {
     addSettings(item);
     addServices(item, []);
+  }
+  for (const service of accounts) {
+    if (service.kind !== "account") continue;
+    const { name } = service;
+    addSettings({ name, settings: accountSettings(service) });
   }
   return { settings, services: [...services], complaints };
 }

@@ -4,7 +4,11 @@
  *
  * @module
  */
-import type { AccountFetch, PersonalKey } from "../authoring/account.ts";
+import type {
+  AccountFetch,
+  AccountService,
+  PersonalKey,
+} from "../authoring/account.ts";
 import { ToolError } from "../authoring/tool.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { headOf, withoutQueries } from "../thrown.ts";
@@ -16,8 +20,15 @@ const MAX_REDIRECTS = 5;
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /** The name of a service for people. */
-export function titleOf({ name, title = name }: PersonalKey): string {
+export function titleOf({ name, title = name }: AccountService): string {
   return title;
+}
+
+/** Finds the header that carries a key, and the word before the key. */
+function placingOf(
+  service: AccountService,
+): Pick<PersonalKey, "header" | "scheme"> {
+  return service.kind === "personalKey" ? service : {};
 }
 
 /**
@@ -26,7 +37,7 @@ export function titleOf({ name, title = name }: PersonalKey): string {
  * @param reveal gives the key, at every call
  */
 export function accountFetch(
-  service: PersonalKey,
+  service: AccountService,
   reveal: () => Promise<string>,
   { send = fetch, onStatus }: {
     /** Sends a request, in place of `fetch`. */
@@ -35,9 +46,10 @@ export function accountFetch(
     onStatus?: (status: number) => void;
   } = {},
 ): AccountFetch {
-  const { name, header = "authorization" } = service;
+  const { name } = service;
+  const { header = "authorization", scheme: given } = placingOf(service);
   const isUsual = header.toLowerCase() === "authorization";
-  const { scheme = isUsual ? "Bearer" : "" } = service;
+  const scheme = given ?? (isUsual ? "Bearer" : "");
   const title = titleOf(service);
 
   async function sendInTime(url: URL, init: RequestInit): Promise<Response> {
@@ -128,7 +140,7 @@ function redirected(
 }
 
 /** Finds the address of a request. @throws {TypeError} unless the key may go there */
-function addressAt(service: PersonalKey, input: string | URL): URL {
+function addressAt(service: AccountService, input: string | URL): URL {
   const { name, api } = service;
   // A path is relative to the API's own path, not to the root of its host.
   const isPath = typeof input === "string" && input.startsWith("/");
@@ -146,7 +158,7 @@ const ENCODED_PARENT = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|;|%2f|%5c|$)/i;
 
 /** True if an address is one of the service's API: others share its host. */
 function isWithin(
-  { api }: PersonalKey,
+  { api }: AccountService,
   { origin, username, password, pathname }: URL,
 ): boolean {
   const base = new URL(api);

@@ -15,8 +15,8 @@ interface ReadinessOptions {
   probeDatabase(): Promise<unknown>;
   /** Gives the state of each provider, and its name if there are several. */
   providers(): readonly { key?: string; is: string }[];
-  /** True if tools need people's accounts, and no key is set to keep them. */
-  lacksAccounts?: boolean;
+  /** The settings that are missing for people's accounts, which tools need. */
+  missingForAccounts?: readonly string[];
   /** True if the process is about to end. */
   isStopping(): boolean;
 }
@@ -27,7 +27,8 @@ interface ReadinessOptions {
  * need it. A process that is about to end answers 503 for as long as it can.
  */
 export function readiness(
-  { probeDatabase, providers, lacksAccounts, isStopping }: ReadinessOptions,
+  { probeDatabase, providers, missingForAccounts = [], isStopping }:
+    ReadinessOptions,
 ): (c: Context<AppEnv>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking: Promise<unknown> = Promise.resolve();
@@ -57,7 +58,10 @@ export function readiness(
       status: "ok",
       database: "ok",
       ...states,
-      ...lacksAccounts && { accounts: "off" },
+      ...missingForAccounts.length > 0 && {
+        accounts: "off",
+        missing: missingForAccounts,
+      },
     });
   };
 }

@@ -6,7 +6,8 @@
  */
 import type { ListedAccount } from "../store/accounts.ts";
 import { AskedOnce } from "./connection_forms.tsx";
-import { AccountName } from "./connected_account.tsx";
+import { ScopeNames } from "./connect_form.tsx";
+import { AccountName, Refused } from "./connected_account.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
 import { ClientName, displayName, ToolTitle } from "./names.tsx";
 import { Moment } from "./times.tsx";
@@ -18,6 +19,8 @@ interface AccountInWords extends ListedAccount {
   isServed: boolean;
   /** The title of the tool that used it last. */
   toolTitle?: string;
+  /** True if the service is told when the account is disconnected. */
+  isRevoked?: boolean;
 }
 
 interface AccountsProps extends FormPage {
@@ -35,7 +38,7 @@ export function AccountsSection(
       <div class="card">
         <p class="soft">
           Tools of this server act with them as you, in every app that you have
-          connected here. The keys are kept sealed, and no app sees them.
+          connected here. Keys and tokens are kept sealed, and no app sees them.
         </p>
         {accounts.length > 0 && (
           <ul class="rows">
@@ -64,7 +67,7 @@ function AccountRow(
     now: number;
   },
 ) {
-  const { id, service, title, label, createdAt, isServed, refusedAt } = account;
+  const { id, service, title, label, scopes, isServed, refusedAt } = account;
   return (
     <li>
       <div class="row-head">
@@ -79,10 +82,7 @@ function AccountRow(
             </a>
           )}
           <AskedOnce label="Disconnect" of={title}>
-            <p class="small">
-              Its key is deleted here. It stays good at{" "}
-              {title}: delete it there too, if no one else needs it.
-            </p>
+            <AfterDisconnecting account={account} />
             <AccountForm
               {...form}
               action="/account/accounts/disconnect"
@@ -97,23 +97,55 @@ function AccountRow(
       </div>
       <p class="small soft">
         As <AccountName label={label} />, connected{" "}
-        <Moment at={createdAt} now={now} />,{" "}
+        <Moment at={account.createdAt} now={now} />,{" "}
         <LastUse account={account} now={now} />
+        {scopes !== undefined && scopes.length > 0 && (
+          <>
+            , with the scopes <ScopeNames scopes={scopes} />
+          </>
+        )}
       </p>
       {refusedAt !== undefined && (
         <p class="note warn">
-          {title} did not take its key <Moment at={refusedAt} now={now} />.
+          <Refused title={title} account={account} now={now} />
           {isServed && (
             <>
               {" "}
               <a href={`${form.base ?? ""}/connect/${service}`}>
-                Replace it, or try it again
+                {scopes === undefined
+                  ? "Replace it, or try it again"
+                  : "Connect it again"}
               </a>
             </>
           )}
         </p>
       )}
     </li>
+  );
+}
+
+/** The words for what becomes of a key, or of tokens, at the service. */
+function AfterDisconnecting(
+  { account: { title, scopes, isRevoked } }: { account: AccountInWords },
+) {
+  return (
+    <p class="small">
+      {scopes === undefined
+        ? (
+          <>
+            Its key is deleted here. It stays good at{" "}
+            {title}: delete it there too, if no one else needs it.
+          </>
+        )
+        : isRevoked
+        ? <>Its tokens are deleted here, and {title} is told that they end.</>
+        : (
+          <>
+            Its tokens are deleted here. {title}{" "}
+            cannot be told: end the app's access there too.
+          </>
+        )}
+    </p>
   );
 }
 

@@ -1,51 +1,30 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * The page on which a person connects an account at another service: which
- * service, who asks, as whom they are signed in, and one field for the key.
+ * service, who asks, as whom they are signed in, and one field for a key, or a
+ * button that leads to the service.
  *
  * @module
  */
-import type { Child } from "@hono/hono/jsx";
-import type { ListedAccount } from "../store/accounts.ts";
 import {
-  type ClientInWords,
-  ClientNameAndBadge,
-  displayName,
-  type ToolInWords,
-  ToolTitle,
-} from "./names.tsx";
-import { AccountName, ConnectedAccount } from "./connected_account.tsx";
-import { AccountForm, CardPage, Fact, type PageProps } from "./layout.tsx";
+  ConnectForm,
+  type ConnectProps,
+  LabelField,
+  ScopeNames,
+  SignedInAs,
+} from "./connect_form.tsx";
+import { ConnectedAccount } from "./connected_account.tsx";
+import { ClientNameAndBadge, ToolTitle } from "./names.tsx";
+import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
-/** The service of a page. */
-interface ServiceInWords {
-  name: string;
-  /** Its name for people. */
-  title: string;
-  /** The host of its API. */
-  host: string;
-  /** The author's words that tell where it gives out keys. */
-  help?: string;
-  /** True if a person may connect several accounts there. */
-  several?: boolean;
-  /** True if the person has to name the account. */
-  asksLabel: boolean;
-}
-
-export interface ConnectProps extends PageProps, ServiceInWords {
-  person: string;
-  /** The accounts that the person has connected there. */
-  connected: readonly ListedAccount[];
-  /** The call that waits for it. */
-  asked?: ToolInWords & { id: string; client: ClientInWords };
-  csrf: string;
-  now: number;
-}
-
-/** The form, after a refusal with its reason. Send it with `forms: "self"`. */
+/**
+ * The form, after a refusal with its reason. Send it with `forms: "self"`, and
+ * with `"any"` where it leads to the service.
+ */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {
-  const { title, host, help, connected, asksLabel, refusal } = props;
+  const { title, host, help, scopes, connected, refusal } = props;
+  const token = scopes === undefined ? "key" : "token";
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       {refusal !== undefined && (
@@ -54,8 +33,10 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
         </p>
       )}
       <p class="lead">
-        Tools of this server will act at <strong>{host}</strong>{" "}
-        as you, with a key of yours.
+        Tools of this server will act at <strong>{host}</strong> as you
+        {scopes === undefined
+          ? <>, with a key of yours.</>
+          : <>. You allow it at {title}, which sends you back here.</>}
       </p>
       <dl class="facts">
         <WhoAsks {...props} />
@@ -64,7 +45,10 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
             <bdi>{help}</bdi>
           </Fact>
         )}
-        <Fact term="What happens to it">
+        {scopes !== undefined && scopes.length > 0 && (
+          <ScopesAsked scopes={scopes} connected={connected} />
+        )}
+        <Fact term={`What happens to the ${token}`}>
           It is kept sealed here, and sent to {host}{" "}
           alone. The app and its assistant never see it.
         </Fact>
@@ -74,88 +58,55 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
               <ConnectedAccount {...props} account={account} />
             ))}
             {!props.several && (
-              <p class="small soft">The new key takes its place.</p>
+              <p class="small soft">The new {token} takes its place.</p>
             )}
           </Fact>
         )}
         <SignedInAs {...props} />
       </dl>
-      <ConnectForm {...props} label="Connect">
-        <label>
-          Your key
-          <input
-            type="password"
-            name="key"
-            required
-            autocomplete="off"
-            spellcheck={false}
-          />
-        </label>
-        {asksLabel && (
-          <label>
-            What to call this account
-            <input
-              type="text"
-              name="label"
-              required
-              maxlength={80}
-              autocomplete="off"
-              placeholder="Such as: work"
-            />
-          </label>
-        )}
-      </ConnectForm>
+      {scopes === undefined
+        ? (
+          <ConnectForm {...props} label="Connect">
+            <label>
+              Your key
+              <input
+                type="password"
+                name="key"
+                required
+                autocomplete="off"
+                spellcheck={false}
+              />
+            </label>
+            {props.asksLabel && <LabelField />}
+          </ConnectForm>
+        )
+        : <ConnectForm {...props} label={`Go to ${title}`} />}
     </CardPage>
   );
 }
 
-/** The account that a key is of, before it is kept. `forms: "self"`. */
-export function ConfirmPage(
-  props: ConnectProps & { label: string; checked: string },
+/** The scopes to ask for, those apart that were not allowed before. */
+function ScopesAsked(
+  { scopes, connected }: Required<Pick<ConnectProps, "scopes" | "connected">>,
 ) {
-  const { title, label, checked } = props;
-  return (
-    <CardPage {...props} title={`Connect ${title}`}>
-      <p class="note good" role="status">The key works.</p>
-      <p class="lead">
-        {title} says that it is the key of <AccountName label={label} />.
-      </p>
-      <dl class="facts">
-        <SignedInAs {...props} />
-      </dl>
-      <ConnectForm
-        {...props}
-        label="Keep it"
-        fields={{ checked }}
-      />
-    </CardPage>
+  const added = scopes.filter((scope) =>
+    connected.length > 0 &&
+    connected.every(({ scopes = [] }) => !scopes.includes(scope))
   );
-}
-
-/** The page after a key was kept. Send it with `forms: "self"`. */
-export function ConnectedPage(
-  { account, ...props }: ConnectProps & { account: ListedAccount },
-) {
-  const { base = "", title, several, name } = props;
+  const others = scopes.filter((scope) => !added.includes(scope));
   return (
-    <CardPage {...props} title={`${title} is connected`}>
-      <p class="note good" role="status">
-        Connected as <AccountName label={account.label} />.
-      </p>
-      <p>
-        You can go back to your app. If it does not go on by itself, ask it
-        again.
-      </p>
-      <p>
-        <a href={`${base}/account/accounts`}>Your accounts</a>
-        {several && (
-          <>
-            {" · "}
-            <a href={`${base}/connect/${name}`}>Add another</a>
-          </>
-        )}
-      </p>
-    </CardPage>
+    <>
+      {added.length > 0 && (
+        <Fact term="Not allowed yet">
+          <ScopeNames scopes={added} />
+        </Fact>
+      )}
+      {others.length > 0 && (
+        <Fact term={added.length > 0 ? "Allowed before" : "The scopes there"}>
+          <ScopeNames scopes={others} />
+        </Fact>
+      )}
+    </>
   );
 }
 
@@ -186,49 +137,5 @@ function WhoAsks({ asked }: Pick<ConnectProps, "asked">) {
       <ClientNameAndBadge client={client} /> with the tool{" "}
       <ToolTitle {...tool} />
     </Fact>
-  );
-}
-
-function SignedInAs(
-  { base = "", person }: Pick<ConnectProps, "base" | "person">,
-) {
-  return (
-    <Fact term="As whom">
-      You are signed in as{" "}
-      <strong>
-        <bdi>{displayName(person)}</bdi>
-      </strong>. Not you? <a href={`${base}/account`}>Sign out</a> first.
-    </Fact>
-  );
-}
-
-/** The form of a page, with the call that waits. */
-function ConnectForm(
-  { base, csrf, name, asked, label, fields, children }:
-    & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
-    & {
-      label: string;
-      fields?: Readonly<Record<string, string>>;
-      children?: Child;
-    },
-) {
-  return (
-    <AccountForm
-      base={base}
-      csrf={csrf}
-      action={`/connect/${name}`}
-      fields={{ ...fields, ...asked && { w: asked.id } }}
-      autocomplete="off"
-    >
-      {children}
-      <div class="actions">
-        <button class="primary" type="submit" name="answer" value="connect">
-          {label}
-        </button>
-        <button type="submit" name="answer" value="not-now" formnovalidate>
-          Not now
-        </button>
-      </div>
-    </AccountForm>
   );
 }

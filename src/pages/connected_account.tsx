@@ -11,7 +11,7 @@ import { Moment } from "./times.tsx";
 
 /** The name of an account, or words where it has none. */
 export function AccountName({ label }: Pick<ListedAccount, "label">) {
-  return label === undefined ? <>a key without a name</> : (
+  return label === undefined ? <>an account without a name</> : (
     <strong>
       <bdi>{displayName(label)}</bdi>
     </strong>
@@ -45,13 +45,31 @@ export function ConnectedAccount(
           fields={{ account: id, ...asked && { w: asked.id } }}
         >
           <p class="note warn">
-            {title} did not take its key <Moment at={refusedAt} now={now} />.
+            <Refused title={title} account={account} now={now} />
           </p>
-          <button class="quiet" type="submit" name="answer" value="again">
-            Try it again
-          </button>
+          {account.scopes === undefined && (
+            <button class="quiet" type="submit" name="answer" value="again">
+              Try it again
+            </button>
+          )}
         </AccountForm>
       )}
+    </>
+  );
+}
+
+/** The words for an account that its service has refused. */
+export function Refused(
+  { title, account: { scopes, refusedAt = 0 }, now }: {
+    title: string;
+    account: Pick<ListedAccount, "scopes" | "refusedAt">;
+    now: number;
+  },
+) {
+  return (
+    <>
+      {title} did not take its {scopes === undefined ? "key" : "token"}{" "}
+      <Moment at={refusedAt} now={now} />.
     </>
   );
 }

@@ -91,6 +91,13 @@ export function situationWords(
       move: "Sign in, then do it again.",
       button: account("Sign in"),
     },
+    "connecting expired": {
+      title: "This cannot be finished here",
+      happened: "Connecting an account began in another browser, for someone " +
+        "else, or too long ago. Nothing was kept.",
+      move: "Open your accounts, and connect it from there.",
+      button: { label: "Your accounts", href: `${base}/account/accounts` },
+    },
     "wrong entry": {
       title: "Something in the form does not fit",
       happened: `${sentence(message)} The question is still open.`,

@@ -80,7 +80,7 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      lacksAccounts: plan.lacksAccounts,
+      missingForAccounts: plan.missingAccountSettings,
       isStopping: () => stopping.signal.aborted,
     }),
   );

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import type { AccountService } from "../authoring/account.ts";
+import { accountSetting } from "../authoring/oauth_account.ts";
 import { aboutComplaints } from "../authoring/about.ts";
 import { type Needing, needsOf } from "../authoring/service.ts";
 import {
@@ -75,10 +77,23 @@ export class Plan {
     return this.#catalogue ??= compile(this);
   }
 
-  /** True if tools need people's accounts, and no key is set to keep them. */
-  get lacksAccounts(): boolean {
-    const { options: { tools = [] }, config: { auth: { oauth } } } = this;
-    return !oauth?.secretsKeys.length && tools.some(({ needs }) => needs);
+  /** The services at which tools need people's accounts, each once. */
+  get accountServices(): AccountService[] {
+    const { tools = [] } = this.options;
+    return [
+      ...new Set(tools.flatMap(({ needs = {} }) => Object.values(needs))),
+    ];
+  }
+
+  /** The settings that are missing for people's accounts, which tools need. */
+  get missingAccountSettings(): string[] {
+    const { accountServices, config: { auth: { oauth }, own } } = this;
+    const applications = accountServices.flatMap((service) =>
+      service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
+    ).filter((name) => own[name] === undefined);
+    return accountServices.length > 0 && !oauth?.secretsKeys.length
+      ? ["SECRETS_KEYS", ...applications]
+      : applications;
   }
 
   /** Warns of probable mistakes, at the first start only. */

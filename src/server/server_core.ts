@@ -126,6 +126,8 @@ export function openCore(
           database,
           log,
           oauth: config.auth.oauth,
+          services: plan.accountServices,
+          settings: config.own,
         });
       return await finder(...of);
     },

@@ -49,12 +49,7 @@ export class ServerInstance implements Server {
     await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.reportDoubts();
-    if (plan.lacksAccounts && !given.findAccounts) {
-      this.#log.warning(
-        "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +
-          "rand -base64 32), and AUTH_STRATEGY=oauth so that people sign in",
-      );
-    }
+    if (!given.findAccounts) reportAccounts(plan, this.#log);
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => reportOldAddress(database, baseUrl, this.#log));
@@ -116,6 +111,26 @@ export class ServerInstance implements Server {
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     await this.close();
+  }
+}
+
+/** Warns of settings without which tools have no accounts of people. */
+function reportAccounts(
+  { missingAccountSettings: missing }: Plan,
+  log: Logger,
+): void {
+  if (missing.includes("SECRETS_KEYS")) {
+    log.warning(
+      "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +
+        "rand -base64 32), and AUTH_STRATEGY=oauth so that people sign in",
+    );
+  }
+  for (const setting of missing) {
+    if (setting === "SECRETS_KEYS") continue;
+    log.warning(
+      "Tools that act at a service are off: register this server there",
+      { setting },
+    );
   }
 }
 

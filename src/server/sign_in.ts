@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { accountClients } from "../auth/provider/account_clients.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
 import {
   type DevProvider,
@@ -10,7 +11,7 @@ import {
 } from "../auth/provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
-import type { PersonalKey } from "../authoring/account.ts";
+import type { AccountService } from "../authoring/account.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
@@ -20,7 +21,7 @@ import type { ServerCore } from "./server_core.ts";
 function servicesOf(
   { tools }: Catalogue,
   scopes: readonly string[],
-): PersonalKey[] {
+): AccountService[] {
   const within = [...tools.values()].filter(({ scopes: needed = [] }) =>
     needed.every((scope) => scopes.includes(scope))
   );
@@ -53,8 +54,9 @@ export function signInAt(
     inWords: (asked) =>
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
     accountServices: new Map(
-      servicesOf(catalogue, scopes.supported).map((it) => [it.name, it]),
+      plan.accountServices.map((it) => [it.name, it]),
     ),
+    accountClients: accountClients(plan.accountServices, config.own),
     servicesWithin: (scopes) => servicesOf(catalogue, scopes),
     titleOf: (tool) => catalogue.tools.get(tool)?.title,
     provider({ config, id }) {

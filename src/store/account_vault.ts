@@ -32,6 +32,10 @@ export interface AccountPlace {
   several?: boolean;
 }
 
+/** An account to keep, at its place. */
+export interface NewAccount
+  extends AccountPlace, Pick<AccountRecord, "application" | "scopes"> {}
+
 function idOf({ service, label, several }: AccountPlace): string {
   return fingerprint(JSON.stringify([service, several ? label : ""]));
 }
@@ -41,12 +45,11 @@ function idOf({ service, label, several }: AccountPlace): string {
  * of another account.
  */
 function contextOf(
-  { subject, service, label }: AccountRecord,
+  { subject, service, label, application }: AccountRecord,
   key: Deno.KvKey,
 ) {
-  return fingerprint(
-    JSON.stringify(["account", subject, service, label ?? null, key]),
-  );
+  const parts = ["account", subject, service, label, application, key];
+  return fingerprint(JSON.stringify(parts));
 }
 
 export type AccountVault = ReturnType<typeof accountVault>;
@@ -89,8 +92,22 @@ export function accountVault(
     return await database.replace(found, record) !== undefined;
   }
 
+  /** Keeps another key in an account. Returns false if it was changed since. */
+  async function replace(
+    found: Found<AccountRecord>,
+    key: string,
+    changes?: Pick<AccountRecord, "refusedAt">,
+  ): Promise<boolean> {
+    const { leaseUntil: _, ...value } = await sealAnew(found, key);
+    const record = { ...value, ...changes };
+    const isReplaced = await database.replace(found, record) !== undefined;
+    known.forget(found.value.subject);
+    return isReplaced;
+  }
+
   return {
     ...store,
+    replace,
     /** Names the key that seals from now on. */
     keyId: sealing.keyId,
     open,
@@ -113,12 +130,12 @@ export function accountVault(
      * @throws {HttpError} 409 when the person has too many accounts
      */
     async save(
-      place: AccountPlace,
+      account: NewAccount,
       key: string,
       extraWrites: Write,
     ): Promise<boolean> {
-      const { subject, service, label } = place;
-      const at = accountKey(subject, idOf(place));
+      const { subject, service, label, application, scopes } = account;
+      const at = accountKey(subject, idOf(account));
       // Every new account changes this record: so two at once cannot both pass
       // the limit.
       const headKey = accountKey(subject);
@@ -141,6 +158,7 @@ export function accountVault(
             subject,
             service,
             ...label !== undefined && { label },
+            ...application !== undefined && { application, scopes },
             createdAt,
             expiresAt: createdAt + idleSeconds,
             sealed: "",

@@ -5,8 +5,9 @@
  * @module
  */
 import type { Sealed } from "../crypto/key_ring.ts";
-import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
+import type { Refreshable } from "./refresh_lease.ts";
 import type { Write } from "./transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
@@ -18,32 +19,66 @@ export interface AccountUse {
   tool: string;
 }
 
-export interface AccountRecord extends Expiring, Sealed {
+export interface AccountRecord extends Refreshable, Sealed {
   subject: string;
   /** The name of the service. */
   service: string;
   /** The name of the account, if there is one. */
   label?: string;
+  /** The scopes that were asked for at the service. */
+  scopes?: readonly string[];
+  /** Names our application there, whose tokens are kept. */
+  application?: string;
   createdAt: number;
   usedAt?: number;
   usedBy?: AccountUse;
-  /** The time at which the service did not take its key, and since when not. */
+  /**
+   * The time at which the service did not take its key or token, and since when
+   * not.
+   */
   refusedAt?: number;
 }
 
 /** An account as its person sees it: without its key. */
-export type ListedAccount = Omit<AccountRecord, keyof Sealed> & {
-  /** Names it for forms. */
-  id: string;
-};
+export type ListedAccount =
+  & Omit<AccountRecord, keyof Sealed | "application" | "leaseUntil">
+  & {
+    /** Names it for forms. */
+    id: string;
+  };
 
 export type AccountStore = ReturnType<typeof accountStore>;
 
-/** Opens the store of what is kept of accounts; it opens no key. */
-export function accountStore(database: Database) {
+/** A record that was deleted. */
+export type ForgottenAccount = Pick<Found<AccountRecord>, "key" | "value">;
+
+/**
+ * Opens the store of what is kept of accounts; it opens no key.
+ *
+ * @param onForgotten receives each account that was deleted
+ */
+export function accountStore(
+  database: Database,
+  onForgotten: (account: ForgottenAccount) => void = () => {},
+) {
   /** Reads the accounts of a person. */
   function read(subject: string): Promise<Found<AccountRecord>[]> {
     return database.list<AccountRecord>(accountKey(subject));
+  }
+
+  async function forgetAt(
+    key: Deno.KvKey,
+  ): Promise<AccountRecord | undefined> {
+    const gone = await database.change(
+      key,
+      (transaction, { key, value }: Entry<AccountRecord>) => {
+        // Ended, so that no save that was given up brings it back.
+        if (value) transaction.expire(key);
+        return value;
+      },
+    );
+    if (gone) onForgotten({ key, value: gone });
+    return gone;
   }
 
   return {
@@ -52,12 +87,16 @@ export function accountStore(database: Database) {
     /** Lists the accounts of a person, by service and name. */
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
-      return found.map(
-        ({ key, value: { sealed: _, keyId: __, ...account } }) => ({
-          id: String(key.at(-1)),
-          ...account,
-        }),
-      ).sort((a, b) =>
+      return found.map(({ key, value }) => {
+        const {
+          sealed: _s,
+          keyId: _k,
+          application: _a,
+          leaseUntil: _l,
+          ...account
+        } = value;
+        return { id: String(key.at(-1)), ...account };
+      }).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
       );
     },
@@ -93,28 +132,12 @@ export function accountStore(database: Database) {
     },
 
     /** Deletes an account of a person; undefined if they have none such. */
-    async forget(
-      subject: string,
-      id: string,
-    ): Promise<AccountRecord | undefined> {
-      return await database.change(
-        accountKey(subject, id),
-        (transaction, { key, value }: Entry<AccountRecord>) => {
-          // Ended, so that no save that was given up brings it back.
-          if (value) transaction.expire(key);
-          return value;
-        },
-      );
-    },
+    forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),
 
     /** Deletes all accounts of a person, and gives their number. */
     async forgetAllOf(subject: string): Promise<number> {
       const found = await read(subject);
-      for (const { key } of found) {
-        await database.change(key, (transaction, { value }) => {
-          if (value) transaction.expire(key);
-        });
-      }
+      for (const { key } of found) await forgetAt(key);
       await database.commit((transaction) =>
         transaction.delete(accountKey(subject))
       );

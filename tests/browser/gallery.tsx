@@ -35,9 +35,8 @@ import {
 } from "../../src/pages/consent_page.tsx";
 import type { ScopeInWords } from "../../src/pages/scopes.ts";
 import { AccountsSection } from "../../src/pages/accounts_section.tsx";
+import { ConfirmPage, ConnectedPage } from "../../src/pages/confirm_page.tsx";
 import {
-  ConfirmPage,
-  ConnectedPage,
   ConnectPage,
   ConnectSignInPage,
 } from "../../src/pages/connect_page.tsx";
@@ -694,6 +693,18 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       refusal="Linear does not take this key (401)."
     />
   ),
+  "connect-oauth": (
+    <ConnectPage
+      {...CONNECT}
+      title="GitHub"
+      host="api.github.com"
+      scopes={["repo", "read:org"]}
+      connected={[{ ...LINEAR_ACCOUNT, scopes: ["repo"] }]}
+    />
+  ),
+  "connect-confirm-oauth": (
+    <ConfirmPage {...CONNECT} title="GitHub" scopes={[]} several checked="c" />
+  ),
   "connect-confirm": (
     <ConfirmPage {...CONNECT} label={LINEAR_ACCOUNT.label} checked="c" />
   ),
@@ -719,7 +730,19 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <AccountsSection
         csrf="c"
         accounts={[
-          { ...LINEAR_ACCOUNT, title: "Linear", isServed: true },
+          {
+            ...LINEAR_ACCOUNT,
+            title: "Linear",
+            isServed: true,
+          },
+          {
+            ...LINEAR_ACCOUNT,
+            title: "GitHub",
+            scopes: ["repo", "read:org"],
+            refusedAt: NOW - 60,
+            isServed: true,
+            isRevoked: true,
+          },
           {
             ...LINEAR_ACCOUNT,
             label: LONG_NAME,

@@ -15,7 +15,11 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "The context of a call": ["Context"],
   "The caller": ["Caller"],
   "The provider's API": ["Upstream"],
-  "A person's own account": ["PersonalKeyOptions", "Account"],
+  "A person's own account": [
+    "PersonalKeyOptions",
+    "OAuthAccountOptions",
+    "Account",
+  ],
   "The result": ["ResultExtra"],
   "A view for a tool": ["ToolView", "ViewSample"],
   "A resource": ["ResourceDefinition", "ResourceContents"],

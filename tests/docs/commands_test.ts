@@ -3,6 +3,11 @@
  *
  * @module
  */
+import {
+  ACCOUNT_PRESETS,
+  type AccountPreset,
+} from "../../src/authoring/account_presets.ts";
+import { account, accountSettings } from "../../src/authoring/oauth_account.ts";
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import { projectFiles } from "../../packages/create/project.ts";
@@ -130,7 +135,7 @@ async function denoFaults(
 /** True for a variable of the server, of an example, or of another program. */
 function isVariable(name: string): boolean {
   return VARIABLES.includes(name) || isGiven(name) || OTHERS.test(name) ||
-    declared.has(name) || isOfGroup(name);
+    declared.has(name) || isOfGroup(name) || isOfPreset(name);
 }
 
 /** True for a setting of one of several providers. */
@@ -138,6 +143,13 @@ function isOfGroup(name: string): boolean {
   const key = /^OAUTH_([A-Z0-9]+)_/.exec(name)?.[1].toLowerCase();
   return groupSettings({ OAUTH_PROVIDER: `${key},other` })
     .some((setting) => setting.name === name);
+}
+
+/** True for a setting of a service that `account()` knows. */
+function isOfPreset(name: string): boolean {
+  return Object.keys(ACCOUNT_PRESETS).some((preset) =>
+    Object.hasOwn(accountSettings(account(preset as AccountPreset)), name)
+  );
 }
 
 const pages = await readPages();

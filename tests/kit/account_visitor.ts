@@ -28,12 +28,20 @@ export class AccountVisitor {
 
   static async signIn(
     server: Answering & Pick<OAuthServer, "provider">,
-    /** `at`: the path below `/account` that they open. */
-    { as = "42", email = "jo@example.com", at = "" } = {},
+    /**
+     * `at`: the path below `/account` that they open; `issuers`: real servers
+     * that their browser knows.
+     */
+    { as = "42", email = "jo@example.com", at = "", issuers = [] }: {
+      as?: string;
+      email?: string;
+      at?: string;
+      issuers?: readonly string[];
+    } = {},
   ): Promise<AccountVisitor> {
     server.provider.subject = as;
     server.provider.email = email;
-    const browser = browserOf(server);
+    const browser = browserOf(server, { issuers });
     const page = await browser.open(`${BASE_URL}/account${at}`);
     return new AccountVisitor(
       browser,

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { tool, z } from "../../src/mod.ts";
-import type { PersonalKey } from "../../src/mod.ts";
+import type { AccountService } from "../../src/authoring/account.ts";
 import { LINKS } from "../../src/mcp/exchange/suspension.ts";
 import { AccountVisitor } from "./account_visitor.ts";
 import { SECRETS_KEY } from "./key_service.ts";
@@ -23,7 +23,7 @@ export const OPENS = { elicitation: { form: {}, url: {} } };
 export const FORMS = { elicitation: {} };
 
 /** Tools that need an account at one service, or at two. */
-export function toolsOf(linear: PersonalKey, github?: PersonalKey) {
+export function toolsOf(linear: AccountService, github?: AccountService) {
   return [
     tool({
       name: "who",
@@ -64,9 +64,9 @@ export function toolsOf(linear: PersonalKey, github?: PersonalKey) {
 
 /** Starts a server with these tools, and a key to seal with. */
 export function startConnected(
-  linear: PersonalKey,
+  linear: AccountService,
   { environment, ...options }: OAuthServerOptions & {
-    github?: PersonalKey;
+    github?: AccountService;
   } = {},
 ): Promise<OAuthServer> {
   return startOAuthServer({
@@ -116,12 +116,13 @@ export async function callBy(
 /** Opens a page as a person, who signs in where they must. */
 export async function openConnect(
   server: OAuthServer,
-  { link = `${BASE_URL}/connect/linear`, as = "42" }: {
+  { link = `${BASE_URL}/connect/linear`, ...options }: {
     link?: string;
     as?: string;
+    issuers?: readonly string[];
   } = {},
 ): Promise<AccountVisitor> {
-  const visitor = await AccountVisitor.signIn(server, { as });
+  const visitor = await AccountVisitor.signIn(server, options);
   visitor.page = await visitor.browser.open(link);
   return visitor;
 }

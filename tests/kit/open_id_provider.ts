@@ -29,6 +29,8 @@ export interface OpenIdProviderOptions {
   givesRefreshTokens?: boolean;
   /** The provider's name at our server, if it is one of several. */
   key?: string;
+  /** Our redirect URI there; that of signing in by default. */
+  redirectUri?: string;
 }
 
 const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
@@ -36,8 +38,12 @@ const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
 /** Starts a provider for a server with this public origin. */
 export async function startOpenIdProvider(
   baseUrl: string,
-  { ttlSeconds = 600, givesRefreshTokens = true, key }: OpenIdProviderOptions =
-    {},
+  {
+    ttlSeconds = 600,
+    givesRefreshTokens = true,
+    key,
+    redirectUri = callbackAt(baseUrl, key),
+  }: OpenIdProviderOptions = {},
 ): Promise<OpenIdProvider> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -53,7 +59,7 @@ export async function startOpenIdProvider(
     new Provider(issuer, {
       clients: [{
         ...APPLICATION,
-        redirect_uris: [callbackAt(baseUrl, key)],
+        redirect_uris: [redirectUri],
         grant_types: ["authorization_code", "refresh_token"],
       }],
       issueRefreshToken: () => Promise.resolve(givesRefreshTokens),

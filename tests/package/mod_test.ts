@@ -30,6 +30,7 @@ const VALUES = [
   "ServiceError",
   "ToolError",
   "UpstreamError",
+  "account",
   "createServer",
   "defineServer",
   "personalKey",
@@ -49,6 +50,7 @@ const TYPES = [
   "Account",
   "AccountFetch",
   "AccountNeeds",
+  "AccountPreset",
   "Annotations",
   "AnswerTo",
   "Around",
@@ -93,6 +95,8 @@ const TYPES = [
   "MaybePromise",
   "McpClient",
   "NeededAccounts",
+  "OAuthAccount",
+  "OAuthAccountOptions",
   "Person",
   "PersonalKey",
   "PersonalKeyOptions",
@@ -183,7 +187,16 @@ Deno.test("the examples in the documentation compile", async () => {
     "packages/testing/kv/mod.ts",
     "src/skill.ts",
     "src/view.ts",
-    ...["around", "prompt", "resource", "result", "service", "setting", "tool"]
+    ...[
+      "around",
+      "oauth_account",
+      "prompt",
+      "resource",
+      "result",
+      "service",
+      "setting",
+      "tool",
+    ]
       .map((name) => `src/authoring/${name}.ts`),
   );
   // Lines about checked files are ignored.

@@ -173,6 +173,20 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
     /^FAILED People's accounts .*Fix: Set SECRETS_KEYS/,
   ],
   [
+    "tools that act at a service where the server is not registered",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({
+            provider: "ok",
+            accounts: "off",
+            missing: ["ACCOUNT_CRM_CLIENT_ID"],
+          }),
+      },
+    },
+    /^FAILED People's accounts .*set ACCOUNT_CRM_CLIENT_ID: docs/,
+  ],
+  [
     "a stream on GET /mcp",
     { answers: { "GET /mcp": () => new Response("") } },
     /^FAILED GET \/mcp .*It must be 405/,

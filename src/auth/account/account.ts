@@ -83,6 +83,7 @@ export function accountRoutes(
   app.post("/account/accounts/disconnect", rated, disconnection(placed));
   app.get("/connect/:name", rated, connect.show);
   app.post("/connect/:name", rated, connect.answer);
+  app.get("/connect/:name/callback", rated, connect.finish);
   app.get("/wait/:id", rated, wait.show);
   app.post("/wait/:id", rated, wait.answer);
   return { ...signIn, app };

@@ -13,7 +13,7 @@ import type { AccountPart, AccountPlaces } from "./account_pages.ts";
 import { printNotice } from "./notices.ts";
 
 export function accountsPart(services: AuthServices): AccountPart {
-  const { accounts, accountServices } = services;
+  const { accounts, accountServices, accountClients } = services;
   return {
     name: "accounts",
     label: "Accounts",
@@ -30,6 +30,7 @@ export function accountsPart(services: AuthServices): AccountPart {
             ...account,
             title: service ? titleOf(service) : account.service,
             isServed: service !== undefined,
+            isRevoked: accountClients.get(account.service)?.revokes === true,
             toolTitle: tool && services.titleOf(tool),
           };
         }),

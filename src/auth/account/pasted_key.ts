@@ -4,7 +4,11 @@
  *
  * @module
  */
-import type { AccountFetch, PersonalKey } from "../../authoring/account.ts";
+import type {
+  AccountFetch,
+  AccountService,
+  PersonalKey,
+} from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { pause } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
@@ -59,13 +63,20 @@ export function parseLabel(text: string, key: string): string {
   return label;
 }
 
+/** Gives the name of an account that a service has told; undefined if it is none. */
+export function nameTold(told: unknown, key: string): string | undefined {
+  return typeof told === "string"
+    ? parseLabel(shortened(told), key)
+    : undefined;
+}
+
 /**
  * Lets a service check a key. Returns the account's name, if it tells one.
  *
  * @throws {KeyRefusal} unless the service takes the key
  */
 export async function checkKey(
-  service: PersonalKey,
+  service: AccountService,
   key: string,
   log: Logger,
 ): Promise<string | undefined> {
@@ -86,9 +97,7 @@ export async function checkKey(
     if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
     const { told } = answer;
     if (told instanceof Response) await checkStatus(told, title);
-    return typeof told === "string"
-      ? parseLabel(shortened(told), key)
-      : undefined;
+    return nameTold(told, key);
   } catch (error) {
     if (error instanceof KeyRefusal) throw error;
     if (error instanceof ToolError) throw new KeyRefusal(error.message);

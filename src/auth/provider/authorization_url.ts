@@ -10,6 +10,8 @@ export interface AuthorizationRequestOptions {
   endpoint: string;
   clientId: string;
   scopes: readonly string[];
+  /** The text between two scopes, where it is no space. */
+  separator?: string;
   /** Query parameters that may not replace ours. */
   extra: Readonly<Record<string, string>>;
   /** The `prompt` that any sign-in needs; `extra` takes precedence. */
@@ -48,12 +50,13 @@ const OURS = [
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect §3.1.2.1
  */
 export function buildAuthorizationUrl(
-  { endpoint, clientId, scopes, extra, prompt, hintName, freshPrompt }:
+  { endpoint, clientId, scopes, extra, prompt, hintName, ...options }:
     AuthorizationRequestOptions,
   { state, nonce, codeChallenge, redirectUri, isFresh, ...request }:
     UpstreamRequest,
 ): URL {
   const { loginHint, prompts = [] } = request;
+  const { separator = " ", freshPrompt } = options;
   const url = new URL(endpoint);
   const query = url.searchParams;
   if (hintName !== undefined && loginHint !== undefined) {
@@ -75,7 +78,7 @@ export function buildAuthorizationUrl(
   query.set("response_type", "code");
   query.set("client_id", clientId);
   query.set("redirect_uri", redirectUri);
-  if (scopes.length > 0) query.set("scope", scopes.join(" "));
+  if (scopes.length > 0) query.set("scope", scopes.join(separator));
   query.set("state", state);
   if (scopes.includes("openid")) query.set("nonce", nonce);
   query.set("code_challenge", codeChallenge);

@@ -187,7 +187,7 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
  * tenant if it is undefined, as for an authorization response: the tenant of
  * its `id_token` is checked later.
  */
-function isTenantIssuer(
+export function isTenantIssuer(
   template: string,
   issuer: string,
   tenant?: unknown,

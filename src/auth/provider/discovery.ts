@@ -25,6 +25,9 @@ const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 /** The endpoints without which no one can sign in. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
+/** The endpoints without which there are no tokens: who it is may be unknown. */
+export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
+
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
 /** A provider's metadata, reduced to methods and algorithms that we support. */
@@ -40,11 +43,13 @@ export interface Metadata extends AuthorizationServer {
  * and again after an hour; while that fails, the old is used for a day.
  *
  * @param isIssuer true if the document may name this issuer
+ * @param required the endpoints that it must have
  */
 export function discovery(
   fetchUpstream: UpstreamFetch,
   issuer: string,
   isIssuer: (named: string) => boolean = (named) => named === issuer,
+  required: readonly string[] = REQUIRED,
 ): () => Promise<Metadata> {
   let kept: { metadata: Metadata; endsAt: number } | undefined;
   let fetching: Promise<Metadata> | undefined;
@@ -53,7 +58,12 @@ export function discovery(
   async function fetchAgain(): Promise<Metadata> {
     const began = performance.now();
     try {
-      const metadata = await fetchMetadata(fetchUpstream, issuer, isIssuer);
+      const metadata = await fetchMetadata(
+        fetchUpstream,
+        issuer,
+        isIssuer,
+        required,
+      );
       kept = { metadata, endsAt: began + METADATA_TTL_SECONDS * 1000 };
       nextAt = began + METADATA_FRESH_SECONDS * 1000;
       return metadata;
@@ -77,6 +87,7 @@ async function fetchMetadata(
   fetchUpstream: UpstreamFetch,
   issuer: string,
   isIssuer: (named: string) => boolean,
+  required: readonly string[],
 ): Promise<Metadata> {
   const { allowInsecureRequests, customFetch, discoveryRequest } = await import(
     "oauth4webapi"
@@ -96,7 +107,7 @@ async function fetchMetadata(
       );
     }
     const document = await readObject(response, url.host);
-    return parseMetadata(document, issuer, isIssuer);
+    return parseMetadata(document, issuer, isIssuer, required);
   }
   throw misbehaved(`${url.host} answered 404 when asked for its metadata`);
 }
@@ -110,6 +121,7 @@ function parseMetadata(
   document: Readonly<Record<string, unknown>>,
   issuer: string,
   isIssuer: (named: string) => boolean,
+  required: readonly string[],
 ): Metadata {
   const { host, hostname } = new URL(issuer);
   const named = document.issuer;
@@ -123,7 +135,7 @@ function parseMetadata(
   for (const name of ENDPOINTS) {
     const address = document[name];
     if (address === undefined) {
-      if (!REQUIRED.includes(name)) continue;
+      if (!required.includes(name)) continue;
       throw misbehaved(`The metadata of ${host} must have ${name}`);
     }
     const url = typeof address === "string" ? URL.parse(address) : null;

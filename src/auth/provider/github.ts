@@ -13,7 +13,12 @@ import type { Membership } from "../../caller.ts";
 import { knownIdentity, type ProviderIdentity } from "../../oauth/person.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode, misbehaved, type Provider } from "./provider.ts";
+import {
+  afterCode,
+  misbehaved,
+  type Provider,
+  type UpstreamTokens,
+} from "./provider.ts";
 import {
   type Ask,
   asking,
@@ -123,24 +128,36 @@ export function gitHubProvider(
       isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
     checkAnswers: () => checkAnswers(fetchUpstream, server.token_endpoint),
     revokesOne: true,
-    async revoke({ accessToken }) {
-      const { host } = new URL(apiUrl);
-      const { status } = await fetchUpstream(
-        `${apiUrl}/applications/${encodeURIComponent(clientId)}/token`,
-        {
-          method: "DELETE",
-          headers: {
-            authorization: basic(clientId, clientSecret),
-            "content-type": "application/json",
-          },
-          body: JSON.stringify({ access_token: accessToken }),
+    revoke: gitHubRevocation(fetchUpstream, { apiUrl, clientId, clientSecret }),
+  };
+}
+
+/** Makes the revocation of one token, through the API. */
+export function gitHubRevocation(
+  fetchUpstream: UpstreamFetch,
+  { apiUrl, clientId, clientSecret }: {
+    apiUrl: string;
+    clientId: string;
+    clientSecret: string;
+  },
+): (tokens: Pick<UpstreamTokens, "accessToken">) => Promise<void> {
+  return async ({ accessToken }) => {
+    const { host } = new URL(apiUrl);
+    const { status } = await fetchUpstream(
+      `${apiUrl}/applications/${encodeURIComponent(clientId)}/token`,
+      {
+        method: "DELETE",
+        headers: {
+          authorization: basic(clientId, clientSecret),
+          "content-type": "application/json",
         },
-      );
-      // 404 and 422: the token was no longer valid.
-      if (![204, 404, 422].includes(status)) {
-        throw misbehaved(`${host} answered ${status}`);
-      }
-    },
+        body: JSON.stringify({ access_token: accessToken }),
+      },
+    );
+    // 404 and 422: the token was no longer valid.
+    if (![204, 404, 422].includes(status)) {
+      throw misbehaved(`${host} answered ${status}`);
+    }
   };
 }
 

@@ -20,6 +20,9 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
   bad_refresh_token: "dead",
+  // Slack's.
+  invalid_code: "dead",
+  invalid_refresh_token: "dead",
   // OpenID Connect §3.1.2.6: only signing in again helps.
   interaction_required: "dead",
   login_required: "dead",

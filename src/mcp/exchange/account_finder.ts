@@ -5,21 +5,26 @@
  *
  * @module
  */
+import type { AccountService } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { type Caller, isStranger } from "../../caller.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { keyRing } from "../../crypto/key_ring.ts";
 import { ChallengeError } from "../../errors.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
+import { accountTokenStore } from "../../store/account_tokens.ts";
 import { type AccountVault, accountVault } from "../../store/account_vault.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
+import { AccountKeys, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
 
 /** The accounts of one call. */
@@ -55,10 +60,14 @@ const ACCOUNT = "tool-server/account";
 
 /** Makes the finder of accounts. */
 export function accountFinder(
-  { database, log, oauth }: {
+  { database, log, oauth, services, settings }: {
     database: Database;
     log: Logger;
     oauth: OAuthConfig | undefined;
+    /** The services that tools need. */
+    services: readonly AccountService[];
+    /** The values of the settings of our applications there. */
+    settings: Readonly<Record<string, unknown>>;
   },
 ): FindAccounts {
   const vault = oauth && oauth.secretsKeys.length > 0
@@ -68,15 +77,45 @@ export function accountFinder(
     })
     : undefined;
 
+  let access: Promise<TokenAccess> | undefined;
+  async function loadAccess(): Promise<TokenAccess> {
+    const { accountClients, accountRefresh } = await import(
+      "../../auth/provider/account_clients.ts"
+    );
+    const tokens = accountTokenStore(database, vault!);
+    const { clock } = database;
+    const background = (work: () => Promise<void>) => database.background(work);
+    return {
+      clients: accountClients(services, settings),
+      tokens,
+      refresh: accountRefresh(tokens, { clock, background }),
+    };
+  }
+  const accessOnce = () => access ??= loadAccess();
+
+  /** @throws {ToolError} where no application of ours is set */
+  async function checkClients({ needs = {} }: CompiledTool): Promise<void> {
+    for (const service of Object.values(needs)) {
+      if (service.kind !== "account") continue;
+      if ((await accessOnce()).clients.has(service.name)) continue;
+      throw new ToolError(
+        `This server is not registered at ${titleOf(service)}: its operator ` +
+          `has to set ${accountSetting(service, "CLIENT_ID")}.`,
+      );
+    }
+  }
+
   return async (context, tool, input, mayAsk) => {
     const asking = CallContext.askingOf(context);
     checkMayHave(context.caller, asking, vault);
+    await checkClients(tool);
     const { account: argument, ...own } = input;
     const hasArgument = Object.values(tool.needs!).some((it) => it.several);
     const name = hasArgument ? argument as string | undefined : undefined;
     // Durable work stays with the account that its call has begun with.
     const account = mayAsk ? { named: name } : { chosen: name };
-    const accounts = new AccountLookup(vault!, log, context, tool, account);
+    const keys = new AccountKeys(vault!, log, accessOnce);
+    const accounts = new AccountLookup(vault!, keys, context, tool, account);
     if (mayAsk) await accounts.ask(asking);
     const findName = () => accounts.findChosenName();
     const { signal } = context;

@@ -4,17 +4,22 @@
  *
  * @module
  */
-import type { Account, PersonalKey } from "../../authoring/account.ts";
+import type {
+  Account,
+  AccountFetch,
+  AccountService,
+  OAuthAccount,
+} from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller } from "../../caller.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { accountFetch, titleOf } from "../../http/account_fetch.ts";
-import { type Logger, logRepeated } from "../../log/log.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
+import type { AccountKeys } from "./account_keys.ts";
 import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
 import { KeyRefusals, refusalWords } from "./key_refusals.ts";
@@ -29,24 +34,19 @@ const UNNAMED = "unnamed";
 const MAX_ROUNDS = 3;
 
 /** The services whose accounts are missing, with words that ask for them. */
-type Missing = Map<PersonalKey, string>;
+type Missing = Map<AccountService, string>;
 
 /** The accounts at the services that one call of a tool needs. */
 export class AccountLookup {
   readonly #caller: Caller;
-  readonly #services: readonly PersonalKey[];
+  readonly #services: readonly AccountService[];
   /** The labels of the accounts that were found last. */
-  readonly #labels = new Map<PersonalKey, string | undefined>();
-  /**
-   * Keys that were opened, by the name and the version of their record: records
-   * of one commit, as a move of the database makes, share a version.
-   */
-  readonly #opened = new Map<string, string>();
+  readonly #labels = new Map<AccountService, string | undefined>();
   readonly #refusals: KeyRefusals;
 
   constructor(
     private readonly vault: AccountVault,
-    private readonly log: Logger,
+    private readonly keys: AccountKeys,
     private readonly context: Context,
     private readonly tool: CompiledTool,
     private readonly account: {
@@ -88,7 +88,7 @@ export class AccountLookup {
   }
 
   /** Asks for accounts. Returns the services whose page was not used. */
-  async #connect(missing: Missing, asking: Asking): Promise<PersonalKey[]> {
+  async #connect(missing: Missing, asking: Asking): Promise<AccountService[]> {
     const pages = asking.work.pageQuestions!;
     const services = [...missing.keys()];
     const answers = await Promise.all(
@@ -100,7 +100,7 @@ export class AccountLookup {
   }
 
   /** Makes the words that ask for an account, or for a key that works. */
-  #wordsFor(service: PersonalKey, found?: Found<AccountRecord>): string {
+  #wordsFor(service: AccountService, found?: Found<AccountRecord>): string {
     const { chosen } = this.account;
     const title = titleOf(service);
     const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
@@ -134,11 +134,11 @@ export class AccountLookup {
     return found && nameOf(found);
   }
 
-  #accountAt(service: PersonalKey): Account {
+  #accountAt(service: AccountService): Account {
     let used: Found<AccountRecord> | undefined;
     const reveal = async () => {
       const found = used = await this.#find(service);
-      const key = found && await this.#open(found);
+      const key = found && await this.keys.open(service, found);
       if (found === undefined || key === undefined) {
         throw new ToolError(
           `${titleOf(service)} is not connected any more: call the tool again.`,
@@ -154,10 +154,31 @@ export class AccountLookup {
       get label() {
         return labels.get(service);
       },
-      fetch: accountFetch(service, reveal, {
-        onStatus: (status) => this.#refusals.note(used!, status),
-      }),
+      fetch: service.kind === "account"
+        ? this.#renewing(service, reveal)
+        : accountFetch(service, reveal, {
+          onStatus: (status) => this.#refusals.note(used!, status),
+        }),
       reveal,
+    };
+  }
+
+  /** Makes the bound `fetch`, which sends again what an old token has lost. */
+  #renewing(
+    service: OAuthAccount,
+    reveal: () => Promise<string>,
+  ): AccountFetch {
+    let sent = "";
+    const send = accountFetch(service, async () => sent = await reveal());
+    return async (path, init) => {
+      const response = await send(path, init);
+      const isStream = init?.body instanceof ReadableStream;
+      if (response.status !== 401 || isStream) return response;
+      const found = await this.#find(service);
+      const fresh = found && await this.keys.renew(service, found, sent);
+      if (fresh === undefined) return response;
+      await response.body?.cancel();
+      return await send(path, init);
     };
   }
 
@@ -168,14 +189,14 @@ export class AccountLookup {
     for (const service of this.#services) {
       const found = await this.#find(service);
       const isThere = found?.value.refusedAt === undefined && found &&
-        await this.#open(found) !== undefined;
+        await this.keys.isThere(service, found);
       if (!isThere) missing.set(service, this.#wordsFor(service, found));
     }
     return missing;
   }
 
   async #find(
-    service: PersonalKey,
+    service: AccountService,
   ): Promise<Found<AccountRecord> | undefined> {
     const found = this.#choose(await this.#ownAt(service), service);
     this.#labels.set(service, found?.value.label);
@@ -183,7 +204,7 @@ export class AccountLookup {
   }
 
   /** Finds the person's accounts at a service, the newest first. */
-  async #ownAt(service: PersonalKey): Promise<Found<AccountRecord>[]> {
+  async #ownAt(service: AccountService): Promise<Found<AccountRecord>[]> {
     const all = await this.vault.find(this.#caller.subject);
     return all.filter(({ value }) => value.service === service.name)
       .sort((a, b) => b.value.createdAt - a.value.createdAt);
@@ -197,7 +218,7 @@ export class AccountLookup {
    */
   #choose(
     own: readonly Found<AccountRecord>[],
-    service: PersonalKey,
+    service: AccountService,
   ): Found<AccountRecord> | undefined {
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
@@ -218,25 +239,6 @@ export class AccountLookup {
         names.join(", ")
       }. Name one of them in the argument "account".`,
     );
-  }
-
-  /** Opens a key; undefined if no key of the operator opens it. */
-  async #open(found: Found<AccountRecord>): Promise<string | undefined> {
-    const version = JSON.stringify([found.key, found.versionstamp]);
-    const known = this.#opened.get(version);
-    if (known !== undefined) return known;
-    try {
-      const key = await this.vault.open(found);
-      this.#opened.set(version, key);
-      return key;
-    } catch (error) {
-      // Its person is asked to connect it again.
-      logRepeated(this.log, "An account could not be opened", {
-        service: found.value.service,
-        error,
-      });
-      return undefined;
-    }
   }
 }
 

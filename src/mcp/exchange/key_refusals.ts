@@ -32,9 +32,10 @@ export class KeyRefusals {
 /** Says since when a service does not take a key; empty if it does. */
 export function refusalWords(
   title: string,
-  { refusedAt }: Pick<AccountRecord, "refusedAt">,
+  { refusedAt, scopes }: Pick<AccountRecord, "refusedAt" | "scopes">,
 ): string {
   if (refusedAt === undefined) return "";
   const day = new Date(refusedAt * 1000).toISOString().slice(0, 10);
-  return `${title} did not take your key on ${day}. `;
+  const what = scopes === undefined ? "key" : "token";
+  return `${title} did not take your ${what} on ${day}. `;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Caller } from "../../caller.ts";
-import type { PersonalKey } from "../../authoring/account.ts";
+import type { AccountService } from "../../authoring/account.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
@@ -129,7 +129,7 @@ export class PageQuestions {
   }
 
   /** Makes the question by which a person is asked to connect an account. */
-  toConnect({ name }: PersonalKey, message: string): AskedQuestion {
+  toConnect({ name }: AccountService, message: string): AskedQuestion {
     return AskedQuestion.onPage({
       message,
       url: connectAddress(this.pages, name),

@@ -78,8 +78,8 @@ Deno.test("POST /connect/:name asks the service, and says what it answered", asy
 Deno.test("a check may tell no name, or fail", async () => {
   await using service = new KeyService("ada@acme");
   const checks: [PersonalKeyOptions["check"], RegExp][] = [
-    [undefined, /Connected as a key without a name/],
-    [(fetch) => fetch("/me"), /Connected as a key without a name/],
+    [undefined, /Connected as an account without a name/],
+    [(fetch) => fetch("/me"), /Connected as an account without a name/],
     [() => "Ada \u202e<b>", /Name the account/],
     [() => "<b>Ada</b>", /it is the key of &lt;b&gt;Ada/],
     [() => Promise.reject(new Error("x")), /gave no answer that says/],

@@ -49,6 +49,7 @@ function start() {
     opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
     accountServices: new Map(),
+    accountClients: new Map(),
     servicesWithin: () => [],
     titleOf: () => undefined,
   });

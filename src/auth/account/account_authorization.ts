@@ -1,0 +1,218 @@
+/**
+ * The way to a service and back, on which a person allows this server to act for
+ * them there. Nothing is stored before they confirm the account: `state`, PKCE
+ * verifier and nonce are derived from their session, so that no other browser,
+ * person or session can finish it.
+ *
+ * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../clock.ts";
+import { base64url, randomId } from "../../crypto/crypto.ts";
+import { seal, unseal } from "../../crypto/seal.ts";
+import { HttpError } from "../../errors.ts";
+import { titleOf } from "../../http/account_fetch.ts";
+import { redirect } from "../../http/browser.ts";
+import { deriveKey } from "../../oauth/data_key.ts";
+import { codeChallenge } from "../../oauth/pkce.ts";
+import type { AccountClient } from "../provider/account_client.ts";
+import { refusalOf, UpstreamError } from "../provider/provider.ts";
+import type { AuthServices } from "../services.ts";
+import { type SignedIn, signedOut } from "../signed_in.ts";
+import type {
+  ConnectedService,
+  ConnectVisits,
+  Visit,
+} from "./connect_visit.ts";
+import { checkKey, KeyRefusal, nameTold } from "./pasted_key.ts";
+
+/** The time in which a person must come back from the service, in seconds. */
+const AWAY_SECONDS = 1800;
+
+/** The longest tokens of an account, in characters of their JSON. */
+const MAX_TOKEN_CHARACTERS = 16 * 1024;
+
+/** The part of `state` that only this session can open. */
+interface Departure {
+  /** Tells this try from others of the session. */
+  handle: string;
+  /** The wait of a call. */
+  w?: string;
+  expiresAt: number;
+}
+
+/** The answer of a service, with the secrets of its request. */
+interface Answer {
+  handle: string;
+  client: AccountClient;
+  redirectUri: string;
+}
+
+export function accountAuthorization(
+  services: AuthServices,
+  visits: ConnectVisits,
+) {
+  const { baseUrl, clock, log, database } = services;
+
+  const redirectUriOf = ({ service: { name } }: ConnectedService) =>
+    `${baseUrl}/connect/${name}/callback`;
+
+  /** Makes what seals `state`: for one session, person and service. */
+  function sealOf({ id, session: { subject } }: SignedIn, service: string) {
+    return {
+      key: deriveKey(id, "connect state"),
+      context: JSON.stringify({ subject, service }),
+    };
+  }
+
+  /** Derives the secrets of a request, which no reader of `state` can do. */
+  function secretsOf({ id }: SignedIn, handle: string) {
+    const derive = (purpose: string) =>
+      base64url(deriveKey(`${id} ${handle}`, `connect ${purpose}`));
+    return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
+  }
+
+  /** Asks the service. @throws {KeyRefusal} with words for the person */
+  async function ask<T>(
+    { service }: Visit,
+    question: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const title = titleOf(service);
+      switch (error.kind) {
+        case "denied":
+          throw new KeyRefusal(`${title} did not allow it.`);
+        case "dead":
+          throw new KeyRefusal(
+            `${title} takes each answer once, and not for long: this one is over.`,
+          );
+        case "unavailable":
+          throw new KeyRefusal(`${title} does not answer. Try again later.`);
+        default:
+          log.warning("An account could not be connected", {
+            service: service.name,
+            error,
+          });
+          throw new KeyRefusal(
+            `${title} gave an answer that is of no use. The people who run ` +
+              "this server find the reason in its log.",
+          );
+      }
+    }
+  }
+
+  return {
+    /** Sends the person to the service. */
+    async start(c: Context, visit: Visit): Promise<Response> {
+      const { person, service, client, wait } = visit;
+      visits.countTry(visit);
+      const handle = randomId();
+      const { codeVerifier, nonce } = secretsOf(person, handle);
+      const { key, context } = sealOf(person, service.name);
+      const departure: Departure = {
+        handle,
+        w: wait?.id,
+        expiresAt: now(clock) + AWAY_SECONDS,
+      };
+      const state = await seal(key, JSON.stringify(departure), context);
+      const url = await ask(visit, () =>
+        client!.authorizationUrl({
+          state,
+          nonce,
+          codeChallenge: codeChallenge(codeVerifier),
+          redirectUri: redirectUriOf(visit),
+        }));
+      return redirect(c, url.href);
+    },
+
+    /**
+     * Opens the answer of a service, which only the session that was sent there
+     * can do.
+     *
+     * @throws {HttpError} for another browser, person, session or service
+     */
+    async open(
+      c: Context,
+      found: ConnectedService,
+      person: SignedIn | undefined,
+    ): Promise<{ visit: Visit; answer: Answer }> {
+      const { service, client } = found;
+      if (!client) throw new HttpError(404, "There is nothing at this address");
+      if (!person) throw signedOut();
+      services.signedIn.checkAllowed(person);
+      const { key, context } = sealOf(person, service.name);
+      const departure: Departure | undefined = await unseal(
+        key,
+        c.req.query("state") ?? "",
+        context,
+      ).then(JSON.parse, () => undefined);
+      if (!departure || departure.expiresAt <= now(clock)) {
+        throw new HttpError(
+          400,
+          "This was begun in another browser or by someone else, or too long ago",
+          { situation: "connecting expired" },
+        );
+      }
+      const wait = await visits.findWait(departure.w, person, service);
+      const redirectUri = redirectUriOf(found);
+      return {
+        visit: { ...found, person, wait },
+        answer: { handle: departure.handle, client, redirectUri },
+      };
+    },
+
+    /** Redeems the code, and shows whose account it is. @throws {KeyRefusal} */
+    async finish(
+      c: Context,
+      visit: Visit,
+      { handle, client, redirectUri }: Answer,
+    ): Promise<Response> {
+      const { code, error, iss: issuer } = c.req.query();
+      const { person, service } = visit;
+      if (error !== undefined || !code) {
+        const other = await refusalOf(() => client.checkIssuer(issuer));
+        await ask(visit, () =>
+          Promise.reject(
+            other ?? new UpstreamError("denied", "The service sent an error"),
+          ));
+      }
+      visits.countTry(visit);
+      const { tokens, label: told } = await ask(visit, () =>
+        client.redeem({
+          code,
+          ...secretsOf(person, handle),
+          redirectUri,
+          issuer,
+        }));
+      const { idToken: _, ...kept } = tokens;
+      const key = JSON.stringify(kept);
+      try {
+        if (key.length > MAX_TOKEN_CHARACTERS) {
+          throw new KeyRefusal(
+            `${titleOf(service)} gave a token that is too long.`,
+          );
+        }
+        const label = await checkKey(service, tokens.accessToken, log);
+        return await visits.confirm(c, visit, {
+          key,
+          label: label ?? nameTold(told, tokens.accessToken),
+        });
+      } catch (error) {
+        database.background(() => client.revoke(tokens));
+        throw error;
+      }
+    },
+
+    /** Revokes the tokens of an account that its person does not keep. */
+    async discard(visit: Visit, sealed: string | undefined): Promise<void> {
+      const { client } = visit;
+      const checked = client && await visits.openConfirmed(visit, sealed);
+      if (!checked) return;
+      database.background(() => client.revoke(JSON.parse(checked.key)));
+    },
+  };
+}

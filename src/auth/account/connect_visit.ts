@@ -1,0 +1,214 @@
+/**
+ * A person's visit to the page on which they connect an account at one service,
+ * and the end of it: an account that is kept, and calls that go on.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { AccountService } from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import { now } from "../../clock.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { HttpError } from "../../errors.ts";
+import { titleOf } from "../../http/account_fetch.ts";
+import { mintCsrf, redirect } from "../../http/browser.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
+import { personName } from "../../oauth/person.ts";
+import { ConfirmPage } from "../../pages/confirm_page.tsx";
+import type { ConnectProps } from "../../pages/connect_form.tsx";
+import { ConnectPage } from "../../pages/connect_page.tsx";
+import { page } from "../../pages/respond.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { Wait } from "../../store/waits.ts";
+import type { AccountClient } from "../provider/account_client.ts";
+import type { AuthServices } from "../services.ts";
+import { type SignedIn, signedOut } from "../signed_in.ts";
+import { type CheckedKey, checkedKeys } from "./checked_key.ts";
+import { parseLabel } from "./pasted_key.ts";
+import { answerConnecting, askingClient, connectsAt } from "./waits.ts";
+
+/** The accounts that one person may have tried. */
+const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
+
+/** A service as it is set up here. */
+export interface ConnectedService {
+  service: AccountService;
+  vault: AccountVault;
+  /** Our client there; undefined where people paste keys. */
+  client?: AccountClient;
+}
+
+export interface Visit extends ConnectedService {
+  person: SignedIn;
+  /** The call that waits, if the address named one. */
+  wait?: Wait;
+}
+
+export type ConnectVisits = ReturnType<typeof connectVisits>;
+
+export function connectVisits(services: AuthServices) {
+  const { baseUrl, frame, signedIn, waits, accounts, clock, log } = services;
+  const tries = new Buckets(TRIES);
+
+  /** Opens the page that shows a person the account that they would keep. */
+  function pagesOf({ person: { id, session }, service }: Visit) {
+    const { subject } = session;
+    return checkedKeys(id, { subject, service: service.name });
+  }
+
+  async function propsOf(visit: Visit): Promise<ConnectProps> {
+    const { person: { id, session }, service, wait } = visit;
+    const own = await accounts.listOf(session.subject);
+    return {
+      ...frame,
+      name: service.name,
+      title: titleOf(service),
+      host: new URL(service.api).host,
+      ...service.kind === "personalKey"
+        ? { help: service.help }
+        : { scopes: service.scopes ?? [] },
+      several: service.several,
+      asksLabel: service.several === true && !service.check,
+      person: personName(session),
+      connected: own.filter((it) => it.service === service.name),
+      ...wait?.state === "open" && {
+        asked: {
+          id: wait.id!,
+          client: askingClient(wait, services),
+          tool: wait.tool,
+          toolTitle: services.titleOf(wait.tool),
+        },
+      },
+      csrf: mintCsrf(id),
+      now: now(clock),
+    };
+  }
+
+  /** Lets the calls go on that wait for an account, and shows that it is there. */
+  async function goOn(
+    c: Context,
+    visit: Visit,
+    label = "",
+  ): Promise<Response> {
+    await answerConnecting(visit, "accept", services);
+    const query = new URLSearchParams({ connected: label });
+    return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
+  }
+
+  return {
+    propsOf,
+    goOn,
+
+    /** Finds the service of an address. @throws {HttpError} if it is off */
+    find(c: Context): ConnectedService {
+      const service = services.accountServices.get(c.req.param("name")!);
+      if (!service) {
+        throw new HttpError(404, "There is nothing at this address");
+      }
+      const { vault } = services;
+      const client = services.accountClients.get(service.name);
+      const missing = !vault
+        ? "SECRETS_KEYS"
+        : service.kind === "account" && !client
+        ? accountSetting(service, "CLIENT_ID")
+        : undefined;
+      if (vault && missing === undefined) return { service, vault, client };
+      throw new HttpError(
+        503,
+        `This server keeps no such accounts: its operator has to set ${missing}`,
+      );
+    },
+
+    /** Finds the wait that an address names; undefined if it is not theirs. */
+    async findWait(
+      id: string | undefined,
+      { session: { subject } }: SignedIn,
+      service: AccountService,
+    ): Promise<Wait | undefined> {
+      const wait = id ? await waits.find(id, subject) : undefined;
+      return wait && connectsAt(wait, baseUrl) === service.name
+        ? wait
+        : undefined;
+    },
+
+    /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
+    countTry({ person: { session: { subject } } }: Visit): void {
+      refuseFor(tries.take(fingerprint(subject)));
+    },
+
+    /** Shows the account before it is kept. */
+    async confirm(
+      c: Context,
+      visit: Visit,
+      checked: CheckedKey,
+    ): Promise<Response> {
+      const sealed = await pagesOf(visit).seal(checked, now(clock));
+      const { label } = checked;
+      const props = { ...await propsOf(visit), label, checked: sealed };
+      return page(c, ConfirmPage(props), { forms: "self" });
+    },
+
+    /** Opens an account that its person has confirmed. */
+    openConfirmed: (
+      visit: Visit,
+      sealed: string | undefined,
+    ): Promise<CheckedKey | undefined> =>
+      pagesOf(visit).open(sealed, now(clock)),
+
+    /** Keeps an account, if the person is still signed in and not blocked. */
+    async keep(
+      c: Context,
+      visit: Visit,
+      { key, label }: CheckedKey,
+    ): Promise<Response> {
+      const { person, service, vault, client } = visit;
+      const { subject } = person.session;
+      const { name, several } = service;
+      const isSaved = await vault.save(
+        {
+          subject,
+          service: name,
+          label,
+          several,
+          ...service.kind === "account" && {
+            application: client!.id,
+            scopes: service.scopes,
+          },
+        },
+        key,
+        await signedIn.staysAllowed(person),
+      );
+      if (!isSaved) throw signedOut();
+      log.audit("Account connected", {
+        reference: c.get("reference"),
+        subject,
+        service: name,
+      });
+      return await goOn(c, visit, label);
+    },
+
+    /** Shows the page again, with the reason why nothing was kept. */
+    async refuse(c: Context, visit: Visit, refusal: string): Promise<Response> {
+      const props = { ...await propsOf(visit), refusal };
+      return page(c, ConnectPage(props), {
+        forms: formsOf(visit),
+        status: 400,
+      });
+    },
+  };
+}
+
+/** The targets that the forms of a service's page may have. */
+export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
+  return service.kind === "account" ? "any" : "self";
+}
+
+/** Gives the account's name: the one that is known, or the one typed in. */
+export function labelOf(
+  { service }: Visit,
+  { label, key }: CheckedKey,
+  typed: string | undefined,
+): string | undefined {
+  return label ?? (service.several ? parseLabel(typed ?? "", key) : undefined);
+}

@@ -1,0 +1,181 @@
+/**
+ * This server as a client of the services at which people have accounts.
+ *
+ * @see RFC 6749, RFC 7009, RFC 7636, RFC 9207
+ * @module
+ */
+import type { OAuthAccount } from "../../authoring/account.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { buildAuthorizationUrl } from "./authorization_url.ts";
+import { type AccountApplication, quirksOf } from "./account_quirks.ts";
+import { discovery, type Metadata, PLAIN_ENDPOINTS } from "./discovery.ts";
+import { type Issuer, oauthClient } from "./oauth_client.ts";
+import {
+  afterCode,
+  UpstreamError,
+  type UpstreamRequest,
+  type UpstreamResponse,
+  type UpstreamTokens,
+} from "./provider.ts";
+import {
+  asking,
+  requestUserinfo,
+  type UpstreamFetch,
+  upstreamFetch,
+} from "./upstream_fetch.ts";
+
+/** The tokens of an account, and its name, if the service told one. */
+export interface RedeemedAccount {
+  tokens: UpstreamTokens;
+  label?: string;
+}
+
+/** A client of one service. Every method throws {@linkcode UpstreamError}. */
+export interface AccountClient {
+  /** Names application and service: tokens of others are not used. */
+  readonly id: string;
+  /** True if {@linkcode revoke} tells the service of the end of tokens. */
+  readonly revokes: boolean;
+  authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /** Checks the `iss` of an answer, where the service has one. */
+  checkIssuer(issuer: string | undefined): Promise<void>;
+  redeem(response: UpstreamResponse): Promise<RedeemedAccount>;
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  revoke(tokens: UpstreamTokens): Promise<void>;
+}
+
+/** Finds the name in claims by which a person knows an account of theirs. */
+function nameIn(
+  { preferred_username, email, name }: Record<string, unknown>,
+): string | undefined {
+  return [preferred_username, email, name]
+    .find((it): it is string => typeof it === "string" && it !== "");
+}
+
+/** Scopes that are asked for wherever a service with an issuer has them. */
+const USUAL_SCOPES = ["openid", "email", "offline_access"];
+
+/** Makes the client of a service. Nothing is fetched yet. */
+export function accountClient(
+  service: OAuthAccount,
+  application: AccountApplication,
+  send: typeof fetch = fetch,
+): AccountClient {
+  const { issuer, api, scopes = [], params = {}, name } = service;
+  const { clientId } = application;
+  const quirks = quirksOf(service);
+  const fetchUpstream: UpstreamFetch = quirks.fetch(upstreamFetch(send));
+  const client = oauthClient(fetchUpstream, application);
+  const discover = issuer === undefined ? undefined : discovery(
+    fetchUpstream,
+    issuer,
+    quirks.isMetadataIssuer,
+    PLAIN_ENDPOINTS,
+  );
+  const isTokenIssuer = quirks.isTokenIssuer ?? ((named, it) => named === it);
+
+  const findServer = async (): Promise<Issuer & Partial<Metadata>> =>
+    await discover?.() ?? {
+      issuer: quirks.issuer ?? new URL(service.authorize!).origin,
+      authorization_endpoint: service.authorize,
+      token_endpoint: service.token!,
+      revocation_endpoint: service.revoke,
+      token_endpoint_auth_methods_supported: quirks.methods ?? [
+        "client_secret_basic",
+        "client_secret_post",
+      ],
+    };
+
+  /** Gives the `iss` to check; undefined where none is known of the service. */
+  function checkable(
+    server: Issuer,
+    answered: string | undefined,
+  ): string | undefined {
+    if (!discover && !quirks.issuer) return undefined;
+    return isTokenIssuer(server.issuer, answered ?? "")
+      ? server.issuer
+      : answered;
+  }
+
+  /** Asks who it is; an account that cannot be asked has another name. */
+  async function userinfo(
+    { userinfo_endpoint: endpoint }: Partial<Metadata>,
+    { accessToken }: UpstreamTokens,
+  ): Promise<Record<string, unknown>> {
+    if (endpoint === undefined) return {};
+    const ask = asking(fetchUpstream)(accessToken);
+    return await requestUserinfo(ask, endpoint).catch((error) => {
+      if (error instanceof UpstreamError) return {};
+      throw error;
+    });
+  }
+
+  function scopesAt({ scopes_supported = [] }: Partial<Metadata>): string[] {
+    const usual = USUAL_SCOPES.filter((it) => scopes_supported.includes(it));
+    return [...new Set([...scopes, ...usual])];
+  }
+
+  return {
+    id: fingerprint(
+      JSON.stringify([name, clientId, issuer, service.token, api]),
+    ),
+    revokes: quirks.revoke !== undefined || discover !== undefined ||
+      service.revoke !== undefined,
+
+    async authorizationUrl(request) {
+      const server = await findServer();
+      const asked = scopesAt(server);
+      const isOffline = discover && asked.includes("offline_access") &&
+        !scopes.includes("offline_access");
+      return buildAuthorizationUrl({
+        endpoint: server.authorization_endpoint!,
+        clientId,
+        scopes: asked,
+        separator: quirks.separator,
+        extra: params,
+        // OpenID Connect §11: offline_access is ignored without it.
+        prompt: isOffline ? "consent" : undefined,
+      }, request);
+    },
+
+    async checkIssuer(answered) {
+      const server = await findServer();
+      await client.checkIssuer(server, checkable(server, answered));
+    },
+
+    async redeem(response) {
+      const server = await findServer();
+      const { tokens, idToken } = await client.redeem(server, {
+        ...response,
+        issuer: checkable(server, response.issuer),
+      });
+      if (idToken === undefined) return { tokens };
+      const claims = await afterCode(() =>
+        client.verify(server, idToken, {
+          nonce: response.nonce,
+          isIssuer: (issuer, tenant) =>
+            isTokenIssuer(server.issuer, issuer, tenant),
+        })
+      );
+      const label = nameIn(claims) ?? nameIn(await userinfo(server, tokens)) ??
+        claims.sub;
+      return { tokens, label };
+    },
+
+    async refresh(refreshToken) {
+      const { tokens } = await client.refresh(await findServer(), refreshToken);
+      return tokens;
+    },
+
+    async revoke(tokens) {
+      if (quirks.revoke) {
+        return await quirks.revoke(fetchUpstream, application, tokens);
+      }
+      const { refreshToken } = tokens;
+      await client.revoke(await findServer(), {
+        ...tokens,
+        refreshToken: quirks.revokesAccessToken ? undefined : refreshToken,
+      });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Our clients at the services of tools, and the refresh of people's tokens there.
+ *
+ * @module
+ */
+import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import type { Clock } from "../../clock.ts";
+import type {
+  AccountTokenStore,
+  FoundAccount,
+} from "../../store/account_tokens.ts";
+import { type AccountClient, accountClient } from "./account_client.ts";
+import { leasedRefresh } from "./leased_refresh.ts";
+import { UpstreamError } from "./provider.ts";
+
+/** Makes our clients at those services where an application of ours is set. */
+export function accountClients(
+  services: Iterable<AccountService>,
+  settings: Readonly<Record<string, unknown>>,
+): ReadonlyMap<string, AccountClient> {
+  const clients = new Map<string, AccountClient>();
+  for (const service of services) {
+    if (service.kind !== "account") continue;
+    const read = (what: Parameters<typeof accountSetting>[1]) =>
+      settings[accountSetting(service, what)] as string | undefined;
+    const clientId = read("CLIENT_ID");
+    if (clientId === undefined) continue;
+    const clientSecret = read("CLIENT_SECRET");
+    clients.set(
+      service.name,
+      accountClient(service, { clientId, clientSecret }),
+    );
+  }
+  return clients;
+}
+
+/**
+ * Makes the refresh of people's tokens. It throws {@linkcode UpstreamError}, of
+ * the kind `dead` where their person has to come.
+ */
+export function accountRefresh(
+  store: AccountTokenStore,
+  { clock, background }: {
+    clock: Clock;
+    background(work: () => Promise<void>): void;
+  },
+) {
+  const { valid } = leasedRefresh<FoundAccount>(store, { clock });
+  return async (
+    { name }: OAuthAccount,
+    client: AccountClient,
+    found: FoundAccount,
+    rejected?: string,
+  ): Promise<string> => {
+    const dead = (cause?: unknown) =>
+      new UpstreamError("dead", `${name} takes the tokens no longer`, {
+        cause,
+      });
+    const { tokens } = await valid(
+      {
+        refresh: (refreshToken) => client.refresh(refreshToken),
+        async end(cause) {
+          await store.end(found);
+          return dead(cause);
+        },
+        gone: dead,
+        unavailable: (cause) =>
+          cause instanceof UpstreamError
+            ? cause
+            : new UpstreamError("unavailable", `${name} did not answer`),
+        discard: (tokens) => background(() => client.revoke(tokens)),
+      },
+      found,
+      { rejected },
+    );
+    return tokens.accessToken;
+  };
+}

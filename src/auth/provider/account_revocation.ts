@@ -1,0 +1,37 @@
+/**
+ * The revocation of people's tokens at their services, once they are deleted
+ * here.
+ *
+ * @see RFC 7009
+ * @module
+ */
+import type { Logger } from "../../log/log.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { ForgottenAccount } from "../../store/accounts.ts";
+import type { Database } from "../../store/database.ts";
+import type { AccountClient } from "./account_client.ts";
+
+/** Makes what revokes the tokens of deleted accounts, in the background. */
+export function accountRevocation({ vault, clients, database, log }: {
+  /** Opens the tokens; undefined without `SECRETS_KEYS`. */
+  vault: Pick<AccountVault, "open"> | undefined;
+  clients: ReadonlyMap<string, AccountClient>;
+  database: Pick<Database, "background">;
+  log: Logger;
+}): (account: ForgottenAccount) => void {
+  return ({ key, value }) => {
+    const { service, application } = value;
+    const client = clients.get(service);
+    if (!vault || !client?.revokes || application !== client.id) return;
+    database.background(async () => {
+      try {
+        await client.revoke(JSON.parse(await vault.open({ key, value })));
+      } catch (error) {
+        log.warning("Tokens of an account could not be revoked", {
+          service,
+          error,
+        });
+      }
+    });
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The keys and access tokens of people's accounts, opened for one call.
+ *
+ * @module
+ */
+import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { AccountClient } from "../../auth/provider/account_client.ts";
+import { UpstreamError } from "../../auth/provider/provider.ts";
+import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import { type Logger, logRepeated } from "../../log/log.ts";
+import type { AccountTokenStore } from "../../store/account_tokens.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { AccountRecord } from "../../store/accounts.ts";
+import type { Found } from "../../store/database.ts";
+import type { accountRefresh } from "../../auth/provider/account_clients.ts";
+
+/** Access to the services that issue tokens, one for all calls. */
+export interface TokenAccess {
+  clients: ReadonlyMap<string, AccountClient>;
+  tokens: AccountTokenStore;
+  refresh: ReturnType<typeof accountRefresh>;
+}
+
+export class AccountKeys {
+  /**
+   * Texts that were unsealed, by the name and the version of their record:
+   * records of one commit, as a move of the database makes, share a version.
+   */
+  readonly #unsealed = new Map<string, string>();
+
+  constructor(
+    private readonly vault: AccountVault,
+    private readonly log: Logger,
+    private readonly access: () => Promise<TokenAccess>,
+  ) {}
+
+  /**
+   * Opens the key of an account, or an access token that is good now; undefined
+   * if its person has to connect it again.
+   *
+   * @throws {ToolError} when the service does not give an access token now
+   */
+  async open(
+    service: AccountService,
+    found: Found<AccountRecord>,
+  ): Promise<string | undefined> {
+    const { application } = found.value;
+    const text = await this.#unseal(found);
+    if (text === undefined) return undefined;
+    if (service.kind === "account") {
+      return await this.#accessToken(service, found, text);
+    }
+    return application === undefined ? text : undefined;
+  }
+
+  /** True unless the person has to connect an account again. */
+  async isThere(
+    service: AccountService,
+    found: Found<AccountRecord>,
+  ): Promise<boolean> {
+    try {
+      return await this.open(service, found) !== undefined;
+    } catch (error) {
+      // A service that does not answer: the tool is told when it asks there.
+      if (error instanceof ToolError) return true;
+      throw error;
+    }
+  }
+
+  /**
+   * Gives an access token in place of one that the API has refused; undefined if
+   * there is none.
+   *
+   * @throws {ToolError} as {@linkcode open}
+   */
+  async renew(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+    rejected: string,
+  ): Promise<string | undefined> {
+    const text = await this.#unseal(found);
+    if (text === undefined) return undefined;
+    // An API refuses for other reasons too: a token that cannot be replaced has
+    // ended only if it cannot say any more whose it is.
+    const isLast = JSON.parse(text).refreshToken === undefined;
+    if (isLast && !await hasEnded(service, rejected)) return undefined;
+    return await this.#accessToken(service, found, text, rejected);
+  }
+
+  async #accessToken(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+    text: string,
+    rejected?: string,
+  ): Promise<string | undefined> {
+    const { clients, tokens, refresh } = await this.access();
+    const client = clients.get(service.name);
+    const { application, scopes = [] } = found.value;
+    const isUsable = client && application === client.id &&
+      service.scopes?.every((scope) => scopes.includes(scope)) !== false;
+    if (!isUsable) return undefined;
+    try {
+      const known = tokens.known(found, text);
+      return await refresh(service, client, known, rejected);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.kind === "dead") return undefined;
+      logRepeated(this.log, "Tokens of an account could not be refreshed", {
+        service: service.name,
+        error,
+      });
+      throw new ToolError(
+        `${titleOf(service)} does not give access now: try again later.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Unseals a text; undefined if no key of the operator opens it. */
+  async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
+    const version = JSON.stringify([found.key, found.versionstamp]);
+    const known = this.#unsealed.get(version);
+    if (known !== undefined) return known;
+    try {
+      const text = await this.vault.open(found);
+      this.#unsealed.set(version, text);
+      return text;
+    } catch (error) {
+      // Its person is asked to connect it again.
+      logRepeated(this.log, "An account could not be opened", {
+        service: found.value.service,
+        error,
+      });
+      return undefined;
+    }
+  }
+}
+
+/** True if a service says by its own check that it takes a token no longer. */
+async function hasEnded(
+  service: OAuthAccount,
+  token: string,
+): Promise<boolean> {
+  try {
+    const told = await service.check?.(
+      accountFetch(service, () => Promise.resolve(token)),
+    );
+    if (!(told instanceof Response)) return false;
+    await told.body?.cancel();
+    return told.status === 401;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,87 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The pages on which a person sees the account that they connect, before and
+ * after it is kept.
+ *
+ * @module
+ */
+import type { ListedAccount } from "../store/accounts.ts";
+import {
+  ConnectForm,
+  type ConnectProps,
+  LabelField,
+  SignedInAs,
+} from "./connect_form.tsx";
+import { AccountName } from "./connected_account.tsx";
+import { CardPage } from "./layout.tsx";
+
+/**
+ * The account that a key or a token is of, before it is kept. Send it with
+ * `forms: "self"`.
+ */
+export function ConfirmPage(
+  props: ConnectProps & { label?: string; checked: string },
+) {
+  const { title, label, scopes, checked } = props;
+  return (
+    <CardPage {...props} title={`Connect ${title}`}>
+      <p class="note good" role="status">
+        {scopes === undefined
+          ? <>The key works.</>
+          : <>You have allowed it. Nothing is kept yet.</>}
+      </p>
+      <p class="lead">
+        {label === undefined
+          ? <>{title} does not say which account of yours it is.</>
+          : scopes === undefined
+          ? (
+            <>
+              {title} says that it is the key of <AccountName label={label} />.
+            </>
+          )
+          : (
+            <>
+              {title} says that you are <AccountName label={label} /> there.
+            </>
+          )}
+      </p>
+      <dl class="facts">
+        <SignedInAs {...props} />
+      </dl>
+      <ConnectForm
+        {...props}
+        label="Keep it"
+        fields={{ checked }}
+      >
+        {label === undefined && props.several && <LabelField />}
+      </ConnectForm>
+    </CardPage>
+  );
+}
+
+/** The page after an account was connected. Send it with `forms: "self"`. */
+export function ConnectedPage(
+  { account, ...props }: ConnectProps & { account: ListedAccount },
+) {
+  const { base = "", title, several, name } = props;
+  return (
+    <CardPage {...props} title={`${title} is connected`}>
+      <p class="note good" role="status">
+        Connected as <AccountName label={account.label} />.
+      </p>
+      <p>
+        You can go back to your app. If it does not go on by itself, ask it
+        again.
+      </p>
+      <p>
+        <a href={`${base}/account/accounts`}>Your accounts</a>
+        {several && (
+          <>
+            {" · "}
+            <a href={`${base}/connect/${name}`}>Add another</a>
+          </>
+        )}
+      </p>
+    </CardPage>
+  );
+}

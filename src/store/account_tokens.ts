@@ -1,0 +1,57 @@
+/**
+ * The tokens of people's accounts, which one process at a time refreshes.
+ *
+ * @module
+ */
+import type { AccountVault } from "./account_vault.ts";
+import type { AccountRecord } from "./accounts.ts";
+import { type Database, type Found, isFound } from "./database.ts";
+import { refreshLease } from "./refresh_lease.ts";
+
+/** Tokens as they were read. A change fails if there was another since. */
+export interface FoundAccount extends Found<AccountRecord> {
+  /** Names the record. */
+  id: string;
+  /** The unsealed text. */
+  tokens: string;
+}
+
+export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
+
+export function accountTokenStore(database: Database, vault: AccountVault) {
+  const leases = refreshLease(database);
+
+  /** Finds the tokens as they are now; undefined if the account is gone. */
+  async function find(
+    { key }: Pick<FoundAccount, "key">,
+  ): Promise<FoundAccount | undefined> {
+    const entry = await database.get<AccountRecord>(key);
+    return isFound(entry) ? known(entry, await vault.open(entry)) : undefined;
+  }
+
+  /** Names tokens that were unsealed. */
+  function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
+    return { ...found, id: JSON.stringify(found.key), tokens };
+  }
+
+  return {
+    find,
+    known,
+    lease: (found: FoundAccount) => leases.lease(found),
+    release: (leased: FoundAccount) => leases.release(leased),
+    replace: (leased: FoundAccount, tokens: string) =>
+      vault.replace(leased, tokens),
+    waitForRefresh: ({ key }: FoundAccount, signal: AbortSignal) =>
+      leases.waitFor(key, signal),
+
+    /** Notes that the service takes the tokens no longer, if they are the last. */
+    async end({ key, tokens }: FoundAccount): Promise<void> {
+      for (;;) {
+        const now = await find({ key });
+        if (now?.tokens !== tokens) return;
+        const refusedAt = database.now();
+        if (await vault.replace(now, tokens, { refusedAt })) return;
+      }
+    },
+  };
+}

@@ -1,0 +1,283 @@
+/**
+ * Tools that act at a service where people allow it by OAuth: a strict plain one,
+ * and an OpenID provider that we did not write.
+ */
+import assert from "node:assert/strict";
+import { account } from "../../src/mod.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { resultOf, textOf } from "../kit/answer.ts";
+import {
+  type Call,
+  clientOf,
+  linkOf,
+  startConnected,
+} from "../kit/connected.ts";
+import { test } from "../kit/databases.ts";
+import { recordLog } from "../kit/log.ts";
+import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
+import { BASE_URL } from "../kit/server.ts";
+import type { OAuthServer } from "../kit/sign_in.ts";
+import { TokenService } from "../kit/token_service.ts";
+import { until } from "../kit/wait.ts";
+
+const PATH = "/connect/crm";
+
+/** Starts a server whose tools act at a service. */
+function start(
+  service: TokenService,
+  options: Parameters<typeof startConnected>[1] = {},
+): Promise<OAuthServer> {
+  return startConnected(service.declare(), {
+    ...options,
+    environment: { ...service.environment, ...options.environment },
+  });
+}
+
+/** Signs a person in, and opens the page of the service. */
+async function visit(
+  server: OAuthServer,
+  service: TokenService,
+  { as = "42", link = BASE_URL + PATH } = {},
+): Promise<AccountVisitor> {
+  const issuers = [service.origin];
+  const visitor = await AccountVisitor.signIn(server, { as, issuers });
+  visitor.page = await visitor.browser.open(link);
+  return visitor;
+}
+
+/** Connects the account at the service. */
+async function connect(visitor: AccountVisitor): Promise<AccountVisitor> {
+  await visitor.press(PATH, { answer: "connect" });
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /is connected/);
+  return visitor;
+}
+
+/** Checks that a person is asked to connect, and gives the link. */
+async function asked(call: Call): Promise<string> {
+  return linkOf(await resultOf(call("who")));
+}
+
+Deno.test("a person allows it at the service, and sees the account before it is kept", async () => {
+  await using service = new TokenService();
+  const log = recordLog();
+  await using server = await start(service, log);
+  const call = await clientOf(server, "2026");
+  const visitor = await visit(server, service, { link: await asked(call) });
+  assert.match(visitor.words, /You allow it at Example CRM/);
+  assert.match(visitor.words, /The scopes there read/);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /says that you are ada@acme there/);
+  assert.match(visitor.words, /Nothing is kept yet/);
+  await asked(call);
+  const [request] = service.requests;
+  assert.equal(request.get("scope"), "read");
+  assert.equal(request.get("redirect_uri"), `${BASE_URL}${PATH}/callback`);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /Connected as ada@acme/);
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  // The page of the way back has been used up.
+  const seen = visitor.page.text + JSON.stringify(log.events);
+  assert.doesNotMatch(seen, /crm-(access|refresh|code)/);
+});
+
+Deno.test("who does not want it after all keeps nothing, and the service is told", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  const call = await clientOf(server, "2026");
+  const visitor = await visit(server, service, { link: await asked(call) });
+  await visitor.press(PATH, { answer: "connect" });
+  await visitor.press(PATH, { answer: "not-now" });
+  await until(() => service.revoked.length > 0);
+  assert.deepEqual(service.revoked, ["crm-refresh-3"]);
+  assert.match(await textOf(call("who")), /has not connected Example CRM/);
+});
+
+test.onDatabases("refresh tokens that rotate are used once, by one of many calls in two processes", async ({ kv, other }) => {
+  await using service = new TokenService();
+  await using one = await start(service, { kv });
+  await using two = await start(service, { kv: other });
+  // Shorter than the margin: the first use refreshes it.
+  service.lifetime = 30;
+  await connect(await visit(one, service));
+  service.lifetime = 3600;
+  const calls = [await clientOf(one, "2026"), await clientOf(two, "2026")];
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => textOf(calls[at % 2]("who"))),
+  );
+  assert.deepEqual(new Set(answers), new Set(["200 ada@acme"]));
+  assert.equal(service.reused, 0);
+  assert.equal(service.asked.filter((it) => it === "/token").length, 2);
+});
+
+Deno.test("a token that the API refuses is refreshed, and the request sent again", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  service.grants[0].access.clear();
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  assert.equal(service.reused, 0);
+});
+
+Deno.test("a token without a refresh token ends when the service no longer knows whose it is", async () => {
+  await using service = new TokenService();
+  service.lifetime = 0;
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  // Another reason: only this request is refused.
+  service.answer = (_, path) =>
+    path === "/api/closed" ? new Response(null, { status: 401 }) : undefined;
+  assert.equal(await textOf(call("fetch", { path: "/closed" })), "401");
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  service.grants[0].access.clear();
+  assert.match(await textOf(call("who")), /^401/);
+  await asked(call);
+});
+
+Deno.test("invalid_grant asks the person again, and the service no second time", async () => {
+  await using service = new TokenService();
+  service.lifetime = 30;
+  await using server = await start(service);
+  const visitor = await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  service.grants[0].isEnded = true;
+  const before = service.asked.length;
+  const link = await asked(call);
+  await asked(call);
+  assert.deepEqual(service.asked.slice(before), ["/token"]);
+  assert.match(
+    await visitor.look("/accounts"),
+    /Example CRM did not take its token/,
+  );
+  visitor.page = await visitor.browser.open(link);
+  service.lifetime = 3600;
+  await connect(visitor);
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+});
+
+/** Faults of a service that is asked for new tokens. */
+const FAULTS: Record<string, () => Response | Promise<Response>> = {
+  "a page": () =>
+    new Response("<html>access", { headers: { "content-type": "text/html" } }),
+  "a page with 503": () => new Response("<html>", { status: 503 }),
+  "429": () => new Response("{}", { status: 429 }),
+  "a redirect": () => Response.redirect("https://evil.example/token"),
+  "another error": () =>
+    Response.json({ error: "invalid_client" }, { status: 401 }),
+  "no token": () => Response.json({}),
+};
+
+for (const [name, fault] of Object.entries(FAULTS)) {
+  Deno.test(`a service that answers a refresh with ${name} gives the model words, and loses no connection`, async () => {
+    await using service = new TokenService();
+    const log = recordLog();
+    service.lifetime = 30;
+    await using server = await start(service, log);
+    await connect(await visit(server, service));
+    const call = await clientOf(server, "2026");
+    service.answer = (_, path) => path === "/token" ? fault() : undefined;
+    const { isError, content } = await resultOf(call("who"));
+    assert.equal(isError, true);
+    assert.equal(
+      content[0].text,
+      "Example CRM does not give access now: try again later.",
+    );
+    service.answer = undefined;
+    assert.equal(await textOf(call("who")), "200 ada@acme");
+    assert.doesNotMatch(JSON.stringify(log.events), /crm-(access|refresh)/);
+  });
+}
+
+Deno.test("an OpenID provider that we did not write names the account, and is asked for new tokens", async () => {
+  const redirectUri = `${BASE_URL}/connect/work/callback`;
+  await using provider = await startOpenIdProvider(BASE_URL, {
+    redirectUri,
+    // Shorter than the margin: every call refreshes.
+    ttlSeconds: 50,
+  });
+  const { issuer, environment } = provider;
+  const work = account("work", {
+    issuer,
+    api: issuer,
+    scopes: ["openid", "email"],
+  });
+  await using server = await startConnected(work, {
+    environment: {
+      ACCOUNT_WORK_CLIENT_ID: environment.OAUTH_CLIENT_ID,
+      ACCOUNT_WORK_CLIENT_SECRET: environment.OAUTH_CLIENT_SECRET,
+    },
+  });
+  const visitor = await AccountVisitor.signIn(server, { issuers: [issuer] });
+  const path = "/connect/work";
+  visitor.page = await visitor.browser.open(BASE_URL + path);
+  await visitor.press(path, { answer: "connect" });
+  visitor.page = await signInAt(issuer, visitor.browser, visitor.page, "ada");
+  assert.match(visitor.words, /says that you are ada@example.com there/);
+  await visitor.press(path, { answer: "connect" });
+  assert.match(visitor.words, /is connected/);
+  const call = await clientOf(server, "2026");
+  for (let nth = 0; nth < 2; nth++) {
+    assert.match(await textOf(call("who")), /^200 .*"email":"ada@example.com"/);
+  }
+  assert.ok(provider.asked.filter((it) => it === "/token").length >= 3);
+});
+
+/** Ways in which an account is ended here. */
+const ENDS: Record<string, (visitor: AccountVisitor) => Promise<unknown>> = {
+  disconnecting: async (visitor) => {
+    await visitor.look("/accounts");
+    assert.match(visitor.words, /Example CRM is told that they end/);
+    await visitor.press("/account/accounts/disconnect");
+  },
+  erasing: async (visitor) => {
+    await visitor.signInToErase();
+    await visitor.press("/account/erase");
+  },
+};
+
+for (const [name, endAccount] of Object.entries(ENDS)) {
+  Deno.test(`${name} tells the service that the tokens end, and a service that does not answer keeps no one`, async () => {
+    await using service = new TokenService();
+    const log = recordLog();
+    await using server = await start(service, log);
+    const visitor = await connect(await visit(server, service));
+    await endAccount(visitor);
+    await until(() => service.grants[0].isEnded);
+    assert.deepEqual(service.revoked, ["crm-refresh-3"]);
+    const again = await connect(await visit(server, service));
+    service.answer = () => new Response(null, { status: 503 });
+    await endAccount(again);
+    await until(() =>
+      log.events.some(({ message }) =>
+        message === "Tokens of an account could not be revoked"
+      )
+    );
+    assert.doesNotMatch(await again.look("/accounts"), /Disconnect/);
+    assert.doesNotMatch(JSON.stringify(log.events), /crm-(access|refresh)/);
+  });
+}
+
+Deno.test("more scopes are asked for with the difference, and the old token stays until the new one is there", async () => {
+  await using service = new TokenService();
+  const kv = await Deno.openKv(":memory:");
+  const before = await start(service, { kv });
+  const call = await clientOf(before, "2026");
+  await connect(await visit(before, service));
+  await using after = await startConnected(
+    service.declare({ scopes: ["read", "write"] }),
+    { kv, environment: service.environment },
+  );
+  const more = await clientOf(after, "2026");
+  const link = await asked(more);
+  const visitor = await visit(after, service, { link });
+  assert.match(visitor.words, /Not allowed yet write Allowed before read/);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  await visitor.press(PATH, { answer: "connect" });
+  assert.equal(await textOf(more("who")), "200 ada@acme");
+  assert.equal(service.requests.at(-1)!.get("scope"), "read write");
+  await before[Symbol.asyncDispose]();
+  kv.close();
+});
