@@ -36,7 +36,7 @@ testFaults("connecting and disconnecting an account", options, async (line) => {
     const isForm = page.text.includes("<form") && page.status === 200;
     page = isForm
       ? await browser.press(page, "answer", "connect", { key: "the-key" })
-      : await browser.open(address);
+      : await persistent(() => browser.open(address));
   }
   const client = await register(line);
   const { access_token } = await signIn(line, client);

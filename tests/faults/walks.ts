@@ -6,11 +6,12 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { type Arrival, browserOf } from "../kit/browser.ts";
+import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";
 import type { Line } from "../kit/faults.ts";
 import type { Json } from "../kit/message.ts";
 import { BASE_URL } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 
@@ -26,15 +27,21 @@ export const OPTIONS = {
   },
 };
 
-/** Takes a step, and repeats it after a 503. */
+/**
+ * Takes a step, and repeats it while it is answered with 503. A server that a
+ * busy machine has slowed down needs a moment to see that its database answers.
+ *
+ * @param again the step to repeat, if it depends on the answer
+ */
 export async function persistent<T extends { status: number }>(
   step: () => Promise<T>,
+  again: (answer: T) => Promise<T> = step,
 ): Promise<T> {
-  for (let tries = 0;; tries++) {
-    const answer = await step();
-    if (answer.status !== 503) return answer;
-    assert(tries < 5, "503 for ever");
-  }
+  let answer = await step();
+  await until(async () =>
+    answer.status !== 503 || (answer = await again(answer)).status !== 503
+  );
+  return answer;
 }
 
 /** Reads an answer to its end. */
@@ -65,14 +72,12 @@ async function authorize(
   const browser = browserOf(line);
   const page = await persistent(() => browser.open(client.authorizationUrl()));
   assert.equal(page.status, 200, page.text);
-  let arrival: Arrival = await browser.press(page, "decision", "approve");
+  const approve = () => browser.press(page, "decision", "approve");
   // A person loads a page with a 503 again.
-  for (let tries = 0; arrival.status === 503; tries++) {
-    assert(tries < 5, "503 for ever");
-    arrival = arrival.url.endsWith("/authorize")
-      ? await browser.press(page, "decision", "approve")
-      : await browser.open(arrival.url);
-  }
+  const arrival = await persistent(
+    approve,
+    ({ url }) => url.endsWith("/authorize") ? approve() : browser.open(url),
+  );
   if (arrival.url.startsWith(client.redirectUri)) {
     const { searchParams } = new URL(arrival.url);
     return searchParams.get("code") ?? undefined;
