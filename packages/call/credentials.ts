@@ -103,7 +103,7 @@ export class Credentials {
     return isGood;
   }
 
-  /** Signs in as a challenge wants it. @throws {Failure} */
+  /** Signs in with the scopes of a challenge. @throws {Failure} */
   async signIn(refusal: Refusal): Promise<void> {
     try {
       await this.#signIn(refusal);

@@ -40,8 +40,8 @@ export function usageFailure(message: string): Failure {
 }
 
 /**
- * Adds to an error the address below the given one, if that does not answer as
- * MCP: people give the BASE_URL of a server.
+ * Adds the address of `/mcp` to an error, if the given address does not answer
+ * as MCP: people give the BASE_URL of a server.
  */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };

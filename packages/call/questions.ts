@@ -19,7 +19,10 @@ export const CAPABILITIES: Json = {
 /** The methods of a terminal that a question needs. */
 export type Asking = Pick<Terminal, "ask" | "report">;
 
-/** Answers a question. @throws {Error} for a kind that no one answers here */
+/**
+ * Answers a question. @throws {Error} for a kind that this command cannot
+ * answer
+ */
 export async function answer(
   { method, params }: Question,
   terminal: Asking,

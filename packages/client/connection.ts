@@ -244,6 +244,6 @@ export class Connection {
 
   static readonly #MAX_CHARACTERS = 64 * 2 ** 20;
   static readonly #MAX_LEVELS = 500;
-  /** As many comments, one every 15 seconds, take half a year. */
+  /** One comment every 15 seconds takes half a year to reach it. */
   static readonly #MAX_EVENTS = 1_000_000;
 }

@@ -125,7 +125,9 @@ export class Metadata {
     throw new Error(`${issuer} does not offer PKCE with S256`);
   }
 
-  /** Makes the address of a document: its name comes before the path. */
+  /**
+   * Makes a well-known address (RFC 8615): the name is between origin and path.
+   */
   static #wellKnown(address: string, name: string): string {
     const { origin, pathname } = new URL(address);
     return `${origin}/.well-known/${name}${pathname.replace(/\/$/, "")}`;

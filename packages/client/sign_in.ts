@@ -25,7 +25,9 @@ export interface SignInOptions {
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;
-  /** True to ask for a refresh token where that needs a scope. */
+  /**
+   * True if a refresh token is wanted, also where it needs a scope of its own.
+   */
   isLasting?: boolean;
   /** Sends requests; the global `fetch` by default. */
   fetch?: typeof fetch;

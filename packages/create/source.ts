@@ -21,8 +21,8 @@ export interface Source {
   /** Folders of the copy that a program may have to read while it runs. */
   read?: readonly string[];
   /**
-   * Describes the place of a copy, for readers of the project; undefined for
-   * the published one.
+   * The place of the copy, in words for readers of the project. Undefined for
+   * the published package.
    */
   place?: string;
 }

@@ -7,7 +7,9 @@ import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 
-/** The people's accounts that tools need, as the server tells of them. */
+/**
+ * Checks that a server whose tools need accounts of people can keep their keys.
+ */
 export const ACCOUNTS_CHECK: Check = {
   name: "People's accounts at other services (everyone)",
   async run(site) {

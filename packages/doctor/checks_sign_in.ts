@@ -15,7 +15,10 @@ import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
-/** The reads of `/ready`, 11 seconds of them: a server gives a provider ten. */
+/**
+ * The most reads of `/ready`, for 11 seconds together: a server waits ten for a
+ * provider.
+ */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;
 
@@ -56,9 +59,9 @@ const PROVIDER_CHECK: Check = {
 };
 
 /**
- * Lists the addresses to register at several providers. Only the operator sees
- * if a provider has just the beginning of one, and would take another
- * provider's address for it.
+ * Lists the addresses to register at several providers. Only the operator can
+ * see if a provider accepts every address that begins alike: it would then
+ * accept that of another provider.
  */
 function exactCallbacks({ base }: Site, names: readonly string[]): string {
   const addresses = names.map((name) => callbackAt(base, name)).join(", ");

@@ -1,5 +1,6 @@
 /**
- * The parts that the commands of an operator share, and their text.
+ * The parts that all commands of an operator share, and the printing of
+ * results.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import {
 } from "./command_line.ts";
 import type { Register } from "./register.ts";
 
-/** The surroundings of a command. */
+/** The person who runs a command, and the register that it is about. */
 export interface Operator {
   register: Register;
   log: Logger;

@@ -44,8 +44,8 @@ export class Listener {
   ) {}
 
   /**
-   * Connects, and finds out if announcements arrive. Then the connection is this
-   * process's own, and is marked as such.
+   * Connects, and finds out if announcements arrive. If so, no pooler lends the
+   * connection to others, and it shows that this process uses the database.
    *
    * @param announce announces a text, on another connection
    */

@@ -119,8 +119,8 @@ export class Conversation {
   }
 
   /**
-   * Returns the result of a call that was handed over in words, for which it
-   * asks as a model does. Any other answer is returned as it is.
+   * Returns the result of a call. If the answer says in words that the call
+   * goes on, asks for the result as a model does.
    */
   async resultOf(answer: JsonObject, input: unknown): Promise<JsonObject> {
     const mayAsk = this.target.catalogue.taskTools.has(TASK_STATUS);

@@ -58,8 +58,8 @@ export class MortalKv {
   }
 
   /**
-   * Answers the operations that hang as an empty database would, so that the
-   * process can end.
+   * Lets the operations that hang end, as if the database were empty. Then the
+   * code of the dead process ends too.
    */
   bury(): void {
     this.die();

@@ -17,8 +17,8 @@ export interface ProcessOptions
 }
 
 /**
- * The time that an operation may take: those of a dead process hang until the
- * end of the test, and its code must not go on before.
+ * The time that an operation may take: a whole test. The operations of a dead
+ * process hang, and its code must not go on when they fail.
  */
 const DEADLINE_MILLISECONDS = 60 * 60 * 1000;
 

@@ -57,8 +57,8 @@ interface LiveAccessToken {
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
   /**
-   * Finds the key that opens the grant's provider tokens, by some cryptography.
-   * Absent if there are none.
+   * Unwraps the key that opens the grant's provider tokens. Absent if there are
+   * none.
    */
   dataKey?(): Promise<Uint8Array>;
 }

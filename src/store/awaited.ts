@@ -13,7 +13,7 @@ import {
   waitKey,
 } from "./keys.ts";
 
-/** The first parts of the keys that `waitFor` of the database is given. */
+/** The first parts of all keys for which processes wait. */
 export const AWAITED: readonly string[] = [
   changeHeadKey(),
   replyKey(""),

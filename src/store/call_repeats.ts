@@ -22,7 +22,7 @@ export const MARKED_BEFORE_MILLISECONDS = 15_000;
 /** The most tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/** The most equal calls that go on among which a repeat searches. */
+/** The most calls among which a repeat looks for the one that it repeats. */
 const MAX_EQUAL = 100;
 
 /** The lifetime of a tool's mark: longer than that of any of its calls. */

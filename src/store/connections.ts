@@ -1,8 +1,9 @@
 /**
  * Connections: the sign-ins of one client by one person, and the state that
  * holds for all of them. Every sign-in and every change of a connection writes
- * its record, so that two at once notice each other: a change writes it before
- * it changes grants, and the commit of a sign-in fails if it has changed.
+ * its record. So of two at once, one notices the other: a change writes the
+ * record before it changes grants, and the commit of a sign-in fails if the
+ * record has changed.
  *
  * @module
  */

@@ -101,8 +101,8 @@ export class Database extends Reader {
    * given, also if there was no record.
    *
    * @param update adds the change to a transaction; if it adds none, nothing is
-   * committed. `before` is the entry of the last try, if there was one: perhaps
-   * another check of that has failed, and would fail again
+   * committed. `before` is the entry of the last try, if there was one. If it
+   * is the same entry again, it was another check that failed
    * @param read the entry, if it was just read
    * @returns the result of the last `update`
    */
@@ -150,10 +150,11 @@ export class Database extends Reader {
   }
 
   /**
-   * True if a thing that can be used once, and was, may be used again: as
-   * {@linkcode isGivenUp} says.
+   * True if a thing that was used up may be used again, because the request
+   * that used it was answered with 503.
    *
-   * @throws {StorageError} while another process may still have to record that
+   * @throws {StorageError} while this is not known: another process may still
+   * have to write down that it answered so
    */
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;

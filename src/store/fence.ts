@@ -92,7 +92,10 @@ export class Fence {
     return mark.startsWith(this.#process);
   }
 
-  /** Reports a clock that is ahead, by the time in another process's mark. */
+  /**
+   * Reports that the clock of another process is ahead of this one: a mark has
+   * the time at which it was made.
+   */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
     if (this.isOwn(mark)) return;

@@ -39,8 +39,9 @@ export interface Issuance {
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
  * @param grant the grant with its new lifetime
- * @param options `exchanged`: the refresh token that is exchanged, and the
- * successor that it was exchanged for before, which is returned again
+ * @param options `exchanged`: the refresh token that is exchanged. If it was
+ * exchanged before, `successor` is the token that its client then got, which is
+ * given again
  */
 export async function issueTokens(
   grant: Grant,

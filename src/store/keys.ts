@@ -169,7 +169,7 @@ export const upstreamKey = ours("upstream");
 /** Access token · 1 h; for one that a person made, up to a year. */
 export const accessTokenKey = hashed("access-token");
 
-/** The list of people by name, where each is once, or by each of their words. */
+/** A list of people: by their names, or by each word that finds them. */
 export type PersonOrder = "name" | "word";
 
 /** The place of a person in a list of people. */
@@ -177,8 +177,8 @@ export type PersonPlace = { text: string; person: string };
 
 const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
 /**
- * A person who has a grant, listed by their name, or by a word that finds them ·
- * a day longer than the grant may live. Each lifetime has a row of its own.
+ * A person in a list of people · a day longer than their grant may live. For
+ * grants of different lifetimes a person has several entries.
  */
 export function personKey(
   by: PersonOrder,
@@ -193,7 +193,7 @@ export function personPlaceOf([, text, person]: Deno.KvKey): PersonPlace {
   return { text: String(text), person: String(person) };
 }
 
-/** The people whose text begins with `begins`, after a place. */
+/** The people of a list whose text begins with `begins`, after a place. */
 export function peopleRange(
   by: PersonOrder,
   { begins, after }: { begins: string; after?: PersonPlace },
@@ -205,7 +205,7 @@ export function peopleRange(
   };
 }
 
-/** The texts of a person's listing, by its mark, or of all · as the entries. */
+/** The texts of a person's entries in the lists · as the entries. */
 export function listedPersonKey(subject: string, ...mark: string[]) {
   return ["person-listed", personOf(subject), ...mark];
 }

@@ -26,7 +26,9 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The texts by which a person is in the lists, for one of their names so far. */
+/**
+ * The entries of a person in the lists under one name that they have, or had.
+ */
 interface IndexedPerson extends Expiring {
   /** The text of the entry by name. */
   name: string;

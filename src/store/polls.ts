@@ -166,12 +166,9 @@ interface Waitable {
 
 /**
  * Waits for a value under a key that `isWanted` accepts, by a watch and by
- * polls.
- * The watch sees writes of this process, and on a remote database those of
- * others.
- * On a shared SQLite file only polls see those of others. The wait goes on
- * while
- * the database does not answer.
+ * polls. The watch sees writes of this process, and on a remote database those
+ * of others. On a shared SQLite file only polls see those of others. The wait
+ * goes on while the database does not answer.
  *
  * @see https://github.com/denoland/deno/issues/21640
  * @throws the signal's reason when it fires first

@@ -78,7 +78,7 @@ export function setSession(
 const DELETIONS_PER_COMMIT = 200;
 
 /**
- * The age up to which an unused session is not ended for being one too many.
+ * The age below which an unused session is kept although there are too many.
  */
 const NEW_SECONDS = 60;
 /** The sessions of a person that are read at a time, and counted in all. */

@@ -61,11 +61,11 @@ export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
-   * Ends a task, once; false when it had ended already.
+   * Ends a task, once. Returns false when it had ended already, or when `claim`
+   * is lost. True also if this claim has ended it before: the answer of that
+   * commit was lost.
    *
-   * @param claim for a durable run that ends its own task. Returns false if the
-   * claim is lost, and true if it has ended the task before, in a commit whose
-   * answer was lost
+   * @param claim the claim of a durable run that ends its own task
    */
   async function end(
     taskId: string,

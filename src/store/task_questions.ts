@@ -32,9 +32,8 @@ interface AnswerRecord extends Expiring {
 interface Asking {
   signal: AbortSignal;
   /**
-   * Stores the answer to a question of durable work, as JSON, before it is
-   * deleted here. Such a question may be open, or answered, since an earlier
-   * run.
+   * For durable work: stores the answer, as JSON, before it is deleted here. An
+   * earlier run may have asked the question already, and have got its answer.
    */
   keep?(answer: string): Promise<void>;
 }

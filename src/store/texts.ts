@@ -70,7 +70,10 @@ export async function readText(
   }).join("");
 }
 
-/** Returns the length of a text, of a long one rounded up to its parts. */
+/**
+ * Returns the length of a text. A text in parts counts as if all its parts were
+ * full.
+ */
 export function lengthOf(ref: TextRef): number {
   return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }
@@ -100,13 +103,13 @@ export async function deleteText(
   );
 }
 
-/** True if both are the reference of one text in parts. */
+/** True if two references are to the same parts. */
 export function isSameText(one: TextRef | undefined, other: TextRef): boolean {
   return one !== undefined && "id" in one && "id" in other &&
     one.id === other.id;
 }
 
-/** Lists the keys that a reference occupies besides its record. */
+/** Lists the keys of the parts of a text. None if it is in its record. */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];
   return Array.from({ length: ref.parts }, (_, part) => textKey(ref.id, part));

@@ -31,8 +31,8 @@ export const MAX_CHECKS = 9;
 const LEAST_MILLISECONDS = 60_000;
 
 /**
- * The share of a record's life by which its collection is put off at most. Deno
- * collects what expires together in one statement, and everything waits.
+ * The collection of a record is put off by up to this share of its life. Deno
+ * collects in one statement what expires together, and everything waits for it.
  */
 const SPREAD = 1 / 8;
 
@@ -184,7 +184,7 @@ export class Commits {
    * Makes sure that a failed try can no longer be applied. Returns the version
    * at which it was applied; undefined if it was not.
    *
-   * @throws the `error` of the try, when that is not known
+   * @throws the `error` of the try, if the database does not tell which
    */
   async #settled(
     transaction: Transaction,

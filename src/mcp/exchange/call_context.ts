@@ -57,7 +57,9 @@ export class CallContext implements Context {
     return (context as CallContext).#asker();
   }
 
-  /** Sets what each step of durable work waits for before it is done. */
+  /**
+   * Sets a function that each step of durable work awaits before it is done.
+   */
   static beforeStep(context: Context, ready: () => Promise<void>): void {
     (context as CallContext).#beforeStep = ready;
   }
@@ -188,8 +190,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * @throws {TypeError} unless the work is durable; at once, so that the first
-   * test shows it
+   * @throws {TypeError} unless the work is durable. It is thrown in the call
+   * itself, so that the first test shows it
    */
   #durable(member: string): DurableContext {
     const { durable } = this.#work;

@@ -40,7 +40,7 @@ export const UNKNOWN: LimitKey = Object.freeze({
   isMany: true,
 });
 
-/** One key for each person or machine, so that it is made once. */
+/** The keys of people and machines: each is made once. */
 const people = new WeakMap<Caller, LimitKey>();
 
 /**

@@ -43,7 +43,7 @@ interface FailedRequest {
   isTool: boolean;
   /**
    * True if the HTTP status was sent already, as on a stream, in a batch or for
-   * a task. The message then says all of the failure.
+   * a task. Then the message says what status and headers would have said.
    */
   inBand: boolean;
   /** The HTTP request; undefined for a task. */

@@ -112,7 +112,7 @@ export function knownTool(
   return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
-/** The advice that was logged, with its tool or method, by server. */
+/** The advice that each server has logged, with the tool or the method. */
 const ADVISED = new WeakMap<ReportedCall["engine"], Set<string>>();
 
 /** Logs advice for the author, once for each tool or method of a server. */

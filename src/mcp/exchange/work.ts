@@ -21,7 +21,7 @@ import type { Link, PageQuestions } from "./page_questions.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
-  /** @param ready what is waited for before the step is done */
+  /** @param ready awaited before the step is done */
   step<T>(
     id: string,
     run: (context: StepContext) => MaybePromise<T>,

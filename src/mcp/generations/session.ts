@@ -229,7 +229,11 @@ export async function takeResponse(
   return emptyResponse(202);
 }
 
-/** By server: the advice that was logged, each with its tool or method. */
+/**
+ * Ends the session that a request names, and its open questions.
+ *
+ * @throws {RpcError} 404 when the caller has no such session
+ */
 export async function endSession(
   { sessions, replies }: Engine,
   { request, authenticated: { caller } }: AdmittedRequest,

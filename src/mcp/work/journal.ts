@@ -202,8 +202,9 @@ export class Journal {
   }
 
   /**
-   * Checks that a run with a result has awaited all its steps, and entered
-   * those of earlier runs. A sleep or a question may be left open, as in a time limit.
+   * Checks a run that has returned a result: it must have awaited all its
+   * steps, and asked for all those of earlier runs. Sleeps and questions may be
+   * left open, such as the one that lost a race with a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */

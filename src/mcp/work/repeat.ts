@@ -36,8 +36,8 @@ export function repeatOf(
 
 /**
  * Finds the task of the earlier call that this call repeats, and waits for its
- * end. Undefined if there is none. Of two repeats each takes another task, if
- * there are two; else both are given the same.
+ * end. Undefined if there is none. Two repeats at once take two tasks, if there
+ * are two equal calls; else both get the same.
  */
 export async function pickUp(
   call: Call,

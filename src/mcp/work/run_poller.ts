@@ -57,8 +57,8 @@ export class RunPoller {
   readonly #parts: Poller;
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads that many extra
-   * runs, so that the others do not wait for these.
+   * Runs whose process may have died. The next round reads as many runs more,
+   * so that these do not keep others waiting.
    */
   readonly #watched = new Set<string>();
   #taken = 0;

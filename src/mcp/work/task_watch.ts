@@ -47,7 +47,7 @@ export class TaskWatch {
     return await authenticated.isLive?.(grantId) === true;
   }
 
-  /** @param end ends the task here, in the way that the watch has found */
+  /** @param end ends the task in this process, as it is told */
   start(end: (ending: SettledTask | undefined) => void): void {
     const { taskId, renew, onLost } = this.watched;
     this.#timers = [
