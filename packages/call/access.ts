@@ -80,11 +80,9 @@ export class Access {
       response = await fetch(request, { redirect: "manual" });
     } catch (cause) {
       if (request.signal.aborted) throw request.signal.reason;
-      throw new Failure(
-        `${url} cannot be reached: ${wordsOf(cause)}`,
-        Exit.server,
-        { cause },
-      );
+      throw new Failure(unreachable(url, wordsOf(cause)), Exit.server, {
+        cause,
+      });
     }
     if (response.status < 300 || response.status > 399) return response;
     await response.body?.cancel();
@@ -129,6 +127,17 @@ function refused(
       : `${url} does not accept these credentials: sign in, or give --token`,
     Exit.access,
   );
+}
+
+/** Describes an address that no connection was made to. */
+function unreachable(url: string, words: string): string {
+  if (!/connection refused|actively refused/i.test(words)) {
+    return `${url} cannot be reached: ${words}`;
+  }
+  return isLoopback(new URL(url))
+    ? `Nothing listens at ${url}. Is \`deno task dev\` running? For another ` +
+      "port set PORT, or give --url"
+    : `Nothing listens at ${url}`;
 }
 
 function wordsOf(error: unknown): string {

@@ -35,8 +35,8 @@ Options:
   --log LEVEL         the least severe log messages to show; info by default
 
 Exit codes: 0 done, 1 the tool failed, 2 the command line is wrong, 3 the server
-cannot be reached or refuses, or a task failed or was cancelled, 4 not signed in
-or not allowed, 130 Ctrl+C.`;
+cannot be reached or refuses, a task failed or was cancelled, or the result
+cannot be printed, 4 not signed in or not allowed, 130 Ctrl+C.`;
 
 const OPTIONS = {
   list: { type: "boolean" },

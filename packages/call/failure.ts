@@ -11,8 +11,8 @@ export const Exit = {
   /** The command line is wrong. */
   usage: 2,
   /**
-   * The server cannot be reached, refuses, or answers nonsense, or a task has
-   * failed or was cancelled.
+   * The server cannot be reached, refuses, or answers nonsense, a task has
+   * failed or was cancelled, or the result cannot be printed.
    */
   server: 3,
   /** The caller is not signed in, or may not do this. */

@@ -137,7 +137,10 @@ export class Notices {
   showTask({ taskId, status, statusMessage }: TaskState): void {
     if (!this.isReported) {
       this.isReported = true;
-      this.terminal.report(`A task; call --task ${taskId} has its result too`);
+      this.terminal.report(
+        "It runs on as a task. Another terminal gets its result with: deno " +
+          `task call --task ${taskId}`,
+      );
     }
     if (status !== "working") return;
     this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());

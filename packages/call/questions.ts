@@ -37,7 +37,8 @@ export async function answer(
     : await fillIn((params.requestedSchema ?? {}) as Json, terminal, signal);
 }
 
-const CHOICE = "Enter goes on, no declines:";
+const DONE = "Press Enter when you have done it there, or type no to decline:";
+const CONSENT = "Press Enter to agree, or type no to decline:";
 
 /** Sends the person to an address, which this command does not open. */
 async function visit(
@@ -52,11 +53,16 @@ async function visit(
   terminal.report(
     `Open this at ${target.host} and finish there:\n${target.href}`,
   );
-  return await consent(terminal, signal);
+  return await consent(DONE, terminal, signal);
 }
 
-async function consent(terminal: Asking, signal: AbortSignal): Promise<Json> {
-  const line = await terminal.ask(CHOICE, signal);
+/** Asks for Enter, or for a no. */
+async function consent(
+  words: string,
+  terminal: Asking,
+  signal: AbortSignal,
+): Promise<Json> {
+  const line = await terminal.ask(words, signal);
   if (line === undefined) return giveUp(terminal);
   return /^n(o)?$/i.test(line.trim())
     ? { action: "decline" }
@@ -76,7 +82,7 @@ async function fillIn(
 ): Promise<Json> {
   const fields = Object.entries(propertiesOf(schema));
   if (fields.length === 0) {
-    const consented = await consent(terminal, signal);
+    const consented = await consent(CONSENT, terminal, signal);
     return consented.action === "accept"
       ? { ...consented, content: {} }
       : consented;
@@ -123,7 +129,9 @@ async function askFor(
     if (line === "" && usual !== undefined) return { value: usual };
     if (line === "" && !isRequired) return undefined;
     try {
-      return { value: checked(name, read(name, line, field), field) };
+      const value = read(name, line, field);
+      if (isOnly(!value, field)) return isRequired ? "decline" : undefined;
+      return { value: checked(name, value, field) };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       terminal.report(error.message);
@@ -134,7 +142,14 @@ async function askFor(
 const YES_OR_NO = "yes or no";
 
 function isYesOrNo(field: Json): boolean {
-  return field.type === "boolean" && !choicesOf(field);
+  return field.type === "boolean" || isOnly(true, field) ||
+    isOnly(false, field);
+}
+
+/** True if a field takes one value alone, as `z.literal(true)` does. */
+function isOnly(value: boolean, field: Json): boolean {
+  const choices = choicesOf(field);
+  return choices?.length === 1 && choices[0].value === value;
 }
 
 function shownUsual(usual: unknown, field: Json): string {

@@ -5,6 +5,11 @@
  */
 import { messageOf } from "../../src/thrown.ts";
 
+/** Says why standard output cannot be written. */
+export function unwritten(error: unknown): string {
+  return `Standard output cannot be written: ${messageOf(error)}`;
+}
+
 /**
  * Prints a text and a line end. If that fails, as on a full disk, it says so in
  * one line, and ends the process.
@@ -13,7 +18,7 @@ export function print(text: string): void {
   try {
     console.log(text);
   } catch (error) {
-    console.error(`Standard output cannot be written: ${messageOf(error)}`);
+    console.error(unwritten(error));
     Deno.exit(1);
   }
 }

@@ -5,7 +5,9 @@
  * @module
  */
 import { visible } from "../../src/log/log_line.ts";
+import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "./receiver.ts";
+import { unwritten } from "./standard_output.ts";
 
 /** Makes a text that cannot control a terminal; lines and tabs stay. */
 export function harmless(text: string): string {
@@ -24,10 +26,15 @@ export class Terminal {
   #lines?: AsyncGenerator<string, void>;
   #hasProgress = false;
 
-  /** Writes a result to standard output. */
+  /** Writes a result to standard output. @throws {Failure} on a full disk */
   print(text: string): void {
     this.clear();
-    write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
+    try {
+      write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) throw error;
+      throw new Failure(unwritten(error), Exit.server, { cause: error });
+    }
   }
 
   /** Writes a line to standard error. */

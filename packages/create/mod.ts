@@ -20,6 +20,7 @@ import {
 } from "./files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
 import { print } from "../call/standard_output.ts";
+import { messageOf } from "../../src/thrown.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
 import { findSource } from "./source.ts";
@@ -109,12 +110,19 @@ async function addTool(name: string): Promise<void> {
   print(`Made ${Object.keys(files).join(" and ")}.`);
 }
 
+/** True for an error of the operating system, such as a full disk. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    /^E[A-Z]+$/.test(`${error.code}`);
+}
+
 if (import.meta.main) {
   try {
     await run(Deno.args);
   } catch (error) {
-    if (!(error instanceof CreateError)) throw error;
-    console.error(error.message);
+    // A folder that takes no files is no fault of the program.
+    if (!(error instanceof CreateError || isOfSystem(error))) throw error;
+    console.error(messageOf(error));
     Deno.exit(1);
   }
 }

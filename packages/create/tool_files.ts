@@ -11,8 +11,8 @@ export function parseToolName(given: string): string {
     .replaceAll("-", "_").toLowerCase();
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
   throw new CreateError(
-    `A tool's name must be a word or several, such as search_mail: got ` +
-      `${JSON.stringify(given)}.`,
+    "A tool's name must be letters, digits and _, with a letter first, such " +
+      `as search_mail: got ${JSON.stringify(given)}.`,
   );
 }
 
@@ -60,7 +60,7 @@ const answer = "Tea";
 
 Deno.test("${name} answers", async () => {
   await using server = await testServer({ tools: [${variable}] });
-  const { text } = await server.call("${name}", input);
+  const { text } = await server.call(${variable}, input);
   assert.equal(text, answer);
 });
 `;

@@ -18,7 +18,13 @@ import {
 } from "../../src/settings/server.ts";
 import type { Kv } from "../../src/store/kv.ts";
 import { kvErrorOf, KvLockedError } from "../../src/store/kv_error.ts";
-import { checkUnused, count, move, MoveError } from "../../src/store/moving.ts";
+import {
+  checkUnused,
+  count,
+  isEmpty,
+  move,
+  MoveError,
+} from "../../src/store/moving.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
 
@@ -159,6 +165,12 @@ async function run(args: readonly string[]): Promise<number> {
     const isDry = args.includes("--dry-run");
     const from = await (isDry ? open : openAlone)(fromPath, false);
     try {
+      if (await isEmpty(from)) {
+        // A start that fails later makes its database first.
+        throw new MoveError(
+          `${printDatabase(fromPath)} has no records: there is nothing to move`,
+        );
+      }
       await (isDry ? dryRun : moveAll)(from, toPath);
     } finally {
       await close(from);

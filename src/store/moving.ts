@@ -89,6 +89,12 @@ export async function move(
   return records;
 }
 
+/** True if a database has no record at all. */
+export async function isEmpty(kv: Kv): Promise<boolean> {
+  for await (const _ of kv.list({ prefix: [] }, { limit: 1 })) return false;
+  return true;
+}
+
 /**
  * @throws {MoveError} if a database has records, unless an earlier move left
  * them

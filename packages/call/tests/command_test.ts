@@ -221,7 +221,7 @@ Deno.test("call of 2025 waits for the result of a call that is handed over", asy
     ["brewing", "--revision", "2025-11-25", "--url", server.url],
     { stdin: "true\n" },
   );
-  await running.reported(/A task; call --task .*\n\[working\] .*Brewing\.\n/);
+  await running.reported(/runs on as a task\. .*\n\[working\] .*Brewing\.\n/);
   gate.resolve();
   const { code, out, err } = await running.ended;
   assert.deepEqual([code, JSON.parse(out)], [0, { cups: 2 }], err);
@@ -242,7 +242,7 @@ Deno.test("Ctrl+C in 2025 cancels a call that was handed over", async () => {
   await using server = await serve({ tools: [holding] });
   const command = ["holding", "--revision", "2025-11-25"];
   const running = new Running([...command, "--url", server.url]);
-  await running.reported(/A task; call --task/);
+  await running.reported(/runs on as a task/);
   running.interrupt();
   assert.equal((await running.ended).code, 130);
   await ended.promise;
@@ -326,7 +326,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     });
     const command = ["holding", "--revision", revision, "--url", silent.url];
     const running = new Running(command);
-    await running.reported(/A task; call --task/);
+    await running.reported(/runs on as a task/);
     running.interrupt();
     const { code, err } = await running.ended;
     assert.equal(code, 130);
@@ -358,7 +358,7 @@ Deno.test("Ctrl+C cancels the task that a call became", async () => {
 Deno.test("--task gives the result of a call that another command began", async () => {
   await using server = await serve({ tools });
   const begun = new Running(["brew", "--url", server.url], { stdin: "true\n" });
-  const [, id] = await begun.reported(/call --task (\S+) has its result too/);
+  const [, id] = await begun.reported(/with: deno task call --task (\S+)\n/);
   const { out } = await begun.ended;
   const later = await call(["--task", id, "--url", server.url]);
   assert.deepEqual(later, { code: 0, out, err: "" });
@@ -570,7 +570,11 @@ Deno.test("call exits with 3 when nothing answers", async () => {
   await server[Symbol.asyncDispose]();
   const { code, err } = await call(["greet", "--url", url]);
   assert.equal(code, 3);
-  assert.match(err, /cannot be reached/);
+  assert.equal(
+    err,
+    `Nothing listens at ${url}. Is \`deno task dev\` running? For another port ` +
+      "set PORT, or give --url\n",
+  );
 });
 
 Deno.test("call says that /mcp is missing where BASE_URL is given in its place", async () => {

@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { answer } from "../questions.ts";
 
 /** Answers one field with lines. Returns what was asked, told and answered. */
-async function fill(field: Record<string, unknown>, ...lines: string[]) {
+async function fill(
+  { isOptional = false, ...field }: Record<string, unknown>,
+  ...lines: string[]
+) {
   const shown: string[] = [];
   const terminal = {
     ask(words: string) {
@@ -15,14 +18,15 @@ async function fill(field: Record<string, unknown>, ...lines: string[]) {
   const requestedSchema = {
     type: "object",
     properties: { a: field },
-    required: ["a"],
+    required: isOptional ? [] : ["a"],
   };
-  const { content } = await answer(
+  const answered = await answer(
     { method: "elicitation/create", params: { requestedSchema } },
     terminal,
     new AbortController().signal,
   );
-  return { a: (content as { a: unknown } | undefined)?.a, shown };
+  const { content } = answered as { content?: { a: unknown } };
+  return { a: content?.a, answered, shown };
 }
 
 Deno.test("answer() asks for yes or no, and takes them as people write them", async () => {
@@ -43,9 +47,53 @@ Deno.test("answer() asks for yes or no, and takes them as people write them", as
     'a: got "perhaps", wants yes or no',
     "sure (yes or no, yes if left out):",
   ]);
-  const only = { type: "boolean", const: true };
-  const { shown: asked } = await fill(only, "true");
-  assert.equal(asked.at(-1), "a (true):");
+});
+
+Deno.test("answer() takes yes for a field that has to be true, and no as a refusal", async () => {
+  for (
+    const field of [
+      { type: "boolean", const: true },
+      { type: "boolean", enum: [true] },
+      { const: true },
+    ]
+  ) {
+    const { a, shown } = await fill(field, "maybe", "yes");
+    assert.equal(a, true);
+    assert.equal(shown.at(-1), "a (yes or no):");
+    assert.deepEqual((await fill(field, "no")).answered, { action: "decline" });
+    assert.deepEqual(
+      (await fill({ ...field, isOptional: true }, "no")).answered,
+      {
+        action: "accept",
+        content: {},
+      },
+    );
+  }
+});
+
+Deno.test("answer() says which key does what", async () => {
+  const asked = async (params: Record<string, unknown>, line: string) => {
+    const shown: string[] = [];
+    const terminal = {
+      ask(words: string) {
+        shown.push(words);
+        return Promise.resolve(line);
+      },
+      report: () => {},
+    };
+    const { signal } = new AbortController();
+    const question = { method: "elicitation/create", params };
+    const { action } = await answer(question, terminal, signal);
+    return [...shown, action];
+  };
+  assert.deepEqual(await asked({ mode: "url", url: "https://a.example" }, ""), [
+    "Press Enter when you have done it there, or type no to decline:",
+    "accept",
+  ]);
+  assert.deepEqual(await asked({ requestedSchema: {} }, "no"), [
+    "Press Enter to agree, or type no to decline:",
+    "decline",
+  ]);
 });
 
 for (

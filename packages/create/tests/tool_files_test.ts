@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { projectFiles } from "../project.ts";
 import { CreateError } from "../files.ts";
-import { listTool, parseToolName, titleOf } from "../tool_files.ts";
+import { listTool, parseToolName, titleOf, toolFiles } from "../tool_files.ts";
 
 const LIST = projectFiles({ name: "a" })["tools/mod.ts"];
 
@@ -35,9 +35,17 @@ Deno.test("parseToolName() writes every spelling in snake case", () => {
 
 for (const name of ["", "1st", "a b", "../a", "a.b", "mod.ts", "a'"]) {
   Deno.test(`parseToolName() refuses ${JSON.stringify(name)}`, () => {
-    assert.throws(() => parseToolName(name), CreateError);
+    assert.throws(() => parseToolName(name), {
+      name: CreateError.name,
+      message: /must be letters, digits and _, with a letter first/,
+    });
   });
 }
+
+Deno.test("toolFiles() calls the tool itself in its test, so that a changed input is a type error", () => {
+  const test = toolFiles("search_mail")["tools/search_mail_test.ts"];
+  assert.match(test, /server\.call\(searchMail, input\)/);
+});
 
 Deno.test("titleOf() spells a name for people", () => {
   assert.equal(titleOf("search_mail"), "Search mail");

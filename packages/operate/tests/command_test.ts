@@ -373,6 +373,23 @@ Deno.test("the commands do not repeat the password of an address", async () => {
   }
 });
 
+Deno.test("move says that a database without records has nothing to move", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/tools.db`;
+  (await Deno.openKv(path)).close();
+  for (const more of [[], ["--dry-run"]]) {
+    const { code, said } = await runModule("move.ts", "", [
+      ...[path, `${directory}/to.db`],
+      ...more,
+    ]);
+    assert.deepEqual([code, said], [
+      1,
+      `${path} has no records: there is nothing to move\n`,
+    ]);
+  }
+  await Deno.remove(directory, { recursive: true });
+});
+
 Deno.test("the command line ends with 1 where nothing is known of a name", async () => {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/tools.db`;
