@@ -77,12 +77,10 @@ export class Plan {
     return this.#catalogue ??= compile(this);
   }
 
-  /** The services at which tools need people's accounts, each once. */
+  /** The services at which people's accounts are needed, each once. */
   get accountServices(): AccountService[] {
-    const { tools = [] } = this.options;
-    return [
-      ...new Set(tools.flatMap(({ needs = {} }) => Object.values(needs))),
-    ];
+    const all = needing(this.options);
+    return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
   }
 
   /** The settings that are missing for people's accounts, which tools need. */

@@ -34,7 +34,7 @@ export interface AccountPlace {
 
 /** An account to keep, at its place. */
 export interface NewAccount
-  extends AccountPlace, Pick<AccountRecord, "application" | "scopes"> {}
+  extends AccountPlace, Pick<AccountRecord, "oauth" | "scopes"> {}
 
 function idOf({ service, label, several }: AccountPlace): string {
   return fingerprint(JSON.stringify([service, several ? label : ""]));
@@ -45,10 +45,10 @@ function idOf({ service, label, several }: AccountPlace): string {
  * of another account.
  */
 function contextOf(
-  { subject, service, label, application }: AccountRecord,
+  { subject, service, label, oauth }: AccountRecord,
   key: Deno.KvKey,
 ) {
-  const parts = ["account", subject, service, label, application, key];
+  const parts = ["account", subject, service, label, oauth?.application, key];
   return fingerprint(JSON.stringify(parts));
 }
 
@@ -134,7 +134,7 @@ export function accountVault(
       key: string,
       extraWrites: Write,
     ): Promise<boolean> {
-      const { subject, service, label, application, scopes } = account;
+      const { subject, service, label, oauth, scopes } = account;
       const at = accountKey(subject, idOf(account));
       // Every new account changes this record: so two at once cannot both pass
       // the limit.
@@ -143,6 +143,9 @@ export function accountVault(
         database.getMany<[AccountRecord, Expiring]>([at, headKey]);
       for (;;) {
         const [entry, head] = await read();
+        const { confirmation } = entry.value?.oauth ?? {};
+        // The same form came twice: the tokens may have been refreshed since.
+        if (confirmation && confirmation === oauth?.confirmation) return true;
         const isNew = entry.value === undefined;
         const others = isNew ? await store.read(subject) : [];
         if (others.length >= MAX_ACCOUNTS) {
@@ -158,7 +161,7 @@ export function accountVault(
             subject,
             service,
             ...label !== undefined && { label },
-            ...application !== undefined && { application, scopes },
+            ...oauth !== undefined && { oauth, scopes },
             createdAt,
             expiresAt: createdAt + idleSeconds,
             sealed: "",

@@ -27,8 +27,13 @@ export interface AccountRecord extends Refreshable, Sealed {
   label?: string;
   /** The scopes that were asked for at the service. */
   scopes?: readonly string[];
-  /** Names our application there, whose tokens are kept. */
-  application?: string;
+  /** The way in which tokens were got; absent for a key. */
+  oauth?: {
+    /** Names our application at the service. */
+    application: string;
+    /** Names the page on which the person confirmed the account. */
+    confirmation?: string;
+  };
   createdAt: number;
   usedAt?: number;
   usedBy?: AccountUse;
@@ -41,7 +46,7 @@ export interface AccountRecord extends Refreshable, Sealed {
 
 /** An account as its person sees it: without its key. */
 export type ListedAccount =
-  & Omit<AccountRecord, keyof Sealed | "application" | "leaseUntil">
+  & Omit<AccountRecord, keyof Sealed | "leaseUntil" | "oauth">
   & {
     /** Names it for forms. */
     id: string;
@@ -88,13 +93,8 @@ export function accountStore(
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
-        const {
-          sealed: _s,
-          keyId: _k,
-          application: _a,
-          leaseUntil: _l,
-          ...account
-        } = value;
+        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth: _o, ...account } =
+          value;
         return { id: String(key.at(-1)), ...account };
       }).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1

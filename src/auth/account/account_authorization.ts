@@ -16,6 +16,7 @@ import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
+import { stateStore } from "../../store/once.ts";
 import type { AccountClient } from "../provider/account_client.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import type { AuthServices } from "../services.ts";
@@ -44,7 +45,7 @@ interface Departure {
 
 /** The answer of a service, with the secrets of its request. */
 interface Answer {
-  handle: string;
+  departure: Departure;
   client: AccountClient;
   redirectUri: string;
 }
@@ -54,6 +55,7 @@ export function accountAuthorization(
   visits: ConnectVisits,
 ) {
   const { baseUrl, clock, log, database } = services;
+  const states = stateStore(database);
 
   const redirectUriOf = ({ service: { name } }: ConnectedService) =>
     `${baseUrl}/connect/${name}/callback`;
@@ -161,7 +163,7 @@ export function accountAuthorization(
       const redirectUri = redirectUriOf(found);
       return {
         visit: { ...found, person, wait },
-        answer: { handle: departure.handle, client, redirectUri },
+        answer: { departure, client, redirectUri },
       };
     },
 
@@ -169,8 +171,9 @@ export function accountAuthorization(
     async finish(
       c: Context,
       visit: Visit,
-      { handle, client, redirectUri }: Answer,
+      { departure, client, redirectUri }: Answer,
     ): Promise<Response> {
+      const { handle } = departure;
       const { code, error, iss: issuer } = c.req.query();
       const { person, service } = visit;
       if (error !== undefined || !code) {
@@ -181,6 +184,11 @@ export function accountAuthorization(
           ));
       }
       visits.countTry(visit);
+      // A service may end all tokens of a code that comes a second time, as it
+      // does when the page is loaded again (RFC 6749 §4.1.2).
+      if (!await states.spend(`connect ${handle}`, departure)) {
+        throw new KeyRefusal("This answer was used already. Begin again.");
+      }
       const { tokens, label: told } = await ask(visit, () =>
         client.redeem({
           code,
@@ -199,6 +207,7 @@ export function accountAuthorization(
         const label = await checkKey(service, tokens.accessToken, log);
         return await visits.confirm(c, visit, {
           key,
+          confirmation: handle,
           label: label ?? nameTold(told, tokens.accessToken),
         });
       } catch (error) {

@@ -15,6 +15,8 @@ export interface CheckedKey {
   key: string;
   /** The name of its account. */
   label?: string;
+  /** Names the page, for tokens: what is sent twice is kept once. */
+  confirmation?: string;
 }
 
 /** Opens the checked keys of a session, for one person and one service. */

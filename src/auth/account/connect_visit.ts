@@ -160,7 +160,7 @@ export function connectVisits(services: AuthServices) {
     async keep(
       c: Context,
       visit: Visit,
-      { key, label }: CheckedKey,
+      { key, label, confirmation }: CheckedKey,
     ): Promise<Response> {
       const { person, service, vault, client } = visit;
       const { subject } = person.session;
@@ -172,8 +172,8 @@ export function connectVisits(services: AuthServices) {
           label,
           several,
           ...service.kind === "account" && {
-            application: client!.id,
             scopes: service.scopes,
+            oauth: { application: client!.id, confirmation },
           },
         },
         key,

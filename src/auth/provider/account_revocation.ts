@@ -20,9 +20,9 @@ export function accountRevocation({ vault, clients, database, log }: {
   log: Logger;
 }): (account: ForgottenAccount) => void {
   return ({ key, value }) => {
-    const { service, application } = value;
+    const { service, oauth } = value;
     const client = clients.get(service);
-    if (!vault || !client?.revokes || application !== client.id) return;
+    if (!vault || !client?.revokes || oauth?.application !== client.id) return;
     database.background(async () => {
       try {
         await client.revoke(JSON.parse(await vault.open({ key, value })));

@@ -45,13 +45,12 @@ export class AccountKeys {
     service: AccountService,
     found: Found<AccountRecord>,
   ): Promise<string | undefined> {
-    const { application } = found.value;
     const text = await this.#unseal(found);
     if (text === undefined) return undefined;
     if (service.kind === "account") {
       return await this.#accessToken(service, found, text);
     }
-    return application === undefined ? text : undefined;
+    return found.value.oauth === undefined ? text : undefined;
   }
 
   /** True unless the person has to connect an account again. */
@@ -96,8 +95,8 @@ export class AccountKeys {
   ): Promise<string | undefined> {
     const { clients, tokens, refresh } = await this.access();
     const client = clients.get(service.name);
-    const { application, scopes = [] } = found.value;
-    const isUsable = client && application === client.id &&
+    const { oauth, scopes = [] } = found.value;
+    const isUsable = client && oauth?.application === client.id &&
       service.scopes?.every((scope) => scopes.includes(scope)) !== false;
     if (!isUsable) return undefined;
     try {
