@@ -6,7 +6,6 @@
 import type { Account, AccountService } from "../../src/authoring/account.ts";
 import type { Caller } from "../../src/caller.ts";
 import { accountFetch } from "../../src/http/account_fetch.ts";
-import type { JsonObject } from "../../src/json.ts";
 import type { FindAccounts } from "../../src/mcp/exchange/account_finder.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
@@ -61,18 +60,15 @@ function missing(name: string, tool: string): Error {
 export function findTestAccounts(
   accountsOf: (caller: Caller) => TestAccounts | undefined,
 ): FindAccounts {
-  return (context, tool, input) => {
-    const declared = Object.entries(tool.needs!);
-    const isSeveral = declared.some(([, { several }]) => several);
-    const { account, ...own } = input as JsonObject & { account?: string };
-    const label = isSeveral ? account : undefined;
+  return (context, item, label) => {
     const accounts = accountsOf(context.caller);
+    const declared = Object.entries(item.needs);
     const needs = Object.fromEntries(declared.map(([name, service]) => {
-      if (!accounts) throw missing(name, tool.name);
-      return [name, accounts.at(name, service, tool.name, label)];
+      if (!accounts) throw missing(name, item.name);
+      return [name, accounts.at(name, service, item.name, label)];
     }));
     return Promise.resolve({
-      input: isSeveral ? own : input,
+      account: label,
       bind: (context) => void Object.assign(context, { needs }),
     });
   };

@@ -5,6 +5,7 @@
  */
 import type { PromptMessage } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import type { AccountNeeds } from "./account.ts";
 import type { Context, Described } from "./context.ts";
 import type { Complete } from "./resource.ts";
 import type { MaybePromise, Services } from "./service.ts";
@@ -21,15 +22,21 @@ export interface PromptDefinition<
   A extends z.ZodObject | Shape = z.ZodObject,
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
+  N extends AccountNeeds = AccountNeeds,
 > extends Described<S, V> {
   /** `z.object({ … })`, or its members alone; on the wire each is a string. */
   args?: A;
+  /**
+   * Services that it reads with the caller's own accounts. A person who has not
+   * connected one of them is asked to, before it is written.
+   */
+  needs?: N;
   /** Proposals for the arguments. */
-  complete?: { [K in keyof z.output<SchemaOf<A>>]?: Complete<S, V> };
+  complete?: { [K in keyof z.output<SchemaOf<A>>]?: Complete<S, V, N> };
   /** Writes the conversation's beginning. */
   get(
     args: z.output<SchemaOf<A>>,
-    context: Context<S, V>,
+    context: Context<S, V, N>,
   ): MaybePromise<PromptAnswer>;
 }
 
@@ -39,6 +46,8 @@ export interface Prompt extends Described {
   readonly kind: "prompt";
   /** The arguments' schema. */
   args?: z.ZodObject;
+  /** Services that it reads with the caller's own accounts. */
+  needs?: AccountNeeds;
   /** Proposals for the arguments. */
   complete?: Readonly<Record<string, Complete | undefined>>;
   /** Writes the conversation's beginning. */
@@ -66,7 +75,8 @@ export function prompt<
   A extends z.ZodObject | Shape = z.ZodObject<Record<never, never>>,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
->(definition: PromptDefinition<A, S, V>): Prompt {
+  N extends AccountNeeds = Record<never, never>,
+>(definition: PromptDefinition<A, S, V, N>): Prompt {
   const args = schemaOf(
     `args of the prompt ${definition.name}`,
     definition.args,

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Annotations } from "@modelcontextprotocol/server";
+import type { AccountNeeds } from "./account.ts";
 import type { Context, Described } from "./context.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
@@ -36,7 +37,8 @@ export interface ResourceContents {
 export type CompleteContext<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
-> = Omit<Context<S, V>, "needs" | "progress" | "ask" | "sample" | "roots">;
+  N extends AccountNeeds = Record<never, never>,
+> = Omit<Context<S, V, N>, "progress" | "ask" | "sample" | "roots">;
 
 /**
  * Proposes values for an argument, best first. `value` is the beginning that
@@ -66,10 +68,11 @@ export type CompleteContext<
 export type Complete<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
+  N extends AccountNeeds = Record<never, never>,
 > = (
   value: string,
   known: Readonly<Record<string, string>>,
-  context: CompleteContext<S, V>,
+  context: CompleteContext<S, V, N>,
 ) => MaybePromise<readonly string[]>;
 
 /** A resource that clients read by its URI. */
@@ -77,9 +80,16 @@ export interface ResourceDefinition<
   U extends string = string,
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
+  N extends AccountNeeds = AccountNeeds,
 > extends Described<S, V> {
   /** A URI, or an RFC 6570 template with `{name}` and `{+path}` variables. */
   uri: U;
+  /**
+   * Services that it reads with the caller's own accounts. A person who has not
+   * connected one of them is asked to, before it is read. Where they may have
+   * several, `{account}` in `uri` names the account.
+   */
+  needs?: N;
   /** Its media type, such as `text/markdown`. */
   mimeType?: string;
   /** Hints for clients, such as the audience and the importance. */
@@ -91,11 +101,11 @@ export interface ResourceDefinition<
   /** `public`: the same for every caller. `private` by default. */
   cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
-  complete?: { [K in keyof Variables<U>]?: Complete<S, V> };
+  complete?: { [K in keyof Variables<U>]?: Complete<S, V, N> };
   /** Reads the resource; undefined means that there is no such resource. */
   read(
     variables: Variables<U>,
-    context: Context<S, V>,
+    context: Context<S, V, N>,
   ): MaybePromise<ResourceAnswer | undefined>;
 }
 
@@ -131,6 +141,7 @@ export function resource<
   const U extends string,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
->(definition: ResourceDefinition<U, S, V>): Resource {
+  N extends AccountNeeds = Record<never, never>,
+>(definition: ResourceDefinition<U, S, V, N>): Resource {
   return { kind: "resource", ...definition } as unknown as Resource;
 }

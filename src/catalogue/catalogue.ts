@@ -170,7 +170,6 @@ function sourceOf(
   return {
     ...compiled,
     resources: resources.filter(({ uri }) => !isTemplate(uri)),
-    prompts,
     lists: { listCache, pageSize, anonymous },
     session: { printer: sessionPrinter, capabilities: capabilities.session },
     stateless: { printer, capabilities: capabilities.stateless },

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { AccountNeeds } from "../authoring/account.ts";
 import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
@@ -12,6 +13,7 @@ import type { Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { messageOf } from "../thrown.ts";
 import { checkArguments } from "../protocol/json_schema.ts";
+import { checkResourceNeeds, withAccountArgument } from "./account_needs.ts";
 import {
   checkHandOver,
   type CompiledTool,
@@ -73,7 +75,7 @@ export function compileDefinitions(
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
-  compilation.checkServices(tools);
+  compilation.checkServices([...tools, ...resources, ...prompts]);
   for (const tool of tools) compilation.addTool(tool);
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);
@@ -91,6 +93,7 @@ class Compilation {
   readonly complaints: string[] = [];
   readonly tools: CompiledTool[] = [];
   readonly templates: CompiledTemplate[] = [];
+  readonly prompts: Prompt[] = [];
   readonly skills: CompiledSkill[] = [];
   /**
    * The list entries, each by its item: a compiled tool, a prompt or a
@@ -113,9 +116,9 @@ class Compilation {
     }
   }
 
-  /** Checks that a name of a service means one service, in all tools. */
-  checkServices(tools: readonly Tool[]): void {
-    const needs = tools.flatMap(({ needs }) => Object.values(needs ?? {}));
+  /** Checks that a name of a service means one service everywhere. */
+  checkServices(items: readonly { needs?: AccountNeeds }[]): void {
+    const needs = items.flatMap(({ needs }) => Object.values(needs ?? {}));
     for (const need of new Set(needs)) {
       if (needs.find(({ name }) => name === need.name) === need) continue;
       this.complaints.push(
@@ -180,6 +183,7 @@ class Compilation {
   addResource(resource: Resource): void {
     const { uri } = resource;
     this.attempt(`resource ${uri}`, () => {
+      checkResourceNeeds(resource);
       if (isTemplate(uri)) {
         this.templates.push({ resource, template: parseUriTemplate(uri) });
         this.listed.set(resource, listTemplate(resource));
@@ -191,9 +195,12 @@ class Compilation {
     });
   }
 
-  addPrompt(prompt: Prompt): void {
-    this.attempt(`prompt ${prompt.name}`, () => {
-      checkName(prompt.name);
+  addPrompt(given: Prompt): void {
+    this.attempt(`prompt ${given.name}`, () => {
+      checkName(given.name);
+      const args = withAccountArgument(given.needs, given.args);
+      const prompt = { ...given, args };
+      this.prompts.push(prompt);
       checkArguments(prompt);
       this.listed.set(prompt, listPrompt(prompt));
     });

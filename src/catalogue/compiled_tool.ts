@@ -10,9 +10,9 @@ import { checkDurable, durableOf } from "../authoring/durable.ts";
 import { checkLimit, type Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
-import * as z from "zod";
 import { paramHeadersOf } from "../protocol/json_schema.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
+import { withAccountArgument } from "./account_needs.ts";
 import {
   type ListedTool,
   listTool,
@@ -70,7 +70,9 @@ export function compileTool(
   viewOf: () => CompiledView | undefined,
   defaults: ToolDefaults,
 ): { compiled: CompiledTool; listed: ListedTool } {
-  const tool = withAccounts(given);
+  const { needs } = given;
+  const input = withAccountArgument(needs, given.input);
+  const tool = { ...given, input };
   if (tool.limit) checkLimit(tool.limit);
   const durable = durableOf(tool);
   if (durable) checkDurable(durable);
@@ -98,36 +100,6 @@ export function compileTool(
     isDeclaredLong: tool.task !== undefined || handOver !== undefined,
   };
   return { compiled, listed };
-}
-
-/** The member of a listed tool's `_meta` that has the services it needs. */
-const SERVICES = "tool-server/services";
-
-/**
- * Tells clients which services a tool needs, and adds the argument by which a
- * model names one of a person's accounts: a plain text, because lists are
- * printed once, for everyone.
- *
- * @throws {Error} if it could mean several services, or is taken
- */
-function withAccounts(given: ProvidedTool): ProvidedTool {
-  if (!given.needs) return given;
-  const needs = Object.values(given.needs);
-  const services = needs.map(({ name }) => name);
-  const tool = { ...given, _meta: { [SERVICES]: services, ...given._meta } };
-  const several = needs.filter((it) => it.several);
-  if (several.length === 0) return tool;
-  const { input = z.object({}) } = tool;
-  if (several.length > 1) {
-    throw new Error("it may need one service with several accounts only");
-  }
-  if ("account" in input.shape) {
-    throw new Error("its argument account must be called otherwise");
-  }
-  const account = z.string().optional().describe(
-    "The name of the person's account to act with, where they have several.",
-  );
-  return { ...tool, input: input.safeExtend({ account }) };
 }
 
 /** @throws {Error} unless it is a number of seconds, or 0 */

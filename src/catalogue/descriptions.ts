@@ -5,12 +5,14 @@
  * @module
  * @see MCP 2026-07-28, Server Features
  */
+import type { AccountNeeds } from "../authoring/account.ts";
 import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { Tool } from "../authoring/tool.ts";
 import { toJsonSchema } from "../protocol/json_schema.ts";
 import type { JsonObject } from "../json.ts";
+import { withServices } from "./account_needs.ts";
 
 /** A tool's entry in `tools/list`. */
 export type ListedTool = JsonObject & {
@@ -104,9 +106,11 @@ export function listTemplate(resource: Resource): JsonObject {
 }
 
 function describe(
-  { name, title, description, icons, _meta }: Described,
+  { name, title, description, icons, _meta, needs }: Described & {
+    needs?: AccountNeeds;
+  },
 ): JsonObject & { name: string } {
-  return { name, title, description, icons, _meta };
+  return { name, title, description, icons, _meta: withServices(needs, _meta) };
 }
 
 /** An item that needs a scope, in its author's words. */

@@ -134,8 +134,7 @@ function WhoAsks({ asked }: Pick<ConnectProps, "asked">) {
   const { client, ...tool } = asked;
   return (
     <Fact term="Who asks">
-      <ClientNameAndBadge client={client} /> with the tool{" "}
-      <ToolTitle {...tool} />
+      <ClientNameAndBadge client={client} /> for <ToolTitle {...tool} />
     </Fact>
   );
 }

@@ -53,8 +53,7 @@ export function WaitPage(props: WaitProps) {
       </p>
       <dl class="facts">
         <Fact term="Who asks">
-          <ClientNameAndBadge client={client} /> with the tool{" "}
-          <ToolTitle {...props} />
+          <ClientNameAndBadge client={client} /> for <ToolTitle {...props} />
         </Fact>
         <Fact term="What the tool says" class="said">
           <bdi>{shownMessage(message)}</bdi>

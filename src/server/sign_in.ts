@@ -11,18 +11,25 @@ import {
 } from "../auth/provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
-import type { AccountService } from "../authoring/account.ts";
+import type { AccountNeeds, AccountService } from "../authoring/account.ts";
+import type { Described } from "../authoring/context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** Lists the services that the tools within some scopes need, each once. */
+/** Lists the services that are needed by what some scopes open, each once. */
 function servicesOf(
-  { tools }: Catalogue,
+  { tools, prompts, resources, templates }: Catalogue,
   scopes: readonly string[],
 ): AccountService[] {
-  const within = [...tools.values()].filter(({ scopes: needed = [] }) =>
+  const items: (Described & { needs?: AccountNeeds })[] = [
+    ...tools.values(),
+    ...prompts.values(),
+    ...resources.values(),
+    ...templates.map(({ resource }) => resource),
+  ];
+  const within = items.filter(({ scopes: needed = [] }) =>
     needed.every((scope) => scopes.includes(scope))
   );
   return [

@@ -52,6 +52,13 @@ export type ListedAccount =
     id: string;
   };
 
+/** Names an account for models, also one without a name. */
+export function accountName(
+  { label = "unnamed" }: Pick<AccountRecord, "label">,
+): string {
+  return label;
+}
+
 export type AccountStore = ReturnType<typeof accountStore>;
 
 /** A record that was deleted. */

@@ -1,6 +1,6 @@
 /** Services whose keys people paste, and the tools that need them. */
 import assert from "node:assert/strict";
-import { personalKey, tool, z } from "../../src/mod.ts";
+import { personalKey, prompt, resource, tool, z } from "../../src/mod.ts";
 import { testServer } from "../../packages/testing/mod.ts";
 
 const api = "https://notes.example";
@@ -30,25 +30,55 @@ Deno.test("faults of needs are told at the start", async () => {
   const mail = personalKey("mail", { api, several: true });
   const run = () => "";
   const input = z.object({ account: z.string() });
-  const faults: [Parameters<typeof testServer>[0]["tools"], RegExp][] = [
+  const needs = { notes };
+  const get = run, read = run;
+  const faults: [Parameters<typeof testServer>[0], RegExp][] = [
     [
-      [
-        tool({ name: "a", needs: { notes }, run }),
-        tool({ name: "b", needs: { n: personalKey("notes", { api }) }, run }),
-      ],
+      {
+        tools: [tool({ name: "a", needs, run })],
+        prompts: [
+          prompt({
+            name: "b",
+            needs: { n: personalKey("notes", { api }) },
+            get,
+          }),
+        ],
+      },
       /personalKey\("notes"\) is declared twice/,
     ],
     [
-      [tool({ name: "a", needs: { notes, mail }, run })],
+      { prompts: [prompt({ name: "a", needs, args: input, get })] },
+      /prompt a: its argument account must be called otherwise/,
+    ],
+    [
+      { resources: [resource({ name: "a", uri: "a://{b}", needs, read })] },
+      /resource a:\/\/\{b\}: .* its uri needs \{account\}/,
+    ],
+    [
+      {
+        resources: [
+          resource({
+            name: "a",
+            uri: "a://{account}",
+            cacheScope: "public",
+            needs,
+            read,
+          }),
+        ],
+      },
+      /what is read with a person's account cannot be public/,
+    ],
+    [
+      { tools: [tool({ name: "a", needs: { notes, mail }, run })] },
       /tool a: it may need one service with several accounts only/,
     ],
     [
-      [tool({ name: "a", needs: { notes }, input, run })],
+      { tools: [tool({ name: "a", needs, input, run })] },
       /tool a: its argument account must be called otherwise/,
     ],
   ];
-  for (const [tools, words] of faults) {
-    await assert.rejects(testServer({ tools }), words);
+  for (const [options, words] of faults) {
+    await assert.rejects(testServer(options), words);
   }
 });
 
@@ -62,6 +92,12 @@ Deno.test("context.needs has the declared names, and no others", () => {
       // @ts-expect-error: it is not declared
       return needs.mail;
     },
+  });
+  prompt({
+    name: "typed",
+    needs: { notes },
+    complete: {},
+    get: (_args, { needs }) => `${needs.notes.label}`,
   });
   tool({
     name: "without",

@@ -39,7 +39,7 @@ for (const generation of ["2025", "2026"] as const) {
     // All calls of a client wait for it together.
     assert.equal(linkOf(await resultOf(call("fetch", { path: "/me" }))), link);
     const visitor = await openConnect(server, { link });
-    assert.match(visitor.words, /Who asks “ ?App ?” .* with the tool who/);
+    assert.match(visitor.words, /Who asks “ ?App ?” .* for who/);
     await visitor.press("/connect/linear", {
       answer: "connect",
       key: keyOf("ada@acme"),

@@ -167,7 +167,7 @@ for (const generation of ["2025", "2026"] as const) {
     assert.match(visitor.words, /“ ?App ?” waits for you/);
     assert.match(
       visitor.words,
-      /with the tool pay .* Pay 5 € .* pay\.example\.com/,
+      /for pay .* Pay 5 € .* pay\.example\.com/,
     );
     assert.match(
       visitor.page.text,
@@ -664,7 +664,7 @@ Deno.test("another amount is another question: an answer to the first does not c
   kv.close();
 });
 
-Deno.test("resources and prompts, which have no result for a model, are refused as before", async () => {
+Deno.test("a resource, which has no result for a model, is answered with an error that has the link", async () => {
   await using server = await start({
     resources: [resource({
       uri: "notes://paid",
@@ -675,9 +675,16 @@ Deno.test("resources and prompts, which have no result for a model, are refused 
   });
   server.provider.subject = "42";
   const { headers } = await server.person();
-  const params = { uri: "notes://paid" };
-  const { status, error } = await outcome(
-    server.call("resources/read", params, { headers, capabilities: FORMS }),
-  );
-  assert.deepEqual([status, error.code], [400, -32021]);
+  const read = () =>
+    outcome(server.call("resources/read", { uri: "notes://paid" }, {
+      headers,
+      capabilities: FORMS,
+    }));
+  const { error } = await read();
+  assert.equal(error.code, -32600);
+  const [, link] = /first, then try again:\n\nPay\n(http\S+)$/.exec(
+    error.message,
+  )!;
+  await press(await open(server, link), "done");
+  assert.equal((await read()).result.contents[0].text, "accept");
 });

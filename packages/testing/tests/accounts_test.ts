@@ -1,6 +1,7 @@
 /** Accounts at services, as tests of tools give them. */
 import assert from "node:assert/strict";
-import { personalKey, tool, z } from "../../../src/mod.ts";
+import { personalKey, prompt, resource, tool, z } from "../../../src/mod.ts";
+import type { Account } from "../../../src/mod.ts";
 import { eachRevision, testServer } from "../mod.ts";
 
 const notes = personalKey("notes", {
@@ -64,6 +65,38 @@ Deno.test("call() of a tool whose accounts the test does not give fails with wor
       /read needs an account at notes.*give the call \{ needs: \{ notes: /,
     );
   }
+});
+
+Deno.test("read(), prompt() and complete() reach the APIs in `needs` too", async () => {
+  const about = async ({ needs }: { needs: { notes: Account } }) =>
+    `${await (await needs.notes.fetch("/me")).text()} ${needs.notes.label}`;
+  const note = resource({
+    uri: "notes://{account}/{id}",
+    name: "note",
+    needs: { notes },
+    complete: { id: async (_value, _known, context) => [await about(context)] },
+    read: (_variables, context) => about(context),
+  });
+  const greeting = prompt({
+    name: "greeting",
+    needs: { notes },
+    get: (_args, context) => about(context),
+  });
+  await using server = await testServer({
+    resources: [note],
+    prompts: [greeting],
+  });
+  const options = { needs: { notes: { "/me": () => new Response("me") } } };
+  const account = { account: "work" };
+  const read = await server.read("notes://work/1", options);
+  const written = await server.prompt(greeting, account, options);
+  const proposed = await server.complete(note, "id", "", account, options);
+  assert.deepEqual([read.text, written.text, ...proposed], [
+    "me work",
+    "me work",
+    "me work",
+  ]);
+  await assert.rejects(server.read("notes://work/1"), /note needs an account/);
 });
 
 Deno.test("durable work has its accounts after a sleep", async () => {

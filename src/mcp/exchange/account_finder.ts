@@ -1,7 +1,7 @@
 /**
- * The accounts of a tool's caller at the services that the tool needs. They are
- * looked at before it runs, and a person who lacks one is asked to connect it.
- * This is loaded with the first call of such a tool.
+ * The accounts of a caller at the services that a tool, a resource or a prompt
+ * needs. They are looked at before it runs, and a person who lacks one is asked
+ * to connect it. This is loaded with the first such call.
  *
  * @module
  */
@@ -10,11 +10,13 @@ import type { Context } from "../../authoring/context.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { type Caller, isStranger } from "../../caller.ts";
-import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import {
+  hasSeveral,
+  type ItemWithNeeds,
+} from "../../catalogue/account_needs.ts";
 import { keyRing } from "../../crypto/key_ring.ts";
 import { ChallengeError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
-import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
@@ -29,8 +31,6 @@ import { AccountLookup } from "./account_lookup.ts";
 
 /** The accounts of one call. */
 export interface CallAccounts {
-  /** The arguments of the tool, without the server's own `account`. */
-  input: JsonObject;
   /** The name of the account that the call acts with, of several. */
   account?: string;
   /** Gives a context of the call its accounts. */
@@ -40,19 +40,25 @@ export interface CallAccounts {
 }
 
 /**
- * Finds the accounts for a call of a tool.
+ * The way to find accounts. `ask`: in a request, where a person who lacks one is
+ * asked to connect it. `wait`: in durable work, which looks before each step, and
+ * is called with the account that its call has begun with. `look`: for
+ * proposals, which ask nothing.
+ */
+export type Finding = "ask" | "wait" | "look";
+
+/**
+ * Finds the accounts for a call.
  *
- * @param mayAsk true in a request: a person who lacks an account is asked to
- * connect it; false in durable work, which looks before each step,
- * and whose input names the account that its call has begun with
+ * @param account the name of one of several
  * @throws {ToolError} in words for the model
  * @throws {ChallengeError} when the caller has to sign in first
  */
 export type FindAccounts = (
   context: Context,
-  tool: CompiledTool,
-  input: JsonObject,
-  mayAsk: boolean,
+  item: ItemWithNeeds,
+  account: string | undefined,
+  finding: Finding,
 ) => Promise<CallAccounts>;
 
 /** The member of a result's `_meta` that says as whom the tool has acted. */
@@ -94,7 +100,7 @@ export function accountFinder(
   const accessOnce = () => access ??= loadAccess();
 
   /** @throws {ToolError} where no application of ours is set */
-  async function checkClients({ needs = {} }: CompiledTool): Promise<void> {
+  async function checkClients({ needs }: ItemWithNeeds): Promise<void> {
     for (const service of Object.values(needs)) {
       if (service.kind !== "account") continue;
       if ((await accessOnce()).clients.has(service.name)) continue;
@@ -105,29 +111,31 @@ export function accountFinder(
     }
   }
 
-  return async (context, tool, input, mayAsk) => {
+  return async (context, item, account, finding) => {
     const asking = CallContext.askingOf(context);
     checkMayHave(context.caller, asking, vault);
-    await checkClients(tool);
-    const { account: argument, ...own } = input;
-    const hasArgument = Object.values(tool.needs!).some((it) => it.several);
-    const name = hasArgument ? argument as string | undefined : undefined;
-    // Durable work stays with the account that its call has begun with.
-    const account = mayAsk ? { named: name } : { chosen: name };
+    await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
-    const accounts = new AccountLookup(vault!, keys, context, tool, account);
-    if (mayAsk) await accounts.ask(asking);
+    // Durable work stays with the account that its call has begun with.
+    const accounts = new AccountLookup(
+      vault!,
+      keys,
+      context,
+      item,
+      finding === "wait" ? { chosen: account } : { named: account },
+    );
+    if (finding === "ask") await accounts.ask(asking);
+    if (finding === "look") await accounts.check();
     const findName = () => accounts.findChosenName();
     const { signal } = context;
-    const as = !hasArgument
+    const as = !hasSeveral(item.needs)
       ? undefined
-      : await (mayAsk ? findName() : persist(findName, { signal }));
+      : await (finding === "wait" ? persist(findName, { signal }) : findName());
     return {
-      input: hasArgument ? own : input,
       account: accounts.chosenName,
       bind: (context) => accounts.bind(context),
       ...as !== undefined && {
-        sign: (result) => signed(result, as, tool.output !== undefined),
+        sign: (result) => signed(result, as, item.output !== undefined),
       },
     };
   };
@@ -153,7 +161,7 @@ function checkMayHave(
   }
   if (pageQuestions === undefined) {
     throw new ToolError(
-      `This tool acts with a person's own account, and ${whoIs(caller)}.`,
+      `This acts with a person's own account, and ${whoIs(caller)}.`,
     );
   }
   if (caller.door === "token" && !caller.mayUseAccounts) {

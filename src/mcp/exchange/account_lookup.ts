@@ -13,9 +13,9 @@ import type {
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller } from "../../caller.ts";
-import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import type { ItemWithNeeds } from "../../catalogue/account_needs.ts";
 import { accountFetch, titleOf } from "../../http/account_fetch.ts";
-import type { AccountRecord } from "../../store/accounts.ts";
+import { accountName, type AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
@@ -26,9 +26,6 @@ import { KeyRefusals, refusalWords } from "./key_refusals.ts";
 
 /** The most characters that are kept of the name of a client. */
 const MAX_NAME_CHARACTERS = 80;
-
-/** The name of an account that has none. */
-const UNNAMED = "unnamed";
 
 /** The times that a person is asked again whose account is gone at once. */
 const MAX_ROUNDS = 3;
@@ -48,7 +45,7 @@ export class AccountLookup {
     private readonly vault: AccountVault,
     private readonly keys: AccountKeys,
     private readonly context: Context,
-    private readonly tool: CompiledTool,
+    private readonly item: ItemWithNeeds,
     private readonly account: {
       /** The name of the account that the model has named. */
       readonly named?: string;
@@ -57,7 +54,7 @@ export class AccountLookup {
     },
   ) {
     this.#caller = context.caller;
-    this.#services = Object.values(tool.needs!);
+    this.#services = Object.values(item.needs);
     this.#refusals = new KeyRefusals(vault);
   }
 
@@ -74,6 +71,14 @@ export class AccountLookup {
       throw new ToolError(
         `The person has not connected ${left.map(titleOf).join(" and ")}.`,
       );
+    }
+  }
+
+  /** @throws {ToolError} if one is missing */
+  async check(): Promise<void> {
+    const [missing] = await this.#missing(false);
+    if (missing) {
+      throw new ToolError(`${titleOf(missing[0])} is not connected.`);
     }
   }
 
@@ -112,7 +117,7 @@ export class AccountLookup {
   /** Gives a context the accounts. */
   bind(context: Context): void {
     const needs = Object.fromEntries(
-      Object.entries(this.tool.needs!).map((
+      Object.entries(this.item.needs).map((
         [name, service],
       ) => [name, this.#accountAt(service)]),
     );
@@ -131,7 +136,7 @@ export class AccountLookup {
     const service = this.#services.find((it) => it.several)!;
     const own = await this.#ownAt(service);
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
-    return found && nameOf(found);
+    return found && accountName(found.value);
   }
 
   #accountAt(service: AccountService): Account {
@@ -144,7 +149,7 @@ export class AccountLookup {
           `${titleOf(service)} is not connected any more: call the tool again.`,
         );
       }
-      const { tool: { name }, context: { client } } = this;
+      const { item: { name }, context: { client } } = this;
       const clientName = client.info?.name.slice(0, MAX_NAME_CHARACTERS);
       this.vault.noteUse(found, { client: clientName, tool: name });
       return key;
@@ -223,11 +228,12 @@ export class AccountLookup {
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
     // A name may be there twice, from before there could be several.
-    const names = [...new Set(own.map(nameOf))].sort();
+    const names = [...new Set(own.map(({ value }) => accountName(value)))]
+      .sort();
     const { account } = this;
     const name = account.chosen ?? account.named ??
       (names.length === 1 ? names[0] : undefined);
-    const found = own.find((it) => nameOf(it) === name);
+    const found = own.find(({ value }) => accountName(value) === name);
     if (found) {
       // The call stays with it, also if another is connected meanwhile.
       account.chosen = name;
@@ -240,8 +246,4 @@ export class AccountLookup {
       }. Name one of them in the argument "account".`,
     );
   }
-}
-
-function nameOf({ value: { label = UNNAMED } }: Found<AccountRecord>): string {
-  return label;
 }

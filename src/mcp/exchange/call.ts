@@ -95,16 +95,16 @@ export abstract class Call implements Work, Running {
       warn(this, message)
     );
   }
-  /** The questions that a person answers on a page. Only tools have them. */
+  /** The questions that a person answers on a page. */
   get pageQuestions(): PageQuestions | undefined {
     const { engine: { waitPages }, caller, message: { method, params } } = this;
-    if (!waitPages || method !== "tools/call") return undefined;
-    const { name, arguments: given = {} } = params;
+    if (!waitPages) return undefined;
+    const { name, uri, arguments: given = {} } = params;
     return this.#pageQuestions ??= PageQuestions.of(
       waitPages,
       caller,
-      name as string,
-      given,
+      String(name ?? uri),
+      method === "tools/call" ? given : { method, given },
     );
   }
   get requestId(): string {

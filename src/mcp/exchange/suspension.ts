@@ -5,6 +5,8 @@
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
+import { RpcError } from "../../errors.ts";
+import { codeOfStatus } from "../../protocol/messages.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Answer } from "./answer.ts";
@@ -45,6 +47,14 @@ export async function suspend(
 /** The member of a result's `_meta` that has the links. */
 export const LINKS = "tool-server/links";
 
+/** Prints links for the person who has picked a prompt, or a resource. */
+function personText(links: readonly Link[]): string {
+  return [
+    "Open this first, then try again:",
+    ...links.map(({ message, address }) => `${message}\n${address}`),
+  ].join("\n\n");
+}
+
 /** Prints links for a model. Short: models copy it letter by letter. */
 function linkText(links: readonly Link[], tool: unknown): string {
   return [
@@ -79,6 +89,11 @@ export class Links {
 
   #answer(): Answer {
     const { printedLists: { printer }, params: { name } } = this.call;
+    const { message: { method }, stateless } = this.call;
+    if (method !== "tools/call") {
+      const code = codeOfStatus(403, stateless);
+      return { error: new RpcError(code, personText(this.#links)) };
+    }
     const text = linkText(this.#links, name);
     const links = this.#links.map(({ address: url, message }) => ({
       url,

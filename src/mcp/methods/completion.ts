@@ -5,9 +5,14 @@
  * @module
  * @see MCP 2026-07-28, Completion
  */
+import type { Prompt } from "../../authoring/prompt.ts";
 import type { Complete, CompleteContext } from "../../authoring/resource.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { ChallengeError } from "../../errors.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
+import { withAccounts } from "./with_accounts.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
@@ -23,9 +28,39 @@ export async function complete(call: Call): Promise<Answer> {
   }
   return await CallContext.follow(
     context,
-    completionValues(catalogue, params, context),
+    completionValues(
+      catalogue,
+      params,
+      context,
+      (item, known, propose) => proposeWithin(call, item, known, propose),
+    ),
     (completion) => ({ result: printer.result({ completion }) }),
   );
+}
+
+/** An item whose arguments are completed. */
+type Completed = Pick<Prompt, "name" | "needs">;
+
+type Propose = () => MaybePromise<readonly string[]>;
+
+/**
+ * Gives the context the accounts that an item needs, then proposes. Without one
+ * of them nothing is proposed: a completion cannot ask for it.
+ */
+async function proposeWithin(
+  call: Call,
+  item: Completed,
+  known: JsonObject,
+  propose: Propose,
+): Promise<readonly string[]> {
+  try {
+    return await withAccounts(call, item, known, "look", propose);
+  } catch (error) {
+    const isLacking = error instanceof ToolError ||
+      error instanceof ChallengeError;
+    if (item.needs && isLacking) return [];
+    throw error;
+  }
 }
 
 /**
@@ -38,6 +73,11 @@ export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context: given }: JsonObject,
   context: CompleteContext,
+  within: (
+    item: Completed,
+    known: JsonObject,
+    propose: Propose,
+  ) => MaybePromise<readonly string[]> = (_item, _known, propose) => propose(),
 ): Promise<{ values: string[]; total: number; hasMore: boolean }> {
   const { name, value } = isObject(argument) ? argument : {};
   if (typeof name !== "string" || typeof value !== "string") {
@@ -48,10 +88,11 @@ export async function completionValues(
           : shown(argument)),
     );
   }
-  const { names, complete } = findReference(catalogue, ref);
+  const { item, names, complete } = findReference(catalogue, ref);
   const propose = names.includes(name) ? complete?.[name] : undefined;
+  const known = knownArguments(given);
   const proposed = propose
-    ? await propose(value, knownArguments(given), context)
+    ? await within(item, known, () => propose(value, known, context))
     : [];
   return {
     values: proposed.slice(0, MAX_VALUES),
@@ -64,6 +105,7 @@ function findReference(
   { prompts, templates, resources }: Catalogue,
   ref: unknown,
 ): {
+  item: Completed;
   names: readonly string[];
   complete?: Readonly<Record<string, Complete | undefined>>;
 } {
@@ -71,6 +113,7 @@ function findReference(
     const prompt = prompts.get(ref.name as string);
     if (!prompt) throw invalidParams(`Unknown prompt: ${shown(ref.name)}`);
     return {
+      item: prompt,
       names: Object.keys(prompt.args?.shape ?? {}),
       complete: prompt.complete,
     };
@@ -79,11 +122,13 @@ function findReference(
     const found = templates.find(({ resource }) => resource.uri === ref.uri);
     if (found) {
       return {
+        item: found.resource,
         names: found.template.variables,
         complete: found.resource.complete,
       };
     }
-    if (resources.has(ref.uri as string)) return { names: [] };
+    const resource = resources.get(ref.uri as string);
+    if (resource) return { item: resource, names: [] };
     throw invalidParams(`Unknown resource: ${shown(ref.uri)}`);
   }
   throw invalidParams(

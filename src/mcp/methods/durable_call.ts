@@ -49,7 +49,7 @@ export function durableWorkOf(
         }
         const input = parsed.data as JsonObject;
         const toolRun: ToolRun = { tool, input, prepared, call };
-        if (tool.needs) await findAccounts(toolRun, context, false);
+        if (tool.needs) await findAccounts(toolRun, context, "wait");
         return await runAround(toolRun, context);
       };
       const run = async () =>

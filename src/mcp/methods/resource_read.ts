@@ -13,6 +13,7 @@ import type {
 } from "../../authoring/resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
+import { withAccounts } from "./with_accounts.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
@@ -41,7 +42,14 @@ export async function readResource(call: Call): Promise<Answer> {
   const { ttlSeconds = 0, cacheScope = "private" } = resource;
   return await CallContext.follow(
     context,
-    resource.read(variables, context),
+    // `account` is a variable of the author's: it is read with all of them.
+    withAccounts(
+      call,
+      resource,
+      variables,
+      "ask",
+      () => resource.read(variables, context),
+    ),
     (answer) => {
       if (answer === undefined) throw missing();
       const result = printedLists.printer.result(

@@ -118,7 +118,7 @@ function print(
 function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, accounts, call: { context } } = toolCall;
   if (tool.needs && !accounts) {
-    const finding = findAccounts(toolCall, context, true);
+    const finding = findAccounts(toolCall, context, "ask");
     return CallContext.follow(context, finding, () => start(toolCall));
   }
   if (tool.limit) return startLimited(toolCall);

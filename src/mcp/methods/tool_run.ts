@@ -12,7 +12,8 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
-import type { CallAccounts } from "../exchange/account_finder.ts";
+import { takeAccount } from "../../catalogue/account_needs.ts";
+import type { CallAccounts, Finding } from "../exchange/account_finder.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
@@ -31,20 +32,19 @@ export interface ToolRun {
   };
 }
 
-/**
- * Finds the accounts that a tool needs, and gives them to a context.
- *
- * @param mayAsk true if its person is asked for those that are missing
- */
+/** Finds the accounts that a tool needs, and gives them to a context. */
 export async function findAccounts(
   toolCall: ToolRun,
   context: Context,
-  mayAsk: boolean,
+  finding: Finding,
 ): Promise<void> {
-  const { tool, input, call: { engine } } = toolCall;
-  const found = await engine.findAccounts(context, tool, input, mayAsk);
+  const { tool, call: { engine } } = toolCall;
+  const { name, output, needs = {} } = tool;
+  const item = { name, output, needs };
+  const { account, own } = takeAccount(needs, toolCall.input);
+  const found = await engine.findAccounts(context, item, account, finding);
   toolCall.accounts = found;
-  toolCall.input = found.input;
+  toolCall.input = own;
   found.bind(context);
 }
 
