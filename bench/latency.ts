@@ -5,6 +5,9 @@
  *
  *     deno task bench:latency
  *
+ * `TEST_POSTGRES` (the address of a database) or `TEST_DENOKV` (the program)
+ * measures on that, in place of a database in memory.
+ *
  * @module
  */
 import {
@@ -15,6 +18,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { CountingKv } from "../tests/kit/counting_kv.ts";
+import { openTestKv } from "../tests/kit/databases.ts";
 import type { Step, Steps, Surroundings } from "../tests/trips/processes.ts";
 import {
   walkManyRefreshes,
@@ -145,7 +149,7 @@ async function main(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     for (const { title, walk, tells } of WALKS) {
       for (const isCold of [true, false]) {
-        using real = await Deno.openKv(":memory:");
+        await using real = await openTestKv();
         const { kv } = new CountingKv(real, DELAY_MILLISECONDS);
         const keep = times.stepOf(title, COLUMNS[isCold ? 0 : 1]);
         const step: Step = (name, action) =>

@@ -11,6 +11,7 @@ import { isPostgres } from "../../src/settings/server.ts";
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { openPostgres } from "../../packages/postgres/mod.ts";
+import { ACCESS_TOKEN, Denokv } from "./denokv.ts";
 import { atomicWith, kvWith, withShortcuts } from "./kv.ts";
 import { TemporaryDirectory } from "./process.ts";
 
@@ -35,10 +36,23 @@ export function freshSchema(): string {
 export type TestKv = Deno.Kv & AsyncDisposable;
 
 /**
- * Opens an empty database: in memory, or in Postgres if all tests run there.
+ * Opens an empty database: in memory, in Postgres if all tests run there, or on
+ * a denokv server of its own if `TEST_DENOKV` has the program.
  */
-export function openTestKv(): Promise<TestKv> {
-  return openSharedKv(POSTGRES ? freshSchema() : ":memory:");
+export async function openTestKv(): Promise<TestKv> {
+  const program = Deno.env.get("TEST_DENOKV");
+  if (!program) {
+    return await openSharedKv(POSTGRES ? freshSchema() : ":memory:");
+  }
+  const server = await Denokv.start(program);
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
+  const kv = await openSharedKv(server.url);
+  return Object.assign(kv, {
+    async [Symbol.asyncDispose]() {
+      kv.close();
+      await server[Symbol.asyncDispose]();
+    },
+  });
 }
 
 /** Opens the database at a `KV_PATH`, as a process does. */
