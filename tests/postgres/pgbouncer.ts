@@ -20,10 +20,11 @@ export function hasPgbouncer(): boolean {
 
 /** A pooler on a port that the system picks. */
 export class Pgbouncer implements AsyncDisposable {
+  #child?: Deno.ChildProcess;
+
   private constructor(
     readonly port: number,
     private readonly folder: string,
-    private readonly child: Deno.ChildProcess,
   ) {}
 
   /** Starts one, in `session` or `transaction` mode. */
@@ -52,25 +53,38 @@ default_pool_size = 20
         await Deno.chown(path, user.uid, user.gid!);
       }
     }
-    const child = new Deno.Command(PROGRAM, {
-      args: ["--quiet", file("pgbouncer.ini")],
+    const pgbouncer = new Pgbouncer(port, folder);
+    await pgbouncer.start();
+    return pgbouncer;
+  }
+
+  /** Starts it, with the settings that it had. */
+  async start(): Promise<void> {
+    this.#child = new Deno.Command(PROGRAM, {
+      args: ["--quiet", `${this.folder}/pgbouncer.ini`],
       stdin: "null",
       stdout: "null",
       stderr: "null",
-      ...user,
+      ...unprivileged(),
     }).spawn();
+    const { port } = this;
     await until(() =>
       Deno.connect({ hostname: "127.0.0.1", port }).then(
         (connection) => (connection.close(), true),
         () => false,
       )
     );
-    return new Pgbouncer(port, folder, child);
+  }
+
+  /** Kills it; each connection through it is cut. */
+  async kill(): Promise<void> {
+    this.#child?.kill("SIGKILL");
+    await this.#child?.status;
+    this.#child = undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.child.kill("SIGKILL");
-    await this.child.status;
+    await this.kill();
     await Deno.remove(this.folder, { recursive: true });
   }
 }
