@@ -65,10 +65,11 @@ async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
     const { headers } = incoming.request;
     checkContentType(headers);
     checkAccept(headers);
-    const body = await readMessage(engine, admitted);
-    if (Array.isArray(body)) return await serveBatch(engine, body, admitted);
-    incoming.id = salvageId(body);
-    const message = parseMessage(body);
+    const { value, longBytes } = await readMessage(engine, admitted);
+    admitted.messageBytes = longBytes;
+    if (Array.isArray(value)) return await serveBatch(engine, value, admitted);
+    incoming.id = salvageId(value);
+    const message = parseMessage(value);
     if (message.kind === "response") {
       return await takeResponse(engine, message, admitted);
     }

@@ -58,6 +58,22 @@ function accepts(accept: string, type: string, subtype: string): boolean {
     ranges.get("*/*") ?? false;
 }
 
+/** A body, as JSON. */
+export interface MessageBody {
+  value: unknown;
+  /** The memory that a long one takes, in bytes; 0 for others. */
+  longBytes: number;
+}
+
+/** The memory up to which a message is not counted as long, in bytes. */
+const SHORT_BYTES = 4096;
+
+/**
+ * The memory of a value besides its text: an empty object takes 64 bytes of
+ * two characters.
+ */
+const BYTES_PER_VALUE = 64;
+
 /**
  * Reads the body as JSON.
  *
@@ -66,17 +82,22 @@ function accepts(accept: string, type: string, subtype: string): boolean {
  * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
  * HTTP 400 when it is beyond the limits
  */
-export async function readBody(request: Request): Promise<unknown> {
+export async function readBody(request: Request): Promise<MessageBody> {
   const bytes = await readBytes(request, BODY_BYTES);
+  let longBytes = 0;
   // Most bodies are shorter, and so cannot be too deep.
   if (bytes.length >= 2 * MAX_BODY_DEPTH) {
-    for (const _pause of checkBodyLimits(bytes)) await othersTurn();
+    const checking = checkBodyLimits(bytes);
+    let step = checking.next();
+    for (; !step.done; step = checking.next()) await othersTurn();
+    const memory = bytes.length + step.value * BYTES_PER_VALUE;
+    if (memory > SHORT_BYTES) longBytes = memory;
   }
   try {
-    const body = JSON.parse(decode(bytes));
+    const value = JSON.parse(decode(bytes));
     // Handling the message takes time too.
     if (bytes.length > SLICE_BYTES) await othersTurn();
-    return body;
+    return { value, longBytes };
   } catch (cause) {
     throw new RpcError(RpcCode.parseError, "The body must be JSON in UTF-8", {
       status: 400,
@@ -122,11 +143,13 @@ export const SLICE_BYTES = 256 * 1024;
 /**
  * Checks the depth and the number of values of a JSON text in UTF-8, before it
  * is known to be valid. Yields after every slice, so that other requests get
- * their turn.
+ * their turn. Returns the number of values.
  *
  * @throws {RpcError} -32600 on HTTP 400
  */
-export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
+export function* checkBodyLimits(
+  bytes: Uint8Array,
+): Generator<void, number> {
   let values = 0;
   let depth = 0;
   let isInString = false;
@@ -164,4 +187,5 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
     }
     if (at < bytes.length) yield;
   }
+  return values;
 }

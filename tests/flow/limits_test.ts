@@ -492,6 +492,61 @@ Deno.test("a caller has so many calls under way, and others have theirs", async 
   assert.deepEqual(await wordsOf(call("echo", ada)), ["here", true]);
 });
 
+Deno.test("a caller has 32 MiB of long messages under way, in tasks too, and others have theirs", async () => {
+  const gate = Promise.withResolvers<void>();
+  const wait = tool({
+    name: "wait",
+    task: "optional",
+    async run() {
+      await gate.promise;
+      return "done";
+    },
+  });
+  await using server = await start(0, { tools: [wait, echo] });
+  const [ada, bob] = [await signIn(server), await signIn(server, "43")];
+  const call = (
+    name: string,
+    headers: HeadersOf,
+    knows?: typeof capabilities,
+  ) =>
+    server.call("tools/call", {
+      name,
+      arguments: { junk: "x".repeat(4 * 1024 * 1024 - 1000) },
+    }, { headers, capabilities: knows });
+  const calls = Array.from({ length: 4 }, () => call("wait", ada));
+  const tasks = await Promise.all(
+    Array.from(
+      { length: 4 },
+      () => resultOf(call("wait", ada, capabilities)),
+    ),
+  );
+  assert(tasks.every(({ resultType }) => resultType === "task"));
+  // Whatever the answers of the others are, they are under way.
+  await until(async () => !(await wordsOf(call("echo", ada)))[1]);
+  assert.deepEqual(await wordsOf(call("echo", ada)), [
+    "Too many long messages at a time: try again in 5 seconds",
+    false,
+  ]);
+  const short = server.call("tools/call", run("echo"), { headers: ada });
+  assert.deepEqual(await wordsOf(short), ["here", true]);
+  assert.deepEqual(await wordsOf(call("echo", bob)), ["here", true]);
+  gate.resolve();
+  for (const answer of calls) assert((await wordsOf(answer))[1]);
+  await until(async () => (await wordsOf(call("echo", ada)))[1]);
+});
+
+Deno.test("a subscription is refused by 413 where its message is longer than it can sensibly be", async () => {
+  await using server = await start(0);
+  const headers = await signIn(server);
+  const listen = (junk: number) =>
+    server.call("subscriptions/listen", {
+      notifications: { toolsListChanged: true },
+      junk: "x".repeat(junk),
+    }, { headers });
+  assert.equal(await statusOf(listen(250_000)), 200);
+  assert.equal(await statusOf(listen(300_000)), 413);
+});
+
 Deno.test("a caller has so many subscriptions open, and is refused one more by 429", async () => {
   await using server = await start(0);
   const headers = await signIn(server);

@@ -101,10 +101,10 @@ function stream(bytes: number): ReadableStream<Uint8Array> {
 
 Deno.test("readBody() reads JSON in UTF-8, with or without a length", async () => {
   const body = '{"a":"é"}';
-  assert.deepEqual(await readBody(request(body)), { a: "é" });
+  assert.deepEqual((await readBody(request(body))).value, { a: "é" });
   const length = `${new TextEncoder().encode(body).length}`;
   assert.deepEqual(
-    await readBody(request(body, { "content-length": length })),
+    (await readBody(request(body, { "content-length": length }))).value,
     { a: "é" },
   );
 });
@@ -126,7 +126,7 @@ Deno.test("readBody() refuses what is not UTF-8", async () => {
 });
 
 Deno.test("readBody() takes U+FFFD itself", async () => {
-  assert.equal(await readBody(request('"a\uFFFD"')), "a\uFFFD");
+  assert.equal((await readBody(request('"a\uFFFD"'))).value, "a\uFFFD");
 });
 
 Deno.test("readBody() refuses an announced length over the limit, unread", async () => {
@@ -156,9 +156,18 @@ Deno.test("readBody() takes as many bytes as there may be, announced or not", as
   const announced = { "content-length": String(BODY_BYTES) };
   for (const headers of [new Headers(), new Headers(announced)]) {
     const init = { method: "POST", headers, body };
-    const text = await readBody(new Request("http://localhost", init));
-    assert.equal((text as string).length, BODY_BYTES - 2);
+    const { value } = await readBody(new Request("http://localhost", init));
+    assert.equal((value as string).length, BODY_BYTES - 2);
   }
+});
+
+Deno.test("readBody() tells the memory of a long body, by its bytes and its values", async () => {
+  const bytesOf = async (body: string) =>
+    (await readBody(request(body))).longBytes;
+  assert.equal(await bytesOf(JSON.stringify("x".repeat(4000))), 0);
+  assert.equal(await bytesOf(JSON.stringify("x".repeat(5000))), 5002);
+  const many = await bytesOf(JSON.stringify(Array(1000).fill({})));
+  assert(many > 64_000, `${many}`);
 });
 
 Deno.test("readBody() counts what a body holds before it is built", async () => {

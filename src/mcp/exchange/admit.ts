@@ -8,7 +8,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { Authenticated } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
-import { readBody } from "../../protocol/transport.ts";
+import { type MessageBody, readBody } from "../../protocol/transport.ts";
 import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
 
 /** The largest body that is read before the caller is known. */
@@ -57,6 +57,7 @@ function admitAs(
     authenticated,
     catalogue: catalogue.within(authenticated.caller.ceiling),
     prefetched,
+    messageBytes: 0,
   };
 }
 
@@ -64,7 +65,7 @@ function admitAs(
 export function readMessage(
   { bodies }: Engine,
   { request, prefetched }: AdmittedRequest,
-): Promise<unknown> {
+): Promise<MessageBody> {
   return prefetched?.body ?? bodies.wait(readBody(request));
 }
 
@@ -84,9 +85,9 @@ function prefetch(engine: Engine, request: Request): Prefetched | undefined {
     return undefined;
   }
   const body = engine.bodies.wait(readBody(request));
-  const reply = body.then((body) =>
-    isObject(body) && isRequestId(body.id) && !("method" in body)
-      ? engine.replies.read(sessionId, body.id)
+  const reply = body.then(({ value }) =>
+    isObject(value) && isRequestId(value.id) && !("method" in value)
+      ? engine.replies.read(sessionId, value.id)
       : undefined
   );
   // A failure is reported to the code that awaits it, if any does.

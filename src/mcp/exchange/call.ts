@@ -69,6 +69,9 @@ export abstract class Call implements Work, Running {
     const { admitted, engine: { trustedProxies } } = this;
     return this.#limitKey ??= limitKeyOf(admitted, trustedProxies);
   }
+  get messageBytes(): number {
+    return this.admitted.messageBytes;
+  }
   get upstream(): Upstream | undefined {
     return this.authenticated.upstream;
   }

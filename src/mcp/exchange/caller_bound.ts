@@ -124,11 +124,11 @@ export class CallerBound {
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Counts one more for a caller that {@linkcode check} has let pass. */
-  count(caller: LimitKey | undefined): void {
+  /** Counts more for a caller that {@linkcode check} has let pass. */
+  count(caller: LimitKey | undefined, more = 1): void {
     if (caller === undefined) return;
     const { name } = caller;
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + more);
   }
 
   /** @throws {LimitError} when the caller has reached the bound */
@@ -137,9 +137,9 @@ export class CallerBound {
     this.count(caller);
   }
 
-  release(caller: LimitKey | undefined): void {
+  release(caller: LimitKey | undefined, less = 1): void {
     if (caller === undefined) return;
-    const count = this.#counts.get(caller.name)! - 1;
+    const count = this.#counts.get(caller.name)! - less;
     if (count > 0) this.#counts.set(caller.name, count);
     else this.#counts.delete(caller.name);
   }

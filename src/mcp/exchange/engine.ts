@@ -20,6 +20,7 @@ import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { MessageBody } from "../../protocol/transport.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import type { FindAccounts } from "./account_finder.ts";
 import type { CallerBound } from "./caller_bound.ts";
@@ -67,13 +68,15 @@ export interface AdmittedRequest {
   /** The catalogue that the caller may see. */
   catalogue: Catalogue;
   prefetched?: Prefetched;
+  /** The memory that a long message takes, in bytes; 0 for others. */
+  messageBytes: number;
   /** The telemetry of the message; undefined where none is collected. */
   operation?: Operation;
 }
 
 /** Reads that began before the caller was known. */
 export interface Prefetched {
-  body: Promise<unknown>;
+  body: Promise<MessageBody>;
   /** The question that the message answers, if it is an answer. */
   reply: Promise<ReadReply | undefined>;
 }

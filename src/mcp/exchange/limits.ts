@@ -126,12 +126,12 @@ export class Limits {
       this.#hasWarned = true;
       this.parts.log.warning(UNKNOWN_SHARE);
     }
-    const [ofCalls, ofPolls] = caller === UNKNOWN
-      ? [unknown, unknown]
-      : caller.isMany
-      ? [many, unknown]
-      : [one, many];
-    const buckets = what === "calls" ? ofCalls : ofPolls;
+    const isPoll = what === "polls";
+    const buckets = caller === UNKNOWN || isPoll && caller.isMany
+      ? unknown
+      : isPoll || caller.isMany
+      ? many
+      : one;
     return this.#take(buckets, caller, `${what} a minute`);
   }
 

@@ -12,8 +12,9 @@ import type {
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
-import { CallerBound, type LimitKey } from "./caller_bound.ts";
+import { CallerBound } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
+import { longMessages, type MessageHolder } from "./long_messages.ts";
 
 const BEAT_MILLISECONDS = 200;
 
@@ -28,9 +29,7 @@ const EXPIRED = "The access token of this subscription has expired";
 export const MAX_CALLS_PER_CALLER = 1000;
 
 /** A request that is being worked on. */
-export interface Running {
-  /** The identity by which limits count the caller. */
-  readonly limitKey?: LimitKey;
+export interface Running extends MessageHolder {
   /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
   readonly execution: {
@@ -94,15 +93,18 @@ export class RunningCalls {
    * Checks a call before it runs, without adding it: most calls end at once,
    * and are never added.
    *
-   * @throws {HttpError} 429 when its caller has too many
+   * @throws {HttpError} 429 when its caller has too many, or too many bytes of
+   * long messages; 503 when the process has too many bytes
    */
-  check(call: Pick<Running, "limitKey">): void {
+  check(call: MessageHolder): void {
+    longMessages.check(call);
     if (this.#running.size < MAX_CALLS_PER_CALLER) return;
     this.#bound.check(call.limitKey);
   }
 
   add(call: Running): void {
     this.#bound.count(call.limitKey);
+    longMessages.add(call);
     this.#running.add(call);
     // A call that began while the server was stopping is stopped at once.
     if (this.#hasStopped) return call.execution.stop(STOPPING);
@@ -112,7 +114,9 @@ export class RunningCalls {
   }
 
   delete(call: Running): void {
-    if (this.#running.delete(call)) this.#bound.release(call.limitKey);
+    if (!this.#running.delete(call)) return;
+    this.#bound.release(call.limitKey);
+    longMessages.delete(call);
   }
 
   /** Cancels a request of a session if it runs here; false if it does not. */

@@ -108,7 +108,9 @@ async function findSessionOf(
       `A batch must have at most ${MAX_BATCH_MESSAGES} messages, not ${values.length}`,
     );
   }
-  return found;
+  // Each call of the batch counts for a part of it.
+  const messageBytes = Math.ceil(found.messageBytes / values.length);
+  return { ...found, messageBytes };
 }
 
 /**

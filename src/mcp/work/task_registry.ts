@@ -152,7 +152,7 @@ export class TaskRegistry {
         const done = tidy(() => tasks.discard(taskId, { list, repeat }));
         return {
           task,
-          done: done.finally(() => this.#room.release(origin.limitKey)),
+          done: done.finally(() => this.#room.leave(origin)),
         };
       }
       signal.addEventListener("abort", () => {
@@ -222,8 +222,7 @@ export class TaskRegistry {
     origin: TaskOrigin,
     begin: (taskId: string, list: string) => Promise<Started>,
   ): Promise<Started> {
-    const { limitKey } = origin;
-    this.#room.enter(limitKey);
+    this.#room.enter(origin);
     const creating = this.#room.chooseList(origin)
       .then((list) => begin(randomId(24), list))
       .finally(() => this.#creating.delete(creating));
@@ -231,7 +230,7 @@ export class TaskRegistry {
     try {
       return await creating;
     } catch (error) {
-      this.#room.release(limitKey);
+      this.#room.leave(origin);
       throw error;
     }
   }
@@ -242,7 +241,7 @@ export class TaskRegistry {
     if (this.#stopping.signal.aborted) execution.leave();
     const done = execution.run(work).finally(() => {
       this.#here.delete(execution);
-      this.#room.release(execution.origin.limitKey);
+      this.#room.leave(execution.origin);
     });
     this.#here.set(execution, done);
     return done;

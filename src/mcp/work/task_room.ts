@@ -6,6 +6,7 @@
 import { HttpError, LimitError } from "../../errors.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import { CallerBound, MANY } from "../exchange/caller_bound.ts";
+import { longMessages, type MessageHolder } from "../exchange/long_messages.ts";
 import type { TaskOrigin } from "./task_work.ts";
 
 /** The most tasks that one caller may have running in one process. */
@@ -27,16 +28,23 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Takes a place for a new task.
+   * Takes a place for a new task, and counts the message that it came with.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many
    */
-  enter(limitKey: TaskOrigin["limitKey"]): void {
+  enter(origin: MessageHolder): void {
     if (this.isClosed) {
       throw new HttpError(503, "The server is stopping");
     }
-    this.take(limitKey);
+    this.take(origin.limitKey);
+    longMessages.add(origin);
+  }
+
+  /** Frees the place of a task that has ended here. */
+  leave(origin: MessageHolder): void {
+    this.release(origin.limitKey);
+    longMessages.delete(origin);
   }
 
   /**

@@ -19,6 +19,7 @@ import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import type { Call } from "../exchange/call.ts";
 import type { CallerBound, LimitKey } from "../exchange/caller_bound.ts";
+import type { MessageHolder } from "../exchange/long_messages.ts";
 import type { Work } from "../exchange/work.ts";
 
 /** The parts that all tasks of a process share. */
@@ -41,6 +42,7 @@ export interface TaskParts {
 
 /** The call that began a task, as far as this process knows it. */
 export interface TaskOrigin extends
+  MessageHolder,
   Pick<
     Work,
     | "caller"
@@ -53,8 +55,6 @@ export interface TaskOrigin extends
     | "advise"
   > {
   readonly authenticated: Authenticated;
-  /** The identity by which limits count the caller. */
-  readonly limitKey?: LimitKey;
   /** Sends the progress of the task to a client whose call waits for it. */
   relayProgress?(progress: JsonObject): Promise<void>;
   /** Records the end of the task in the log, and for its person. */

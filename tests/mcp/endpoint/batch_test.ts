@@ -99,6 +99,22 @@ Deno.test("a batch of more than a hundred messages is refused", async () => {
   assert.equal((await response.json()).length, 100);
 });
 
+Deno.test("each call of a batch counts for its part of a long message", async () => {
+  const junk = "x".repeat(40_000);
+  const wait = tool({ name: "wait", run: () => Promise.resolve("done") });
+  await using server = await startServer({ tools: [wait] });
+  const session = await server.openSession({ revision: "2025-03-26" });
+  const response = await session.post(
+    Array.from(
+      { length: 100 },
+      (_, id) => rpc("tools/call", { name: "wait", arguments: { junk } }, id),
+    ),
+  );
+  const answers: Json[] = await response.json();
+  assert.equal(answers.length, 100);
+  assert(answers.every(({ result }) => result.content[0].text === "done"));
+});
+
 Deno.test("a batch becomes a stream when something precedes a result", async () => {
   const { server, session } = await start();
   await using _ = server;

@@ -110,6 +110,7 @@ function callOf({
       authenticated: { caller: { ...ANONYMOUS, grantId: "g" } },
       catalogue,
       operation,
+      messageBytes: 0,
     },
     response,
   );

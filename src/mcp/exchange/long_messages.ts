@@ -1,0 +1,76 @@
+/**
+ * The long messages of calls and tasks that this process works on, and a bound
+ * on their memory.
+ *
+ * @module
+ */
+import { HttpError } from "../../errors.ts";
+import { CallerBound, type LimitKey } from "./caller_bound.ts";
+
+/** The most memory of the long messages of one caller, in bytes. */
+const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
+
+/** The most memory of the long messages in one process, in bytes. */
+const MAX_BYTES = 128 * 1024 * 1024;
+
+/**
+ * The memory that is left to callers who are one person or one machine: without
+ * credentials no one can take it from them.
+ */
+const RESERVED_BYTES = MAX_BYTES / 2;
+
+/** The holder of a message: a call under way, or a task that came from one. */
+export interface MessageHolder {
+  /** The identity by which limits count the caller. */
+  readonly limitKey?: LimitKey;
+  /** The memory of the message in bytes, if it is long. */
+  readonly messageBytes?: number;
+}
+
+/** Counts the memory of long messages. */
+export class LongMessages {
+  #bytes = 0;
+  /** The number of times that each holder was added. */
+  #holds = new Map<MessageHolder, number>();
+  #bound = new CallerBound(MAX_BYTES_PER_CALLER, "long messages at a time", 1);
+
+  /**
+   * Checks that another message may be worked on. The last one of a caller, and
+   * of a process, may be beyond the bound.
+   *
+   * @throws {HttpError} 503 when the process has too many bytes of them, 429
+   * when the caller has
+   */
+  check({ limitKey, messageBytes }: MessageHolder): void {
+    if (!messageBytes) return;
+    const most = MAX_BYTES - (limitKey?.isMany ? RESERVED_BYTES : 0);
+    if (this.#bytes >= most) {
+      throw new HttpError(503, "Too many long messages are worked on");
+    }
+    this.#bound.check(limitKey);
+  }
+
+  /** Counts a message, once: a call and its task are one holder. */
+  add(holder: MessageHolder): void {
+    const { limitKey, messageBytes } = holder;
+    if (!messageBytes) return;
+    const holds = this.#holds.get(holder) ?? 0;
+    this.#holds.set(holder, holds + 1);
+    if (holds > 0) return;
+    this.#bytes += messageBytes;
+    this.#bound.count(limitKey, messageBytes);
+  }
+
+  delete(holder: MessageHolder): void {
+    const { limitKey, messageBytes } = holder;
+    if (!messageBytes) return;
+    const holds = this.#holds.get(holder)! - 1;
+    if (holds > 0) return void this.#holds.set(holder, holds);
+    this.#holds.delete(holder);
+    this.#bytes -= messageBytes;
+    this.#bound.release(limitKey, messageBytes);
+  }
+}
+
+/** The long messages of this process. */
+export const longMessages = new LongMessages();
