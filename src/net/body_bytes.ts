@@ -95,12 +95,20 @@ async function readChunks(
   try {
     for (let chunks = 1; reader; chunks++) {
       const { value: chunk, done } = await reader.read();
-      if (isGivenUp) throw tooManyUnfinished();
+      if (isGivenUp) {
+        throw new HttpError(503, "Too many long bodies are arriving at once", {
+          headers: { "retry-after": "5" },
+        });
+      }
       if (done) break;
       const end = size + chunk.length;
       if (end > most || chunks > MAX_CHUNKS) {
         await reader.cancel();
-        throw end > most ? tooLarge(most) : tooManyChunks();
+        if (end > most) throw tooLarge(most);
+        throw new HttpError(
+          400,
+          `The body must come in at most ${MAX_CHUNKS} chunks`,
+        );
       }
       if (end > bytes.length) {
         bytes = enlarged(bytes, end);
@@ -148,19 +156,6 @@ function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
 /** Makes the refusal of a body with too many bytes. */
 function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
-}
-
-function tooManyUnfinished(): HttpError {
-  return new HttpError(503, "Too many long bodies are arriving at once", {
-    headers: { "retry-after": "5" },
-  });
-}
-
-function tooManyChunks(): HttpError {
-  return new HttpError(
-    400,
-    `The body must come in at most ${MAX_CHUNKS} chunks`,
-  );
 }
 
 /** The seconds for a whole body: 4 MiB need half a megabit per second. */

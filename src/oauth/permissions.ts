@@ -121,7 +121,8 @@ export function permissionsOf(
   );
 
   function neededBy(rules: readonly PermissionRule[] = []): NeededMemberships {
-    const named = namedIn(rules);
+    const kinds = new Set(rules.map(({ who }) => who.kind));
+    const named = new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
     return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
   }
 
@@ -183,12 +184,6 @@ export function permissionsOf(
       return kept;
     },
   };
-}
-
-/** Collects the kinds of memberships that rules name. */
-function namedIn(rules: readonly PermissionRule[]): ReadonlySet<Membership> {
-  const kinds = new Set(rules.map(({ who }) => who.kind));
-  return new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
 }
 
 function unionOf(

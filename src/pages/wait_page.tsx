@@ -19,9 +19,6 @@ import { printDuration } from "./times.tsx";
 import { WAIT_SECONDS } from "../store/waits.ts";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
 
-/** The answers of a person. */
-export type WaitAnswer = "done" | "not-now";
-
 interface WaitProps extends PageProps, ToolInWords {
   id: string;
   person: string;
@@ -110,7 +107,7 @@ function SignedInAs({ person }: { person: string }) {
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
     client: ClientInWords;
-    answer?: WaitAnswer;
+    answer?: "done" | "not-now";
   },
 ) {
   return (

@@ -10,11 +10,8 @@ import type { FormPage } from "./layout.tsx";
 import { Table } from "./table.tsx";
 import { Moment, printDuration, Upcoming } from "./times.tsx";
 
-/** The states that a person tells apart. */
-type WorkState = keyof typeof WORDS;
-
 export interface WorkStateInWords {
-  state: WorkState;
+  state: keyof typeof WORDS;
   /** The end of the sleep in epoch seconds, if the task sleeps. */
   until?: number;
 }

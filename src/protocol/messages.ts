@@ -41,8 +41,6 @@ export interface RpcResponse {
   error?: RpcErrorObject;
 }
 
-type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
-
 const NONE: JsonObject = Object.freeze({});
 
 /** The longest id or progress token, in characters: each is sent back. */
@@ -94,7 +92,9 @@ export function shown(value: unknown): string {
  *
  * @throws {RpcError} -32600 on HTTP 400 if it is not a message
  */
-export function parseMessage(value: unknown): RpcMessage {
+export function parseMessage(
+  value: unknown,
+): RpcRequest | RpcNotification | RpcResponse {
   if (!isObject(value)) {
     throw invalidRequest(
       `A message must be a JSON object, not ${shown(value)}`,

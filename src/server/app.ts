@@ -28,14 +28,6 @@ import type { RoutesContext } from "./server_options.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
-/** A site whose address is known. */
-interface KnownSite {
-  /** The public address, without a trailing slash. */
-  baseUrl: string;
-  gate: Gate;
-  mcp: McpEndpoint;
-}
-
 /** The routes, and the part of the sign-in that tools use. */
 export interface App extends Pick<SignIn, "upstream"> {
   routes: Hono<AppEnv>;
@@ -51,10 +43,9 @@ const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 /** Builds every route except the path of a call. */
 export async function createApp(
   core: ServerCore,
-  site: KnownSite,
+  { baseUrl, gate, mcp }: { baseUrl: string; gate: Gate; mcp: McpEndpoint },
 ): Promise<App> {
   const { plan, given, engine, database, stopping } = core;
-  const { baseUrl, gate } = site;
   const { config, permissions, options: about } = plan;
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
@@ -67,7 +58,7 @@ export async function createApp(
   const app = new Hono<AppEnv>();
 
   addMiddleware(app, plan, baseUrl);
-  addCallRoutes(app, site.mcp, engine, showLanding);
+  addCallRoutes(app, mcp, engine, showLanding);
   app.route("/", signIn);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
   app.get(

@@ -65,8 +65,11 @@ export class Lifecycle {
     return this.#starting;
   }
 
-  /** Gives the settings and services that a definition declares. */
-  provide({ settings = {}, services = {} }: Needing): Provided {
+  /** Gives the settings and the services of a definition, by their names. */
+  provide({ settings = {}, services = {} }: Needing): {
+    settings: Record<string, unknown>;
+    services: Record<string, unknown>;
+  } {
     return {
       settings: Object.fromEntries(
         Object.keys(settings).map((name) => [name, this.settings[name]]),
@@ -114,14 +117,6 @@ export class Lifecycle {
       }
     }
   }
-}
-
-/** The members of a context that its definition declared. */
-interface Provided {
-  /** Parsed values by the name of their variable. */
-  settings: Record<string, unknown>;
-  /** Started services, by their name in the definition. */
-  services: Record<string, unknown>;
 }
 
 /** Wraps definitions that declare settings or services, to provide them. */

@@ -65,17 +65,14 @@ export interface ServerCore {
   stopping: AbortController;
 }
 
-/** The sites of a server, for durable work. */
-interface Sites {
-  /** Finds the site at an address, or the home if it is empty. */
-  site(address: string): Pick<Engine, "gate" | "waitPages">;
-  addresses(): readonly string[];
-}
-
 export function openCore(
   plan: Plan,
   given: ServerDependencies,
-  sites: Sites,
+  /** The sites, for durable work. An empty address is that of the home. */
+  sites: {
+    site(address: string): Pick<Engine, "gate" | "waitPages">;
+    addresses(): readonly string[];
+  },
 ): ServerCore {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");

@@ -61,13 +61,6 @@ export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
 
-interface SignInOutcome {
-  grant: Grant;
-  /** The provider's tokens, as text. */
-  upstreamTokens: string;
-  extraWrites?: Write;
-}
-
 /** Opens the authorization requests; `browser` is the value of its cookie. */
 export function authorizationRequestStore(database: Database) {
   /** Changes a request. Returns undefined if another commit was faster. */
@@ -224,7 +217,12 @@ export function authorizationRequestStore(database: Database) {
      */
     async complete(
       found: FoundRequest,
-      { grant, upstreamTokens, extraWrites }: SignInOutcome,
+      { grant, upstreamTokens, extraWrites }: {
+        grant: Grant;
+        /** The provider's tokens, as text. */
+        upstreamTokens: string;
+        extraWrites?: Write;
+      },
     ): Promise<string | undefined> {
       const { code, write } = await issueCode(
         grant,

@@ -43,9 +43,6 @@ export type Taking =
     because: "ended" | "held" | "watched" | "lost";
   };
 
-/** The wait of a parked task, as its client sees it. */
-type ParkedWait = Pick<TaskRecord, "sleepsUntil" | "waitsFor">;
-
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
 /**
@@ -88,7 +85,7 @@ export function taskRunStore(
   function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,
-    { sleepsUntil, waitsFor }: ParkedWait = {},
+    { sleepsUntil, waitsFor }: Partial<TaskRecord> = {},
   ): void {
     const { key, value } = task;
     if (!value) return;

@@ -18,9 +18,6 @@ import { secretStore } from "./secrets.ts";
 /** The most characters of what is asked, and of an answer. */
 export const MAX_WAIT_CHARACTERS = 16_000;
 
-/** A `page` is answered by its person, a `webhook` by anyone who has the id. */
-type WaitKind = "page" | "webhook";
-
 /** The origin of a wait: whose it is, and which call or task waits. */
 export interface Waiting {
   subject: string;
@@ -29,7 +26,8 @@ export interface Waiting {
    * may share a subject, such as all callers without credentials.
    */
   list?: string;
-  kind: WaitKind;
+  /** A page is answered by its person, a webhook by anyone who has the id. */
+  kind: "page" | "webhook";
   /** Identifies a question of a call or task: a repeat finds the same wait. */
   asker: string;
   /** Identifies the question's content: another content is another wait. */
@@ -85,12 +83,6 @@ export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
 
-export function listingOf(
-  { kind, clientId, grantId, taskId, state, expiresAt }: WaitRecord,
-): ListedWait {
-  return { kind, clientId, grantId, taskId, state, expiresAt };
-}
-
 /**
  * True if two waits are of one client: by its ID, or by the access token that
  * its person made. All that have neither count as one.
@@ -116,10 +108,14 @@ export function putWait(
   key: Deno.KvKey,
   record: WaitRecord,
 ): Transaction {
-  const { askerKey, expiresAt } = record;
+  const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
+    record;
   return transaction.set(key, record)
     .set<Pointer>(askerKey, { wait: key, expiresAt })
-    .set(listingWaitKey(listOfWait(record), key), listingOf(record));
+    .set<ListedWait>(
+      listingWaitKey(listOfWait(record), key),
+      { kind, clientId, grantId, taskId, state, expiresAt },
+    );
 }
 
 /** Removes a wait, with its places in the lists. */

@@ -26,14 +26,6 @@ import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";
 
-interface DatabaseFacts {
-  /** The method of Deno KV: `get`, `commit`. */
-  verb: string;
-  /** The first part of the operation's keys, which no stranger can choose. */
-  kind: string | undefined;
-  keys: number;
-}
-
 /** An answered step of a sign-in, or an answered token request. */
 interface SignInStep {
   /** Method and route. */
@@ -208,7 +200,13 @@ export class Telemetry {
 
   /** Carries out an operation on the database. */
   databaseOperation<T>(
-    { verb, kind, keys }: DatabaseFacts,
+    { verb, kind, keys }: {
+      /** The method of Deno KV: `get`, `commit`. */
+      verb: string;
+      /** The first part of the keys, which no stranger can choose. */
+      kind: string | undefined;
+      keys: number;
+    },
     operate: () => Promise<T>,
   ): Promise<T> {
     const hasSpan = Tally.current?.countDatabaseOperation() ?? false;

@@ -104,7 +104,10 @@ export function refreshTokenGrant(
       // Exchanged before: the same response again, while its access token is
       // valid and has the scopes of this request. After that a new access
       // token, with the refresh token of that response.
-      const requested = requestedScopes(scopes, stored);
+      const { scopes: own, grantedScopes = own } = stored;
+      // Those that the person has revoked since may be requested, and are left
+      // out later, as RFC 6749 §6 allows.
+      const requested = narrowScopes(scopes, grantedScopes);
       const replayed = state === "exchanged"
         ? await replayResponse(refreshToken, stored)
         : undefined;
@@ -163,17 +166,6 @@ function isOf(
   grant: Grant | undefined,
 ): grant is Grant {
   return grant?.status === "active" && grant.clientId === clientId;
-}
-
-/**
- * Gives the scopes of a refresh. Those that the person has revoked since may be
- * requested, and are left out later, as RFC 6749 §6 allows.
- */
-function requestedScopes(
-  scopes: readonly string[],
-  { scopes: own, grantedScopes = own }: Grant,
-): readonly string[] {
-  return narrowScopes(scopes, grantedScopes);
 }
 
 function isSameScopes(a: readonly string[], b: readonly string[]): boolean {

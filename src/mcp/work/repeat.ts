@@ -61,15 +61,12 @@ export async function pickUp(
     if (next === undefined) continue;
     seen = next;
     // The client is gone, so the result stays for the next repeat.
-    if (!isTerminal(seen.status) || hasLeft(call)) break;
+    const hasLeft = call.startedResponse?.hasEnded === true ||
+      call.admitted.request.signal.aborted;
+    if (!isTerminal(seen.status) || hasLeft) break;
     // A result that cannot be marked as taken may be given twice, but is not lost.
     if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
   }
   call.execution.taskId = seen?.taskId;
   return seen;
-}
-
-/** True if a call has no client any more. */
-function hasLeft({ startedResponse, admitted: { request } }: Call): boolean {
-  return startedResponse?.hasEnded === true || request.signal.aborted;
 }
