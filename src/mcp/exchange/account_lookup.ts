@@ -12,7 +12,6 @@ import type {
 } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Caller } from "../../caller.ts";
 import type { ItemWithNeeds } from "../../catalogue/account_needs.ts";
 import { accountFetch, titleOf } from "../../http/account_fetch.ts";
 import { accountName, type AccountRecord } from "../../store/accounts.ts";
@@ -21,6 +20,7 @@ import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import type { AccountKeys } from "./account_keys.ts";
 import type { Asking } from "./asking.ts";
+import type { Acting } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import { KeyRefusals, refusalWords } from "./key_refusals.ts";
 
@@ -35,7 +35,6 @@ type Missing = Map<AccountService, string>;
 
 /** The accounts at the services that one call of a tool needs. */
 export class AccountLookup {
-  readonly #caller: Caller;
   readonly #services: readonly AccountService[];
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<AccountService, string | undefined>();
@@ -53,7 +52,6 @@ export class AccountLookup {
       chosen?: string;
     },
   ) {
-    this.#caller = context.caller;
     this.#services = Object.values(item.needs);
     this.#refusals = new KeyRefusals(vault);
   }
@@ -119,7 +117,7 @@ export class AccountLookup {
     const needs = Object.fromEntries(
       Object.entries(this.item.needs).map((
         [name, service],
-      ) => [name, this.#accountAt(service)]),
+      ) => [name, this.#accountAt(service, CallContext.actingOf(context))]),
     );
     Object.assign(context, { needs });
     const asking = CallContext.askingOf(context);
@@ -139,7 +137,7 @@ export class AccountLookup {
     return found && accountName(found.value);
   }
 
-  #accountAt(service: AccountService): Account {
+  #accountAt(service: AccountService, acting: Acting): Account {
     let used: Found<AccountRecord> | undefined;
     const reveal = async () => {
       const found = used = await this.#find(service);
@@ -159,12 +157,14 @@ export class AccountLookup {
       get label() {
         return labels.get(service);
       },
-      fetch: service.kind === "account"
-        ? this.#renewing(service, reveal)
-        : accountFetch(service, reveal, {
-          onStatus: (status) => this.#refusals.note(used!, status),
-        }),
-      reveal,
+      fetch: acting.fetch(
+        service.kind === "account"
+          ? this.#renewing(service, reveal)
+          : accountFetch(service, reveal, {
+            onStatus: (status) => this.#refusals.note(used!, status),
+          }),
+      ),
+      reveal: () => acting.do(reveal),
     };
   }
 
@@ -190,7 +190,7 @@ export class AccountLookup {
   async #missing(isFresh: boolean): Promise<Missing> {
     const missing: Missing = new Map();
     // One read for all, which the cache shares.
-    await this.vault.find(this.#caller.subject, isFresh);
+    await this.vault.find(this.context.caller.subject, isFresh);
     for (const service of this.#services) {
       const found = await this.#find(service);
       const isThere = found?.value.refusedAt === undefined && found &&
@@ -210,7 +210,7 @@ export class AccountLookup {
 
   /** Finds the person's accounts at a service, the newest first. */
   async #ownAt(service: AccountService): Promise<Found<AccountRecord>[]> {
-    const all = await this.vault.find(this.#caller.subject);
+    const all = await this.vault.find(this.context.caller.subject);
     return all.filter(({ value }) => value.service === service.name)
       .sort((a, b) => b.value.createdAt - a.value.createdAt);
   }

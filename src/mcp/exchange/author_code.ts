@@ -132,24 +132,68 @@ export class AuthorCode {
   }
 }
 
+/** The part of work that ends the acts of its code. */
+interface ActingWork {
+  readonly overSignal: AbortSignal;
+  readonly authorCode?: AuthorCode;
+}
+
 /**
- * Gives an author's code the provider's API. If the sign-in at the provider has
- * ended, the code is interrupted and nothing is thrown: the client has to let
- * the person sign in again, and a `catch` of the author must not prevent that.
+ * The acts of an author's code in the name of its caller: requests with the
+ * provider's token, or with the person's key of a service. They end with the
+ * work.
  */
-export function uncatchable(upstream: Upstream, code: AuthorCode): Upstream {
-  async function orInterrupt<T>(work: () => Promise<T>): Promise<T> {
+export class Acting {
+  /** @param work gives the work of now: a call may become a task */
+  constructor(
+    private readonly work: () => ActingWork,
+  ) {}
+
+  /**
+   * Does an act, unless the work is over before or meanwhile.
+   *
+   * Code that was interrupted learns nothing, nor does code whose sign-in at
+   * the provider has ended: the client has to let the person sign in again, and
+   * a `catch` of the author must not prevent that.
+   *
+   * @throws {DOMException} `AbortError` when the work is over
+   */
+  async do<T>(act: (over: AbortSignal) => Promise<T>): Promise<T> {
+    const { overSignal, authorCode } = this.work();
     try {
-      return await work();
+      overSignal.throwIfAborted();
+      const value = await act(overSignal);
+      overSignal.throwIfAborted();
+      return value;
     } catch (error) {
-      if (!(error instanceof ChallengeError)) throw error;
-      return await code.interrupt(error);
+      const reason = error instanceof ChallengeError
+        ? error
+        : overSignal.aborted
+        ? authorCode?.reason
+        : undefined;
+      if (!authorCode || reason === undefined) throw error;
+      return await authorCode.interrupt(reason);
     }
   }
-  return {
-    token: () => orInterrupt(() => upstream.token()),
-    fetch: (input, init) => orInterrupt(() => upstream.fetch(input, init)),
-  };
+
+  /** Makes a `fetch` whose requests and bodies are aborted with the work. */
+  fetch<I>(
+    send: (input: I, init: RequestInit) => Promise<Response>,
+  ): (input: I, init?: RequestInit) => Promise<Response> {
+    return (input, init = {}) =>
+      this.do((over) => {
+        const signal = AbortSignal.any([over, init.signal ?? over]);
+        return send(input, { ...init, signal });
+      });
+  }
+
+  /** Makes the provider's API of the provider's own. */
+  through(upstream: Upstream): Upstream {
+    return {
+      token: () => this.do(() => upstream.token()),
+      fetch: this.fetch((input, init) => upstream.fetch(input, init)),
+    };
+  }
 }
 
 /**

@@ -116,6 +116,9 @@ export abstract class Call implements Work, Running {
   get signal(): AbortSignal {
     return this.execution.signal;
   }
+  get overSignal(): AbortSignal {
+    return this.execution.overSignal;
+  }
   /** The watch over the call, if it is not answered at once. */
   get watch(): CallWatch {
     return this.#watch ??= new CallWatch(this);
@@ -163,7 +166,8 @@ export abstract class Call implements Work, Running {
   /** Aborts `signal` for parallel work if the author's code was interrupted. */
   stopIfInterrupted(): void {
     const reason = this.#authorCode?.reason;
-    if (reason !== undefined) this.execution.stop((reason as Error).message);
+    if (reason === undefined) return;
+    this.execution.interrupt((reason as Error).message);
   }
 
   advise(message: string): void {

@@ -12,7 +12,7 @@ import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
-import { type AuthorCode, follow, uncatchable } from "./author_code.ts";
+import { Acting, type AuthorCode, follow } from "./author_code.ts";
 import type { DurableContext, Work } from "./work.ts";
 
 /**
@@ -27,6 +27,7 @@ export class CallContext implements Context {
   /** The caller's accounts, set before a tool with such needs runs. */
   needs: Readonly<Record<never, never>> = {};
   #work: Work;
+  #acting?: Acting;
   #upstream?: Upstream;
   #progress = -Infinity;
   #latest?: JsonObject;
@@ -55,6 +56,11 @@ export class CallContext implements Context {
   /** Gives the questions of a context. */
   static askingOf(context: Context): Asking {
     return (context as CallContext).#asker();
+  }
+
+  /** Gives the acts of a context's code in the name of its caller. */
+  static actingOf(context: Context): Acting {
+    return (context as CallContext).#actor();
   }
 
   /**
@@ -96,15 +102,13 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream, authorCode, lacksUpstream } = this.#work;
+    const { upstream, lacksUpstream } = this.#work;
     if (upstream === undefined) {
       throw new ToolError(
         lacksUpstream ?? "This caller did not sign in with a provider.",
       );
     }
-    return this.#upstream ??= authorCode
-      ? uncatchable(upstream, authorCode)
-      : upstream;
+    return this.#upstream ??= this.#actor().through(upstream);
   }
 
   get signal(): AbortSignal {
@@ -183,6 +187,10 @@ export class CallContext implements Context {
 
   get listChanged(): Context["listChanged"] {
     return (list) => this.#work.changes.listChanged(list);
+  }
+
+  #actor(): Acting {
+    return this.#acting ??= new Acting(() => this.#work);
   }
 
   #asker(): Asking {

@@ -17,6 +17,7 @@ export class CallExecution {
   /** The task that does the work of this call, and reports its own end. */
   taskId?: string;
   #abort?: AbortController;
+  #over?: AbortController;
 
   constructor(private readonly call: ReportedCall) {}
 
@@ -31,6 +32,10 @@ export class CallExecution {
 
   get signal(): AbortSignal {
     return (this.#abort ??= new AbortController()).signal;
+  }
+
+  get overSignal(): AbortSignal {
+    return (this.#over ??= new AbortController()).signal;
   }
 
   /** Ends the call, once, and reports its end. */
@@ -51,6 +56,13 @@ export class CallExecution {
     fire(abort, reason, { log, reference: () => call.requestId });
   }
 
+  /** Stops the tool, whose answer is not wanted any more. */
+  interrupt(reason: string): void {
+    const over = this.#over ??= new AbortController();
+    over.abort(new DOMException(reason, "AbortError"));
+    this.stop(reason);
+  }
+
   /** Ends the call without an answer, for a client that wants none. */
   cancel(reason: string): void {
     this.#stopUnanswered(reason, "cancelled");
@@ -67,7 +79,7 @@ export class CallExecution {
   #stopUnanswered(reason: string, outcome: Outcome): void {
     // A later cancellation may still find a tool that ignored the first.
     if (this.hasEnded) return;
-    this.stop(reason);
+    this.interrupt(reason);
     this.end({ outcome });
   }
 }

@@ -40,7 +40,7 @@ export async function suspend(
   settle(call, await next().catch((error) => ({ error })));
   const suspended = new Suspended();
   // Parallel work ends with the question too.
-  execution.stop(suspended.message);
+  execution.interrupt(suspended.message);
   authorCode.interrupt(suspended);
 }
 

@@ -35,6 +35,12 @@ export interface Work {
   /** True if the client belongs to the generation without sessions. */
   readonly stateless: boolean;
   readonly signal: AbortSignal;
+  /**
+   * Fires when the author's code may not act for the caller any more: the work
+   * was cancelled or interrupted, or its permission has ended. Unlike `signal`
+   * it stays quiet while the server stops, since a call may still answer then.
+   */
+  readonly overSignal: AbortSignal;
   readonly caller: Caller;
   readonly upstream?: Upstream;
   readonly requestId: string;

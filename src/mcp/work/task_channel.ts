@@ -105,6 +105,11 @@ export class TaskChannel implements Work {
     );
   }
 
+  /** A task whose signal fires gives no result any more. */
+  get overSignal(): AbortSignal {
+    return this.signal;
+  }
+
   get progressToken(): string {
     return this.requestId;
   }

@@ -156,7 +156,7 @@ export class TaskRegistry {
         };
       }
       signal.addEventListener("abort", () => {
-        origin.execution.stop((signal.reason as Error).message);
+        origin.execution.interrupt((signal.reason as Error).message);
       }, { once: true });
       if (statusMessage !== undefined) {
         channel.status.report({ statusMessage }).catch(() => {});

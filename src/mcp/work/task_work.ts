@@ -63,7 +63,7 @@ export interface TaskOrigin extends
 
 /** The request of a call that becomes a task while its tool runs. */
 export interface OriginCall extends Pick<Call, "authorCode" | "recall"> {
-  readonly execution: Pick<Call["execution"], "stop">;
+  readonly execution: Pick<Call["execution"], "interrupt">;
 }
 
 /** A running call that can become a task. */

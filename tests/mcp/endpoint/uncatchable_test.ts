@@ -300,7 +300,11 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
     const catalogue = compileCatalogue({ tools: [read] }, {
       serverInfo: { name: "s", version: "1" },
     });
-    const work = { upstream, authorCode: new AuthorCode(() => {}) };
+    const work = {
+      upstream,
+      authorCode: new AuthorCode(() => {}),
+      overSignal: new AbortController().signal,
+    };
     const call = {
       catalogue,
       printedLists: catalogue.stateless,

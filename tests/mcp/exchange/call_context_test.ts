@@ -3,6 +3,7 @@ import * as z from "zod";
 import { ANONYMOUS } from "../../../src/caller.ts";
 import { RpcError } from "../../../src/errors.ts";
 import { ToolError } from "../../../src/authoring/tool.ts";
+import { AuthorCode } from "../../../src/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
 import type { Work } from "../../../src/mcp/exchange/work.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -35,6 +36,7 @@ function contextOf(
     stateless: true,
     meta: {},
     signal: AbortSignal.abort(),
+    overSignal: new AbortController().signal,
     notify: (...message) => keep(...message).then(() => {}),
     request: ({ method, params, key }) => keep(method, params, key),
     changes: { resourceUpdated: note, listChanged: note },
@@ -260,13 +262,37 @@ Deno.test("roots() gives the list, and refuses an answer without one", async () 
   await rejects(contextOf(settings, {}).context.roots(), -32602);
 });
 
-Deno.test("upstream is the provider's API, and fails clearly where there is no provider", () => {
+Deno.test("upstream is the provider's API, and fails clearly where there is no provider", async () => {
   const upstream = {
     token: () => Promise.resolve("t"),
     fetch: () => Promise.resolve(new Response()),
   };
-  assert.equal(contextOf({ upstream }).context.upstream, upstream);
+  const { context } = contextOf({ upstream });
+  assert.equal(await context.upstream.token(), "t");
+  assert.equal((await context.upstream.fetch("/")).status, 200);
   assert.throws(() => contextOf().context.upstream, ToolError);
+});
+
+Deno.test("upstream tells nothing to code that was interrupted, however its act ends", async () => {
+  const over = new AbortController();
+  const authorCode = new AuthorCode(() => {});
+  const late = Promise.withResolvers<string>();
+  const upstream = {
+    token: () => late.promise,
+    fetch: () => Promise.resolve(new Response()),
+  };
+  const settings = { upstream, authorCode, overSignal: over.signal };
+  const { context } = contextOf(settings);
+  const acts = [context.upstream.token()];
+  authorCode.interrupt(new Error("A question"));
+  over.abort();
+  acts.push(context.upstream.token());
+  late.resolve("t");
+  const first = await Promise.race([
+    ...acts.map((act) => act.then(() => "told", () => "told")),
+    new Promise((resolve) => setTimeout(resolve, 0, "nothing")),
+  ]);
+  assert.equal(first, "nothing");
 });
 
 Deno.test("resourceUpdated() and listChanged() tell who listens", async () => {

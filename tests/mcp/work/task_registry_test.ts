@@ -197,7 +197,7 @@ function callOf(
     ...requestOf(() => true),
     authorCode: new AuthorCode(() => {}),
     recall: ({ key }) => key === "known" ? { action: "accept" } : undefined,
-    execution: { stop: (reason) => stopped.push(reason) },
+    execution: { interrupt: (reason) => stopped.push(reason) },
   };
   return { request, result, mayAsk: true, statusMessage: "3 of 9", take };
 }
