@@ -8,9 +8,7 @@
 
 /** The most characters of one text; of more, only the number is printed. */
 const MAX_TEXT = 16 * 1024;
-/**
- * The most causes of an error that are printed: their chain may be a circle.
- */
+/** The most causes of an error that are printed: they may be a circle. */
 const MAX_REASONS = 5;
 /** The levels that are printed of an object that is no error. */
 const MAX_DEPTH = 4;

@@ -47,9 +47,7 @@ interface CatalogueOptions {
   handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
-  /**
-   * True if callers see different lists, so that no shared cache may store one.
-   */
+  /** True if callers see different lists, which no shared cache may store. */
   listsVary?: boolean;
   /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;

@@ -95,10 +95,7 @@ class Compilation {
   readonly templates: CompiledTemplate[] = [];
   readonly prompts: Prompt[] = [];
   readonly skills: CompiledSkill[] = [];
-  /**
-   * The list entries, each by its item: a compiled tool, a prompt or a
-   * resource.
-   */
+  /** The list entries by their item: compiled tool, prompt or resource. */
   readonly listed = new Map<Described, JsonObject>();
   readonly views = new Map<Tool["view"], CompiledView>();
 
@@ -156,9 +153,7 @@ class Compilation {
     });
   }
 
-  /**
-   * Compiles a tool's view. Tools that have the same view share one resource.
-   */
+  /** Compiles a tool's view. Tools with the same view share one resource. */
   #viewOf(tool: Tool): CompiledView | undefined {
     if (tool.view === undefined) return undefined;
     let compiled = this.views.get(tool.view);

@@ -24,10 +24,7 @@ import { type CompiledView, viewMetaOf } from "./view_resource.ts";
 export interface ProvidedTool extends Tool {
   /** The tool as its author declared it; absent if it is this one. */
   author?: Tool;
-  /**
-   * Adds the tool's settings and services to a context. Absent if it needs
-   * none.
-   */
+  /** Adds the tool's settings and services to a context, if it needs any. */
   provide?(context: Context): Context;
 }
 
@@ -42,10 +39,7 @@ export interface CompiledTool extends ProvidedTool {
   compiledView?: CompiledView;
   /** The time after which a call is handed over; 0: never. */
   handOverMilliseconds: number;
-  /**
-   * True if the tool's author says by `task` or `handOver` that it may take
-   * long.
-   */
+  /** True if `task` or `handOver` of the tool say that it may take long. */
   isDeclaredLong: boolean;
 }
 

@@ -64,10 +64,7 @@ export function withSecuritySchemes(
   };
 }
 
-/**
- * Removes an output schema that does not describe an object: 2025 clients
- * refuse it.
- */
+/** Removes an output schema that is no object's: 2025 clients refuse it. */
 export function withObjectOutput(listed: JsonObject): JsonObject {
   const schema = listed.outputSchema as JsonObject | undefined;
   if (schema?.type === "object") return listed;

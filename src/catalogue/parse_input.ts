@@ -62,10 +62,7 @@ function collectFaults(
   }
 }
 
-/**
- * A piece: its name, its schema, its value. Without a name it is the whole
- * value.
- */
+/** A piece: its name, schema and value. Without a name, the whole value. */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
 /**

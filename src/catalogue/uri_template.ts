@@ -12,10 +12,7 @@ export const MAX_URI_CHARACTERS = 8192;
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /**
-   * Returns the variables of a URI, percent-decoded; undefined if it does not
-   * match.
-   */
+  /** Returns the decoded variables of a URI; undefined without a match. */
   match(uri: string): Record<string, string> | undefined;
 }
 

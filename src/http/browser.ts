@@ -13,9 +13,7 @@ import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 /** The form of our cookies' values: 32 bytes. */
 const VALUE = /^[\w-]{43}$/;
 
-/**
- * A cookie: its name without prefix and path, and the address of its server.
- */
+/** A cookie: its name without prefix and path, and its server's address. */
 export interface Cookie {
   name: string;
   baseUrl: string;

@@ -20,10 +20,7 @@ export type { Rate } from "../store/rate.ts";
 /** The most buckets that are remembered; a full bucket need not be. */
 const MAX_BUCKETS = 10_000;
 
-/**
- * Gives `performance.now()` in whole milliseconds, which add up without
- * rounding.
- */
+/** Gives `performance.now()` in whole milliseconds: sums are not rounded. */
 function wholeMilliseconds(): number {
   return Math.floor(performance.now());
 }
@@ -80,19 +77,14 @@ export class Buckets {
   }
 }
 
-/**
- * The part of a full bucket that a process gives before it asks the database.
- */
+/** The part of a bucket that a process gives before it asks the database. */
 const UNSHARED = 0.1;
 /**
  * The part of a full bucket that a process takes from the database at a time.
  * Tokens that it does not give are lost.
  */
 const PART = 0.05;
-/**
- * The time for which a process limits on its own after a failure of the
- * database.
- */
+/** The time for which a process limits alone after the database has failed. */
 const ALONE_MILLISECONDS = 1000;
 const MAX_SHARES = 10_000;
 
@@ -116,9 +108,7 @@ interface Share {
 
 /** Buckets of one size and purpose, which all processes share. */
 export class SharedBuckets {
-  /**
-   * The buckets of this process alone: no process gives more than they hold.
-   */
+  /** The buckets of this process alone: it gives no more than they hold. */
   readonly #own: Buckets;
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;

@@ -159,10 +159,7 @@ export interface AppEnv {
   /** Values that handlers add. */
   Variables: {
     address?: Address;
-    /**
-     * The reference of the request in the log; a page about an error may show
-     * it.
-     */
+    /** The request's reference in the log; an error page may show it. */
     reference: string;
     /** The ID of the client, once it is known to exist. */
     clientId?: string;

@@ -15,9 +15,7 @@ export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 const WAIT_MILLISECONDS = 50;
 /** The size at which waiting lines are written at once. */
 const FULL_CHARACTERS = 64 * 1024;
-/**
- * The most characters that wait; as many more may be in a write that has begun.
- */
+/** The most characters that wait; as many may be in a write under way. */
 const MAX_CHARACTERS = 1024 * 1024;
 /** The bound for routine lines, which leave room for warnings and errors. */
 const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;

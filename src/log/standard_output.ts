@@ -72,10 +72,7 @@ function nodeProcess(): NodeProcess | undefined {
   return (globalThis as { process?: NodeProcess }).process;
 }
 
-/**
- * Gives an asynchronous write to standard output; undefined if the runtime has
- * none.
- */
+/** Gives an asynchronous write to standard output, if the runtime has one. */
 function writeBytes(): WriteBytes | undefined {
   if ("Deno" in globalThis) return (bytes) => Deno.stdout.write(bytes);
   const files = nodeProcess()?.getBuiltinModule?.("node:fs");

@@ -15,10 +15,7 @@ export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
 }
 
-/**
- * Loopback origins that may be twins: a fixed list, so that strangers cannot
- * add to it.
- */
+/** Loopback origins that may be twins: fixed, so no stranger adds one. */
 const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /** True if two origins differ only in the name of this machine. */
@@ -39,9 +36,7 @@ export function twinsOf(origin: string): string[] {
   );
 }
 
-/**
- * Gives the origin of a request to a loopback address; undefined for others.
- */
+/** Gives the origin of a request to loopback; undefined for others. */
 export function loopbackOriginOf({ url }: Request): string | undefined {
   const parsed = new URL(url);
   return isLoopback(parsed) ? parsed.origin : undefined;

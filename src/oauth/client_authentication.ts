@@ -106,10 +106,7 @@ function claimedSubject(assertion: string): string {
   refuse();
 }
 
-/**
- * Checks the secret of a client; if it sent none, that it may authenticate by
- * `none`.
- */
+/** Checks the secret of a client; without one, that `none` is allowed. */
 export function checkClientSecret(
   client: Client,
   credentials: ClientCredentials,

@@ -6,9 +6,7 @@
  * @module
  */
 
-/**
- * The longest client ID: it is sent in query strings, with other parameters.
- */
+/** The longest client ID: it is sent in query strings, among others. */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;

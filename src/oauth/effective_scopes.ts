@@ -58,10 +58,7 @@ export function effectiveScopesBy(
     return rules.providers.some(({ id }) => id === grant.provider);
   }
 
-  /**
-   * Returns true if the provider and the client of a grant are still
-   * configured.
-   */
+  /** True if the provider and the client of a grant are still configured. */
   function isVouchedFor(grant: Grant): boolean {
     switch (grant.kind) {
       case "assertion":

@@ -33,10 +33,7 @@ export interface Grant {
   kind?: "client" | "token" | "assertion";
   /** For an `assertion`: the identity provider that made it. */
   assertedBy?: string;
-  /**
-   * For a `token`: true if it may act with the accounts that its person has
-   * connected.
-   */
+  /** For a `token`: true if it may act with its person's accounts. */
   mayUseAccounts?: true;
   /** The client's name when it was approved. */
   clientName: string;
@@ -49,9 +46,7 @@ export interface Grant {
   refreshTokens?: RefreshTokens;
   /** The time of a pause: tokens are refused until the person resumes it. */
   pausedAt?: number;
-  /**
-   * The fingerprint of the texts by which operators find the person, if any.
-   */
+  /** The fingerprint of the texts by which operators find the person. */
   listedAs?: string;
   /** The redirect URI of the code; absent if there was no code. */
   redirectUri?: string;

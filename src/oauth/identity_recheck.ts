@@ -51,10 +51,7 @@ export function identityRecheck(
   }
 
   return {
-    /**
-     * True if a rule uses memberships or addresses, which may change at the
-     * provider.
-     */
+    /** True if a rule uses memberships or addresses: these may change. */
     isNeeded: usesMemberships || usesAddresses,
     /** Returns true if the provider must be asked at this refresh. */
     isDue: (grant: Grant, now: number): boolean =>

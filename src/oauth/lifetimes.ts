@@ -8,9 +8,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * The time from an authorization request to our code, for the whole sign-in.
- */
+/** The time from an authorization request to our code. */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time in which one process may redeem the provider's code. It is longer
@@ -61,15 +59,11 @@ export const ASSERTION_MAX_TTL_SECONDS = HOUR;
  * each, plus the time to store the answer.
  */
 export const REFRESH_LEASE_SECONDS = 60;
-/**
- * The time for which a request waits until the provider's token is refreshed.
- */
+/** The time for which a request waits for a refresh at the provider. */
 export const REFRESH_WAIT_SECONDS = 15;
 /** The time for which a process tries to store the provider's tokens. */
 export const REFRESH_STORE_SECONDS = 10 * MINUTE;
-/**
- * A provider token that expires within this time is refreshed before its use.
- */
+/** A provider's token that expires so soon is refreshed before its use. */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /** The lifetimes that an operator may set, in seconds. */

@@ -158,9 +158,7 @@ export function permissionsOf(
     /** True if a rule is about an e-mail address or a domain. */
     usesAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...neededBy(rules),
-    /**
-     * Gives the memberships to read, by the prefix of a provider's subjects.
-     */
+    /** Gives the memberships to read, by the prefix of a subject. */
     neededAt: (id: string): NeededMemberships =>
       neededBy(
         rules?.filter(({ who }) =>

@@ -68,9 +68,7 @@ export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
-/**
- * Folds a text for a search: removes case, accents and invisible characters.
- */
+/** Folds a text for a search: without case, accents, invisible characters. */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()

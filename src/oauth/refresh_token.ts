@@ -40,9 +40,7 @@ interface Exchange {
   replayUntil?: number;
 }
 
-/**
- * The members of a {@linkcode import("./grant.ts").Grant} about refresh tokens.
- */
+/** The members of a grant about its refresh tokens. */
 interface Refreshable {
   id: string;
   refreshKey?: string;
@@ -137,9 +135,7 @@ function withExchange<G extends Refreshable>(
   return { ...grant, refreshTokens: { ...refreshTokens!, exchange } };
 }
 
-/**
- * Sets the end of the replays of the last response, which the client now has.
- */
+/** Ends the replays of the last response, which the client now has. */
 export function endReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }

@@ -89,9 +89,7 @@ export async function openClient(
   }
 }
 
-/**
- * Checks that a client ID is a plain address of a document on an allowed host.
- */
+/** Checks that a client ID is the address of a document on an allowed host. */
 export function checkDocumentUrl(
   clientId: string,
   allowedDomains: readonly string[],

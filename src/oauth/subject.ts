@@ -65,10 +65,7 @@ export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/**
- * Finds the prefix with which a subject begins; undefined if it is none of
- * these.
- */
+/** Finds the prefix with which a subject begins; undefined if none does. */
 export function idOfSubject(
   text: string,
   ids: readonly string[],

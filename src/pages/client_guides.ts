@@ -182,9 +182,7 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
   }
 }
 
-/**
- * Gives the reason why a client in a cloud cannot connect; undefined if it can.
- */
+/** Gives the reason why a client in a cloud cannot connect, if it cannot. */
 function obstacleToCloud(
   baseUrl: string,
   access: Access,

@@ -43,9 +43,7 @@ export interface ConsentProps extends PageProps {
   person?: string;
   /** The services at which it could act with the person's own accounts. */
   accounts?: readonly ReachedAccount[];
-  /**
-   * The requested scopes. Empty: the client may only call tools that need none.
-   */
+  /** The requested scopes. Empty: the client may call what needs none. */
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, with its CSRF token. */
   fields: Readonly<Record<string, string>>;

@@ -161,9 +161,7 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   access_denied: "Access was denied",
 };
 
-/**
- * The next step after mistakes of an app that no update of the app would fix.
- */
+/** The next step after mistakes of an app that no update would fix. */
 const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: ADD_AGAIN,
   invalid_redirect_uri: "The people who run this server must list the host " +

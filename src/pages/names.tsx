@@ -64,10 +64,7 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
   );
 }
 
-/**
- * Names the place to which responses go, which tells clients of the same name
- * apart.
- */
+/** Names the place where responses go: it tells like-named clients apart. */
 export function destinationOf(redirectUri: string): string {
   switch (redirectKind(redirectUri)) {
     case "https":
@@ -83,9 +80,7 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
-/**
- * A tool on a page. `tool` is its name, with which calls and tasks are stored.
- */
+/** A tool on a page. `tool` is its name, as calls and tasks have it. */
 export interface ToolInWords {
   tool: string;
   /** The tool's title; undefined if it has none, or is no longer served. */

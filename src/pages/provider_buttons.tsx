@@ -63,10 +63,7 @@ interface ChooserProps extends PageProps {
   action: string;
 }
 
-/**
- * The page on which a person chooses a provider, one form. Send it with `forms:
- * "any"`.
- */
+/** The page to choose a provider, one form. Send it with `forms: "any"`. */
 export function ChooserPage(
   { options, fields, action, ...page }: ChooserProps,
 ) {

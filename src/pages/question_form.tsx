@@ -17,9 +17,7 @@ export type QuestionInWords = { message: string } & QuestionWay;
 type QuestionWay =
   /** The question has a page of its own. */
   | { way: "page"; waitId: string }
-  /**
-   * The fields of the question's form; undefined if this page cannot show them.
-   */
+  /** The fields of the question's form, if this page can show them. */
   | { way: "form"; key: string; fields?: readonly FormField[] }
   /** The person is to open an address. */
   | { way: "address"; key: string; url: string }

@@ -24,10 +24,7 @@ interface BoxesProps {
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 
-/**
- * The choice of a consent: a box for each scope but those that every approval
- * includes.
- */
+/** The choice of a consent: a box for each scope that can be left out. */
 export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   const count = countBoxes(scopes);
   return (
@@ -85,10 +82,7 @@ export function ScopeFields(
   );
 }
 
-/**
- * A box for each scope; many scopes are grouped by the first part of their
- * names.
- */
+/** A box for each scope; many are grouped by the first part of their names. */
 function ScopeBoxes({ scopes, box }: BoxesProps) {
   const groups = scopes.length > MAX_UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]

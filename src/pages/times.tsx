@@ -35,10 +35,7 @@ export function timeAgo({ at, now }: MomentProps): string {
   return "just now";
 }
 
-/**
- * The result of {@linkcode timeAgo}, with the exact time for programs and as a
- * tooltip.
- */
+/** The result of {@linkcode timeAgo}, with the exact time as a tooltip. */
 export function Moment({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;

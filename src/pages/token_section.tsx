@@ -36,9 +36,7 @@ interface TokenProps extends FormPage {
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
-  /**
-   * True if the server has scopes and the person may be granted none of them.
-   */
+  /** True if the server has scopes, and the person may be granted none. */
   isBare: boolean;
   /** False if the person may use nothing here, and so makes no token. */
   mayMake: boolean;
@@ -46,14 +44,9 @@ interface TokenProps extends FormPage {
   hasAccounts?: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
-  /**
-   * The token that was made just now. `token` is its text, as long as it may be
-   * shown.
-   */
+  /** The token that was just made. `token` is its text, while it is shown. */
   made?: { name: string; token?: string };
-  /**
-   * The number of sign-ins and tokens that were read; undefined if it is all.
-   */
+  /** The number of sign-ins and tokens that were read; undefined: all. */
   most?: number;
   now: number;
 }

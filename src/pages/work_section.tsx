@@ -68,10 +68,7 @@ export function AskedBy({ client }: Pick<WorkInWords, "client">) {
 
 export function WorkSection(
   { base = "", work, count, now }: Pick<FormPage, "base"> & {
-    /**
-     * The tasks that are shown: durable work that goes on first, then the
-     * newest.
-     */
+    /** The tasks that are shown: open durable work first, then the newest. */
     work: readonly WorkInWords[];
     /** The number of all tasks. */
     count: number;

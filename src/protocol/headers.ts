@@ -117,9 +117,7 @@ export function checkParamHeaders(
   }
 }
 
-/**
- * Finds the argument at the end of a chain of keys; undefined if there is none.
- */
+/** Finds the argument at the end of a chain of keys, if there is one. */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {

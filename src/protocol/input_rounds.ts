@@ -87,10 +87,7 @@ export class InputRounds {
   }
 }
 
-/**
- * The most times that a question is asked again (TypeScript SDK 2.4 ends after
- * 10).
- */
+/** The most repeats of a question (TypeScript SDK 2.4 ends after 10). */
 const MAX_REOPENED = 6;
 
 /**
@@ -111,10 +108,7 @@ export interface RequestState {
   answered: Readonly<Record<string, Answered>>;
   /** Fingerprints of the questions of the last round, by key. */
   asked: Readonly<Record<string, string>>;
-  /**
-   * The number of times that a question was asked again, by key. Absent if none
-   * was.
-   */
+  /** The number of times that a question was asked again, by its key. */
   reopened?: Readonly<Record<string, number>>;
   /** The name of this state; set if the state may be used only once. */
   nonce?: string;

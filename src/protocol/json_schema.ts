@@ -92,10 +92,7 @@ function countAnnotations(value: unknown): number {
 
 export type Parsed = z.ZodSafeParseResult<unknown>;
 
-/**
- * Parses a value by a schema. Returns a promise only if the schema is
- * asynchronous.
- */
+/** Parses a value by a schema: a promise only if that is asynchronous. */
 export function parseBy(
   schema: z.ZodType,
   value: unknown,
@@ -110,9 +107,7 @@ export function parseBy(
   }
 }
 
-/**
- * Sample strings. Most schemas that parse strings accept at least one of them.
- */
+/** Sample strings. Most schemas of strings accept at least one of them. */
 const TEXTS = ["1", "true", "text", "2026-01-01"];
 
 /**

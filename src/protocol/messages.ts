@@ -64,9 +64,7 @@ export function isRequestId(value: unknown): value is RequestId {
     : Number.isSafeInteger(value);
 }
 
-/**
- * Cuts a text that is longer than a number of characters, and ends it with `…`.
- */
+/** Cuts a text to a number of characters; a cut one ends with `…`. */
 export function shortened(text: string, characters: number): string {
   return text.length > characters
     ? `${text.slice(0, characters - 1).toWellFormed()}…`

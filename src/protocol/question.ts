@@ -32,10 +32,7 @@ export class AskedQuestion implements InputRequest {
     private readonly origin?: string,
   ) {}
 
-  /**
-   * Makes a question that is asked on a page of this server, which opens an
-   * address.
-   */
+  /** Makes a question on a page of this server, which opens an address. */
   static onPage(
     { message, url, key }: { message: string; url: string; key?: string },
   ): AskedQuestion {
@@ -81,10 +78,7 @@ export class AskedQuestion implements InputRequest {
   }
 }
 
-/**
- * Makes a key from a name, with a number if the name is taken, and adds it to
- * `keys`.
- */
+/** Makes an unused key from a name, with a number if needed, and adds it. */
 export function unusedKey(name: string, keys: Set<string>): string {
   let key = name;
   for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;

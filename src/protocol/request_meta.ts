@@ -80,10 +80,7 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
     : undefined;
 }
 
-/**
- * True for the name and version of a client, which are the same in both
- * generations.
- */
+/** True for a client's name and version, the same in both generations. */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value.name === "string" &&
     typeof value.version === "string";

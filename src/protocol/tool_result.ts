@@ -32,10 +32,7 @@ export function resultOf(answer: unknown): CallToolResult {
   );
 }
 
-/**
- * True if the type is one of a content block; the client checks the other
- * members.
- */
+/** True for the type of a content block; clients check the other members. */
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.has(value.type);
 }

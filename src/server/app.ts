@@ -96,9 +96,7 @@ export async function createApp(
   return { routes: app, upstream, close: async () => await close?.() };
 }
 
-/**
- * Adds the middleware of all requests: CORS, reference, log, check of `Host`.
- */
+/** Adds the middleware of all requests: CORS, reference, log, `Host`. */
 function addMiddleware(
   app: Hono<AppEnv>,
   plan: Plan,
@@ -138,9 +136,7 @@ function addMiddleware(
   });
 }
 
-/**
- * Adds the routes of `/mcp`. Most calls are answered before, by `ServerSite`.
- */
+/** Adds the routes of `/mcp`. `ServerSite` answers most calls before. */
 function addCallRoutes(
   app: Hono<AppEnv>,
   mcp: McpEndpoint,

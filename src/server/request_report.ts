@@ -15,14 +15,10 @@ import { basePathOf } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { methodName } from "../telemetry/redaction.ts";
 
-/**
- * Routes that machines request all day: logged at `debug`, below status 500.
- */
+/** Routes that machines request all day: at `debug`, below status 500. */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
-/**
- * Logs requests, with the route in place of the path, which may hold secrets.
- */
+/** Logs requests by their routes: paths may hold secrets. */
 export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedMilliseconds = performance.now();

@@ -66,9 +66,7 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /**
-   * Begins to look for durable work, once an address of the server is known.
-   */
+  /** Begins to look for durable work once an address is known. */
   notice(): void {
     if (!this.#hasDurable || !this.hasHome) return;
     this.core.engine.taskRegistry.poller.notice();

@@ -42,9 +42,7 @@ export interface Config {
   kvConnections?: number;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
-  /**
-   * The least level of the log, and if audit events are logged at any level.
-   */
+  /** The least level of the log; if audit events are logged at any level. */
   log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
   title: string;

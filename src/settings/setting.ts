@@ -106,7 +106,7 @@ export class Settings {
   }
 
   /**
-   * Gives the value; the default if it is unset, or wrong (and complained of).
+   * Gives the value; the default if it is unset, or wrong and complained of.
    */
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {

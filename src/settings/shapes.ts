@@ -102,10 +102,7 @@ export function lettersOf(name: string): string {
   return name.replaceAll("_", "").toUpperCase();
 }
 
-/**
- * True if at most one letter is missing, added, wrong, or exchanged with the
- * next.
- */
+/** True if at most one letter is missing, added, wrong or exchanged. */
 export function isNear(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;

@@ -56,10 +56,7 @@ interface LiveAccessToken {
   issuedAt?: number;
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
-  /**
-   * Unwraps the key that opens the grant's provider tokens. Absent if there are
-   * none.
-   */
+  /** Unwraps the key of the grant's provider tokens, if there are any. */
   dataKey?(): Promise<Uint8Array>;
 }
 
@@ -189,9 +186,7 @@ export function accessTokenStore(database: Database) {
       });
     },
 
-    /**
-     * Deletes the record that changes with every personal token of a person.
-     */
+    /** Deletes the record that changes with a person's personal tokens. */
     async forget(subject: string): Promise<void> {
       await database.commit((transaction) =>
         transaction.delete(tokensOfKey(subject))

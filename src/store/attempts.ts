@@ -34,10 +34,7 @@ export interface Attempt {
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/**
- * The most entries of each kind: failures of real clients, connections,
- * strangers.
- */
+/** The most entries: failures of real clients, connections, strangers. */
 const MAX_FAILURES = 30;
 const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;

@@ -39,10 +39,7 @@ interface RequestRecord extends Expiring {
   /** The fingerprint of the browser's cookie. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
-  /**
-   * The `providerId` of the provider that the person was sent to; absent
-   * before.
-   */
+  /** The `providerId` of the provider that the person was sent to. */
   provider?: string;
   /** The phase in which the request ended with a refusal. */
   refusedIn?: "consent" | "upstream";
@@ -152,10 +149,7 @@ export function authorizationRequestStore(database: Database) {
       return approved !== undefined;
     },
 
-    /**
-     * Ends a request with a refusal. Returns false if another request was
-     * faster.
-     */
+    /** Refuses a request. Returns false if another request was faster. */
     async finish(found: FoundRequest): Promise<boolean> {
       const { phase } = found.value;
       if (phase === "done") return false;
@@ -178,10 +172,7 @@ export function authorizationRequestStore(database: Database) {
       return await change(found, { leaseUntil: time + seconds });
     },
 
-    /**
-     * Returns the code that ended a request, if the browser got 503 in its
-     * place.
-     */
+    /** Returns the code of a request whose browser got 503 in its place. */
     async replayCode(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.mayRepeat(found)) {

@@ -31,9 +31,7 @@ export const MAX_BLOCKS = 10_000;
 /** The most versions of the head that a process remembers. */
 const MAX_HEADS = 100;
 
-/**
- * The number of blocks. Its version changes whenever a block is made or lifted.
- */
+/** The number of blocks. Its version changes with every block and its end. */
 export interface BlockHead {
   count: number;
 }

@@ -6,10 +6,7 @@
  */
 import { isFailure, type Outcome } from "../log/request.ts";
 
-/**
- * Calls of one tool within an hour that had the same outcome, without
- * arguments.
- */
+/** Calls of one tool within an hour with the same outcome; no arguments. */
 export interface NotedCall {
   /** The time at which the latest of these calls began, in epoch seconds. */
   at: number;

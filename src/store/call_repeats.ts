@@ -72,20 +72,14 @@ export function callRepeats(database: Database) {
       tools = new Set([...tools, tool]);
     },
 
-    /**
-     * Lists the tasks of earlier calls, by the name that they share with a
-     * repeat.
-     */
+    /** Lists the tasks of earlier calls by the name of their repeats. */
     async repeatedBy(repeat: string): Promise<string[]> {
       const found = await database
         .list<Expiring>(repeatKey(repeat), { limit: MAX_EQUAL });
       return found.map(({ key }) => key[2] as string);
     },
 
-    /**
-     * Takes the result of a task. Returns false if another repeat took it
-     * first.
-     */
+    /** Takes a task's result. Returns false if another repeat was faster. */
     async takeRepeated(repeat: string, taskId: string): Promise<boolean> {
       return await database.change(
         repeatKey(repeat, taskId),

@@ -225,10 +225,7 @@ export class Database extends Reader {
     };
   }
 
-  /**
-   * Resolves when no operation is under way, so that the database may be
-   * closed.
-   */
+  /** Resolves when no operation is under way: it may then be closed. */
   async idle(): Promise<void> {
     this.#close.abort();
     // Background work may begin other background work.

@@ -63,9 +63,7 @@ export function documentStore(
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
-  /**
-   * Recent failures, oldest first, each until a time by `performance.now()`.
-   */
+  /** Recent failures, oldest first, until a time by `performance.now()`. */
   const failures = new Map<
     string,
     { error: unknown; endMilliseconds: number }
@@ -126,9 +124,7 @@ export function documentStore(
     return record;
   }
 
-  /**
-   * Lets simultaneous look-ups of one address share their read and their fetch.
-   */
+  /** Lets simultaneous look-ups of one address share a read and a fetch. */
   async function share(
     purpose: "find" | "renew",
     url: string,

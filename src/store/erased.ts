@@ -37,9 +37,7 @@ export function unlessErased(
   return transaction.check(absent(erasedKey(grantId)));
 }
 
-/**
- * True if a grant is marked: then the commit that failed is not tried again.
- */
+/** True if a grant is marked: then a failed commit is not tried again. */
 export async function isErased(
   database: Database,
   { grantId }: OfGrant,

@@ -39,9 +39,7 @@ export class Fence {
   #current = this.#process;
   /** Fences of tries that were given up, until these fences are closed. */
   readonly #open = new Set<string>();
-  /**
-   * Marks of commits that were answered with 503, and may have been applied.
-   */
+  /** Marks of commits answered with 503 that may have been applied. */
   #owed: string[] = [];
   #settling?: Promise<void>;
   #reportClockMilliseconds = -Infinity;

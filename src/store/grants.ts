@@ -98,10 +98,7 @@ export function grantStore(
     );
   }
 
-  /**
-   * Takes people of ended grants out of the lists, unless they have other
-   * grants.
-   */
+  /** Unlists the people of ended grants, unless they have other grants. */
   async function unlist(
     ended: readonly Pick<Grant, "subject" | "kind">[],
   ): Promise<void> {

@@ -23,9 +23,7 @@ export interface AccessRecord extends Expiring {
   scopes?: readonly string[];
   /** The time of the token response; absent if the grant has only one token. */
   issuedAt?: number;
-  /**
-   * The fingerprint of the refresh token that was exchanged for it, if one was.
-   */
+  /** The fingerprint of the refresh token that it was given for, if any. */
   exchanged?: string;
 }
 

@@ -64,10 +64,7 @@ function checkNumber(number: unknown): void {
   throw refused(number === null ? "no layout" : `layout ${number}`);
 }
 
-/**
- * True if a server has used a database. Records of an application in it do not
- * count.
- */
+/** True if a server has used a database; an application's records are none. */
 async function isUsed(kv: Kv): Promise<boolean> {
   for (const [kind] of [sessionKey(""), grantKey(""), secretKey("")]) {
     for await (const _ of kv.list({ prefix: [kind] }, { limit: 1 })) {

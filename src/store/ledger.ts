@@ -23,9 +23,7 @@ import {
 } from "./database.ts";
 import { grantKey, ledgerKey } from "./keys.ts";
 
-/**
- * The time between writes; a process that dies loses the calls of this time.
- */
+/** The time between writes: a process that dies loses these calls. */
 const WRITE_MILLISECONDS = 5000;
 
 /** The most grants whose calls may wait; calls of others are not recorded. */

@@ -26,9 +26,7 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/**
- * The entries of a person in the lists under one name that they have, or had.
- */
+/** The entries of a person in the lists under one of their names so far. */
 interface IndexedPerson extends Expiring {
   /** The text of the entry by name. */
   name: string;

@@ -80,9 +80,7 @@ class MemoryKv {
     await this.atomic().delete(key).commit();
   }
 
-  /**
-   * Lists the records of a prefix, or from a start to an end, by their keys.
-   */
+  /** Lists the records of a prefix or a range, by their keys. */
   async *list(
     selector: KvSelector,
     { limit = Infinity }: KvListOptions = {},

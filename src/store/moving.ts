@@ -18,13 +18,9 @@ import { expireIn } from "./transaction.ts";
 const MAX_RECORDS = 500;
 /** The most bytes of one commit: Deno KV takes 800 KiB, keys included. */
 const MAX_BYTES = 500_000;
-/**
- * The bytes by which a record is counted larger than its value, for its key.
- */
+/** The bytes that are added to those of a record's value, for its key. */
 const KEY_BYTES = 500;
-/**
- * Records that end so soon are not compared: they may be collected meanwhile.
- */
+/** Records that end so soon are not compared: they may be collected. */
 const SOON_SECONDS = 60 * 60;
 
 /** A move that was refused, or went wrong. */

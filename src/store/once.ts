@@ -56,10 +56,7 @@ function onceStore<T extends Expiring>(
       transaction.check(entry).set(entry.key, useOf(thing));
   }
 
-  /**
-   * Marks a thing as used in its own commit. Returns undefined if it was used
-   * before.
-   */
+  /** Marks a thing as used by a commit; undefined if it was used before. */
   function use(thing: T): Promise<Use | undefined> {
     const key = keyOf(thing);
     // Most things are unused, so the record is read only after a failed commit.

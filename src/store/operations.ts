@@ -203,10 +203,7 @@ export class Operations {
     else this.#underWay--;
   }
 
-  /**
-   * Frees the places of operations that hang although the database answers
-   * others.
-   */
+  /** Frees the places of operations that hang while others are answered. */
   #forget(hanging: readonly State[]): void {
     for (const state of hanging) {
       if (!this.#hanging.delete(state)) continue;

@@ -38,10 +38,7 @@ export async function persist<T>(
   }
 }
 
-/**
- * Runs a cleanup. Ignores a failure of the database, because the records expire
- * anyway.
- */
+/** Runs a cleanup, which may fail: the records expire anyway. */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();

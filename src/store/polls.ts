@@ -13,9 +13,7 @@ const SLOW_POLL_MILLISECONDS = 100;
 const MAX_POLL_MILLISECONDS = 2000;
 /** The pause before the next poll as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
-/**
- * The share of a pause by which a key may be read early, together with others.
- */
+/** The share of its pause by which a key may be read early, with others. */
 const EARLY = 1 / 4;
 /** The keys that are read at once, so that requests have their turn. */
 const KEYS_AT_ONCE = 100;

@@ -21,9 +21,7 @@ export interface Marked {
   mark?: string;
 }
 
-/**
- * The result of a read. Its version can be checked even without a live value.
- */
+/** A read. Its version can be checked even without a live value. */
 export interface Entry<T> {
   key: KvKey;
   value: T | undefined;

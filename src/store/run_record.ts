@@ -19,9 +19,7 @@ export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
  * not renewed for two more heartbeats.
  */
 export const LEASE_WATCH_SECONDS = 20;
-/**
- * The most characters of a beginning that is stored in the run's record itself.
- */
+/** The most characters of a beginning within the run's own record. */
 const MAX_INLINE_CHARACTERS = 4000;
 /** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
@@ -68,10 +66,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   createdMilliseconds: number;
   /** True if no process works on the run. */
   isParked: boolean;
-  /**
-   * The number of processes in a row that died on this run since a step last
-   * ended.
-   */
+  /** The number of processes in a row that died before a step had ended. */
   deaths: number;
   /**
    * The time since which every process that claimed the run did not know its
@@ -164,10 +159,7 @@ export function deleteRun(
   }
 }
 
-/**
- * Finds the grant that last used the task of a run: not always the one that
- * began it.
- */
+/** Finds the grant that last used the task of a run. */
 export async function userOfRun(
   database: Database,
   taskId: string,

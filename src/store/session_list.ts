@@ -31,17 +31,11 @@ export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
-  /**
-   * The {@linkcode import("../caller.ts").Caller.binding} of the session's
-   * caller.
-   */
+  /** The `binding` of the session's caller. */
   binding: string;
   /** The grant that used the session last. The session ends with this grant. */
   grantId?: string;
-  /**
-   * Set for callers that are counted by network: the list that limits their
-   * sessions.
-   */
+  /** For callers counted by network: the list that limits their sessions. */
   list?: string;
   revision: SessionRevision;
   /** Epoch milliseconds. */
@@ -77,9 +71,7 @@ export function setSession(
 /** The sessions that one commit ends: each takes 2 of its 1000 mutations. */
 const DELETIONS_PER_COMMIT = 200;
 
-/**
- * The age below which an unused session is kept although there are too many.
- */
+/** The age below which an unused session stays although there are too many. */
 const NEW_SECONDS = 60;
 /** The sessions of a person that are read at a time, and counted in all. */
 const LISTED_PER_READ = 500;
@@ -167,9 +159,7 @@ export function sessionLists(database: Database) {
         transaction.delete(...listed);
         for (const key of keys) transaction.expire(key);
       },
-      /**
-       * Reports the sessions to telemetry; to be called when they have ended.
-       */
+      /** Reports the sessions to telemetry, once they have ended. */
       report(): void {
         for (const { value } of ended.filter(isFound)) {
           reportEnd(value, "stopped", database.clock());

@@ -25,10 +25,7 @@ import {
 export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
 export type { Session, SessionCounts } from "./session_list.ts";
 
-/**
- * A use extends a session only if this time has passed since the last
- * extension.
- */
+/** The time after an extension until a use extends a session again. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**

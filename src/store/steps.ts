@@ -53,9 +53,7 @@ export interface Step {
   until?: number;
   /** True if the step's function has read `once`. */
   usesOnce?: boolean;
-  /**
-   * For a `kept` step: its result as JSON; absent if the result is undefined.
-   */
+  /** For a `kept` step: its result as JSON; absent if that is undefined. */
   text?: string;
   /** For a question: the key by which its client answers it. */
   key?: string;
@@ -69,9 +67,7 @@ interface StepRecord extends Expiring, Omit<Step, "text"> {
   result?: TextRef;
 }
 
-/**
- * Returns the name that an author gave a step, without kind and fingerprint.
- */
+/** Returns the author's name of a step, without kind and fingerprint. */
 export function nameOfStep(id: string): string {
   const name = id.slice(id.indexOf(":") + 1);
   return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;

@@ -48,10 +48,7 @@ interface NewTask {
 }
 
 export function taskBeginnings(database: Database) {
-  /**
-   * Stores a task together with other writes and checks; undefined if a check
-   * failed.
-   */
+  /** Stores a task with other writes; undefined if one of its checks failed. */
   async function save(
     taskId: string,
     { binding, grantId }: TaskOwner,

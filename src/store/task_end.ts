@@ -48,15 +48,10 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/**
- * The run and the list entry of durable work, and the time at which its task
- * expires.
- */
+/** The run and the list entry of durable work, and its new `expiresAt`. */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-/**
- * Called for durable work that was ended by something else than its own run.
- */
+/** Called for durable work that ended other than by its own run. */
 export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {

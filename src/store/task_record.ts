@@ -42,10 +42,7 @@ export interface TaskRecord extends Expiring {
    * for a page.
    */
   waitsFor?: string;
-  /**
-   * The end of the tool's sleep, in epoch seconds, while no process works on
-   * the task.
-   */
+  /** The end of the tool's sleep in epoch seconds, while it is parked. */
   sleepsUntil?: number;
   /** Epoch milliseconds: they are printed as timestamps. */
   createdMilliseconds: number;
@@ -81,9 +78,7 @@ export interface Task extends
     "binding" | "scopes" | "questions" | "outcome" | "durable" | "repeat"
   > {
   taskId: string;
-  /**
-   * The scopes that the task's tool needed. Reading the task needs them too.
-   */
+  /** The scopes that the tool needed, as does reading the task. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */

@@ -57,10 +57,7 @@ export function taskRunStore(
 ) {
   const leases = new ExpiredLeases(database, confirmSeconds * 1000);
 
-  /**
-   * Returns the reason for which a run is not taken now; undefined if it may be
-   * taken.
-   */
+  /** Returns the reason for which a run is not taken now, if there is one. */
   function reasonToLeave(
     wake: Wake,
     task: Entry<TaskRecord>,
@@ -78,10 +75,7 @@ export function taskRunStore(
     return held.value || !hasLapsed ? "watched" : undefined;
   }
 
-  /**
-   * Writes into the task's record that it is parked, or without `wait` that it
-   * goes on.
-   */
+  /** Writes into the task's record that it waits, or that it goes on. */
   function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,
@@ -140,10 +134,7 @@ export function taskRunStore(
         : { claim: claimOf(taskId, record, version, dueSeconds) };
     },
 
-    /**
-     * Renews the lease of a run. Returns false if this process has lost its
-     * claim.
-     */
+    /** Renews the lease of a run. Returns false if the claim is lost. */
     async renew(claim: Claim): Promise<boolean> {
       const { taskId, term, run: { address }, expiresAt } = claim;
       const now = database.now();

@@ -100,10 +100,7 @@ export function taskStore(
     if (hasFailed) onDied?.(taskId, failed);
   }
 
-  /**
-   * Reads a task. Undefined if its texts have expired, perhaps a moment before
-   * it.
-   */
+  /** Reads a task; undefined if its texts have just expired. */
   async function read(
     taskId: string,
     record: TaskRecord,
@@ -161,9 +158,7 @@ export function taskStore(
       }
     },
 
-    /**
-     * Renews the lease of a running task. Returns false if the task has ended.
-     */
+    /** Renews a running task's lease. Returns false if it has ended. */
     renewLease(taskId: string): Promise<boolean> {
       return database.change(
         taskKey(taskId),
@@ -175,9 +170,7 @@ export function taskStore(
       );
     },
 
-    /**
-     * Stores the messages of a task. An empty one removes the message before.
-     */
+    /** Stores the messages of a task; an empty one removes the last. */
     async setMessages(taskId: string, messages: TaskMessages): Promise<void> {
       const short = Object.entries(messages)
         .map(([member, message = ""]) => [member, shortMessage(message)]);

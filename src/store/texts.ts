@@ -70,10 +70,7 @@ export async function readText(
   }).join("");
 }
 
-/**
- * Returns the length of a text. A text in parts counts as if all its parts were
- * full.
- */
+/** Returns the length of a text, as if all its parts were full. */
 export function lengthOf(ref: TextRef): number {
   return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }

@@ -25,19 +25,13 @@ import { setWake } from "./wakes.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
-/**
- * The time until the second wake: by then a waiting process has seen the
- * answer.
- */
+/** The time until the second wake: the waiting process has the answer then. */
 const SECOND_WAKE_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */
 export interface TakenWait {
   answer: JsonObject;
-  /**
-   * Puts the answer back. Returns false if the person or a later call was
-   * faster.
-   */
+  /** Puts the answer back; false if the person or a later call was faster. */
   release(): Promise<boolean>;
 }
 

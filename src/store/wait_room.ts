@@ -12,9 +12,7 @@ import { isSameClient, type ListedWait, type Waiting } from "./wait_record.ts";
 /** The most waits of each kind that one person has at a time. */
 export const MAX_WAITS_PER_PERSON = 100;
 
-/**
- * The most pages that one client opens for a person, so that others have room.
- */
+/** The most pages of one client for a person, to leave room for others. */
 export const MAX_WAITS_PER_CLIENT = 25;
 
 /** The `Retry-After` of one wait too many: pages end within an hour. */
@@ -58,10 +56,7 @@ export function waitRoom(database: Database) {
       });
     },
 
-    /**
-     * Reads a list. Returns undefined if it was full for the opener a moment
-     * ago.
-     */
+    /** Reads a list; undefined if it was full for the opener a moment ago. */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
       const until = fullUntil.get(nameOf(opener)) ?? 0;
       return until > performance.now()

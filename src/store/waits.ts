@@ -145,9 +145,7 @@ export function waitStore(database: Database) {
       return await room.inTurn(list, () => database.change(head, opening));
     },
 
-    /**
-     * Finds the wait of a person's page; undefined if it is another person's.
-     */
+    /** Finds the wait of a person's page; undefined if it is another's. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&

@@ -25,9 +25,7 @@ export interface MessageFacts {
   method: string;
   tool?: string;
   prompt?: string;
-  /**
-   * The resource's URI as declared: of a template, without a client's values.
-   */
+  /** The resource's URI as declared: of a template, without its values. */
   resource?: string;
   requestId?: string;
   /** The fingerprint of the session ID. */
@@ -86,9 +84,7 @@ export class Operation {
       : context.with(this.#context, work);
   }
 
-  /**
-   * Leaves it to later code to end the operation: `endUntaken` does nothing.
-   */
+  /** Leaves the end to later code: `endUntaken` does nothing. */
   take(): void {
     this.#isTaken = true;
   }

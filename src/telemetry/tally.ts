@@ -33,9 +33,7 @@ export class Tally {
     return new LinkedContext(context, KEY, this);
   }
 
-  /**
-   * Does the work, and sets the number of its operations on the active span.
-   */
+  /** Does the work, and sets its number of operations on the active span. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);

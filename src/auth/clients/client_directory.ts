@@ -101,9 +101,7 @@ export function clientDirectory(
       : undefined;
   }
 
-  /**
-   * Fetches a client's keys again; undefined if they are in its registration.
-   */
+  /** Fetches a client's keys again; undefined if it registered with them. */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
   ): Promise<unknown> {

@@ -76,10 +76,7 @@ export function gateOfDoors(doors: Doors): Gate {
   };
 }
 
-/**
- * Makes a door that lets in, as the operator, anyone with an accepted
- * credential.
- */
+/** Makes a door that lets anyone with an accepted credential in as operator. */
 function staticDoor(
   door: "bearer" | "api_key",
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {

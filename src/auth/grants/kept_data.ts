@@ -36,13 +36,9 @@ export interface KeptData {
   what: string;
   /** The first parts of the keys under which it is. */
   keys: readonly string[];
-  /**
-   * The time for which it is stored; undefined if these settings store none.
-   */
+  /** The time for which it is stored; undefined if the settings store none. */
   until(settings: KeptUnder): string | undefined;
-  /**
-   * Its member in the copy; undefined if it is secret, or follows from others.
-   */
+  /** Its member in the copy; undefined if secret, or derived from others. */
   member?: string;
   /** The reason why an erasure leaves it; undefined if it is deleted. */
   stays?: string;

@@ -105,9 +105,7 @@ export function assertionVerifier(
   }
 }
 
-/**
- * Makes the reader of key sets. It keeps the last one, whose keys jose caches.
- */
+/** Makes the reader of key sets. The last one is kept: jose caches its keys. */
 function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {

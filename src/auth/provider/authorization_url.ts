@@ -18,10 +18,7 @@ export interface AuthorizationRequestOptions {
   prompt?: string;
   /** The provider's name for `login_hint`; undefined if it has none. */
   hintName?: string;
-  /**
-   * The `prompt` of a request with `isFresh`; undefined if the provider has
-   * none.
-   */
+  /** The `prompt` of a request with `isFresh`, if the provider has one. */
   freshPrompt?: "login" | "select_account";
 }
 

@@ -45,9 +45,7 @@ function isRateLimited({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/**
- * The most verified addresses of a person that are read, and unverified ones.
- */
+/** The most addresses of a person that are read, verified or not. */
 const MAX_ADDRESSES = 30;
 
 interface Emails {
@@ -57,10 +55,7 @@ interface Emails {
 
 const NONE: Emails = { verified: [], unverified: [] };
 
-/**
- * Lists a person's addresses, the primary one first; undefined if this is not
- * allowed.
- */
+/** Lists a person's addresses, the primary one first, if that is allowed. */
 async function readEmails(
   ask: Ask,
   apiUrl: string,

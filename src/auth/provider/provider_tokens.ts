@@ -161,10 +161,7 @@ export function providerTokens(
       return written === extraWrites;
     },
 
-    /**
-     * Reads a grant's tokens. Gives a function that revokes them at the
-     * provider.
-     */
+    /** Reads the tokens of a grant. Returns a function that revokes them. */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);
@@ -192,9 +189,7 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
     (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
-/**
- * Finds the address of a request. Any that is not the provider's is refused.
- */
+/** Finds the address of a request, which must be one of the provider's. */
 function addressAt(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,

@@ -92,10 +92,7 @@ export function signInProviders(
     /** The names of the providers, as in a sentence: `Google or GitHub`. */
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
-    /**
-     * Finds the provider with a name in `OAUTH_PROVIDER`; without a name the
-     * only one.
-     */
+    /** Finds a provider by its name in `OAUTH_PROVIDER`, or the only one. */
     find: (key: string | undefined) => all.find((it) => it.key === key),
     /** Finds the provider that a person signed in at, if it is still listed. */
     of: ({ provider }: Pick<KnownPerson, "provider">) =>

@@ -20,9 +20,7 @@ import { subjectOf } from "../../oauth/subject.ts";
 import { finishedAlready } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
-/**
- * The most tries: another sign-in or change of the connection makes one fail.
- */
+/** The most tries: another change of the connection makes one fail. */
 const MAX_TRIES = 50;
 
 /** A person who has come back from the provider. */

@@ -13,9 +13,7 @@ export type Answer =
   | Result
   /** Anything that was thrown. */
   | { error: unknown }
-  /**
-   * The questions that the client has to answer first: `InputRequiredResult`.
-   */
+  /** The questions that the client must answer: `InputRequiredResult`. */
   | { ask: JsonObject }
   /** The task that goes on after the request, and reports its own end. */
   | { task: Task };
@@ -46,9 +44,7 @@ const JSON_HEADERS: [string, string][] = [
 /** An answer as JSON text. Without a body where the client expects none. */
 export interface JsonAnswer {
   body?: string;
-  /**
-   * The HTTP status of an answer that is not sent on a stream; 200 by default.
-   */
+  /** The HTTP status, if it is not sent on a stream; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
 }

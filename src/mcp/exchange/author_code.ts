@@ -76,10 +76,7 @@ export class AuthorCode {
     return this.#until(Promise.resolve(value), next, () => this.goesOn());
   }
 
-  /**
-   * Waits for the author's hook, which may end after an interruption without a
-   * warning.
-   */
+  /** Waits for the author's hook, which may end late without a warning. */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }

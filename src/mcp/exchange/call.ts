@@ -37,9 +37,7 @@ export abstract class Call implements Work, Running {
   readonly execution = new CallExecution(this);
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
-  /**
-   * Sends the progress of a task to the client whose call waits for the task.
-   */
+  /** Sends the progress of a task to the client whose call waits for it. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
   #authorCode?: AuthorCode;

@@ -38,10 +38,7 @@ export class CallContext implements Context {
     this.#work = work;
   }
 
-  /**
-   * Finds the run that a context belongs to; undefined where nothing can
-   * interrupt it.
-   */
+  /** Finds the code that a context belongs to, if it can be interrupted. */
   static codeOf(context: Context): AuthorCode | undefined {
     return #work in context ? context.#work.authorCode : undefined;
   }
@@ -63,9 +60,7 @@ export class CallContext implements Context {
     return (context as CallContext).#actor();
   }
 
-  /**
-   * Sets a function that each step of durable work awaits before it is done.
-   */
+  /** Sets what each step of durable work awaits before it is done. */
   static beforeStep(context: Context, ready: () => Promise<void>): void {
     (context as CallContext).#beforeStep = ready;
   }

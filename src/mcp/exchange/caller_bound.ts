@@ -88,10 +88,7 @@ export function limitKeyOf(
  */
 const RETRY_SECONDS = 5;
 
-/**
- * Counts the things that each caller has at a time in this process, and bounds
- * them.
- */
+/** Counts what each caller has at a time in this process, and bounds it. */
 export class CallerBound {
   #counts = new Map<string, number>();
 

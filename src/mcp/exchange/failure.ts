@@ -74,9 +74,7 @@ export function answerFailure<T>(
   }
 }
 
-/**
- * Finds the failure for an exception. Logs it if the fault is this server's.
- */
+/** Finds the failure for an exception. Logs it if this server is at fault. */
 function failureOf(error: unknown, failed: FailedRequest): Failure {
   const { log, reference, about, isTool, stopped } = failed;
   if (error instanceof RpcError) {

@@ -40,10 +40,7 @@ interface AnsweredPage {
   answer: Elicited<undefined>;
 }
 
-/**
- * The most characters of an address: browsers and servers may refuse longer
- * ones.
- */
+/** The most characters of an address: browsers may refuse longer ones. */
 const MAX_URL_CHARACTERS = 8000;
 
 const OVER =
@@ -137,9 +134,7 @@ export class PageQuestions {
     });
   }
 
-  /**
-   * Opens a question, or takes its answer if a person has answered it since.
-   */
+  /** Opens a question, or takes its answer if someone has answered it. */
   async open(
     question: AskedQuestion,
     key = `page-${++this.#count}`,

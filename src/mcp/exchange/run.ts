@@ -24,10 +24,7 @@ import { answerFailure, type Failure } from "./failure.ts";
 import { aboutOf } from "./report.ts";
 import { handOverResult, hasTasks, printTask } from "./task_answer.ts";
 
-/**
- * A method: answers a request. An exception or a rejection is the same as `{
- * error }`.
- */
+/** A method: answers a request. To throw is the same as `{ error }`. */
 export type Method<C extends Call = Call> = (
   call: C,
 ) => Answer | Promise<Answer>;

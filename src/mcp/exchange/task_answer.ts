@@ -120,9 +120,7 @@ export function stateOf(task: Task, page?: string): string {
     : `${does}: ${message}.`;
 }
 
-/**
- * Returns what a task waits for, or else the end of its sleep and its progress.
- */
+/** Returns what a task waits for, or else its sleep and its progress. */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);

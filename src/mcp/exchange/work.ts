@@ -48,19 +48,14 @@ export interface Work {
   readonly meta: JsonObject;
   /** The token for progress; undefined if the client did not ask for it. */
   readonly progressToken?: RequestId;
-  /**
-   * The least severe level the client wants; undefined if it wants no messages.
-   */
+  /** The least severe level that the client wants; undefined: no messages. */
   readonly logLevel?: LoggingLevel;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The execution of the author's code, which may be interrupted. */
   readonly authorCode?: AuthorCode;
   /** Waits for a webhook. Undefined unless the work is durable. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
-  /**
-   * The reason why `upstream` is missing. Undefined if the caller never has
-   * one.
-   */
+  /** The reason why `upstream` is missing, for a caller who can have one. */
   readonly lacksUpstream?: string;
   readonly durable?: DurableContext;
   /**

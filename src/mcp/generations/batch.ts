@@ -67,10 +67,7 @@ export async function serveBatch(
   return await response.response;
 }
 
-/**
- * Takes a batch without requests. Answers with the first refusal, if there was
- * one.
- */
+/** Takes a batch without requests. Answers with the first refusal, if any. */
 async function take(
   engine: TaskEngine,
   values: readonly unknown[],

@@ -129,10 +129,7 @@ export class SessionCall extends Call {
     throw new QuestionError(method, error?.message);
   }
 
-  /**
-   * Makes a signal that fires when the client closes the stream with the
-   * question.
-   */
+  /** Makes a signal that fires when the client closes the question's stream. */
   #leaving(method: string): AbortSignal {
     const { response } = this;
     const { onGone } = response;

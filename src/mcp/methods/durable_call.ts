@@ -22,9 +22,7 @@ import { reportRun } from "../exchange/report.ts";
 import { PageQuestions, type WaitPages } from "../exchange/page_questions.ts";
 import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 
-/**
- * Makes the work of a tool. The input is parsed by the tool's current schema.
- */
+/** Makes the work of a tool. The tool's present schema parses the input. */
 export function durableWorkOf(
   tool: CompiledTool,
   { version = 1 }: DurableTask,
@@ -81,10 +79,7 @@ export function resumeBy(
   engine: Omit<Engine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
-  /**
-   * Finds the caller by the grant of the call, or by the grant that last used
-   * the task.
-   */
+  /** Finds the caller by the grant of the call, or the last that used it. */
   async function findCaller(
     taskId: string,
     { caller, address }: Pick<RunRecord, "caller" | "address">,
@@ -124,16 +119,11 @@ export function resumeBy(
   };
 }
 
-/**
- * The reason, for the author, why durable work that was taken over has no
- * `upstream`.
- */
+/** The reason, for the author, why work taken over has no `upstream`. */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/**
- * Restores, from the stored record, what work needs of the call that began it.
- */
+/** Restores from the record what work needs of the call that began it. */
 function restoredOrigin(
   engine: Omit<Engine, "gate">,
   { taskId, run }: Claim,

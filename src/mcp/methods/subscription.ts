@@ -24,9 +24,7 @@ import { isTerminal } from "../../store/task_record.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import { findTask } from "../work/task_methods.ts";
 
-/**
- * The number of unsent changes at which the stream of a slow client is closed.
- */
+/** The unsent changes at which the stream of a slow client is closed. */
 const BEHIND = 1000;
 
 /** The most tasks that one subscription may name: each is polled. */

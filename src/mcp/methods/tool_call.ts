@@ -196,10 +196,7 @@ function answerWith(call: Call, task: Task): Answer {
     : { task };
 }
 
-/**
- * Begins a task. The place of the call in the tool's limit is freed when the
- * task ends.
- */
+/** Begins a task, whose end frees the call's place in the tool's limit. */
 async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const durable = durableOf(tool);

@@ -96,10 +96,7 @@ function isFree(call: LastingCall, tool: CompiledTool): boolean {
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/**
- * True if the result of a call that takes long is only reached by the same call
- * again.
- */
+/** True if only the same call again reaches the result of a long call. */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
     !hasTasks(call);

@@ -59,10 +59,7 @@ export function printThrown(thrown: unknown): Step["error"] {
   };
 }
 
-/**
- * Makes the exception that a step threw in an earlier run, from its stored
- * form.
- */
+/** Makes the exception that a step threw in an earlier run. */
 export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   if (name === "ToolError") return new ToolError(message);
   const error = new Error(message);

@@ -89,9 +89,7 @@ export class Parking {
     return this.#nextUntil > this.options.now() + SHORT_SECONDS;
   }
 
-  /**
-   * The earliest end of a wait; infinite if the run waits for answers alone.
-   */
+  /** The earliest end of a wait; infinite if all wait for answers. */
   get #nextUntil(): number {
     const untils = [...this.#waiting].map(({ until = Infinity }) => until);
     return Math.min(...untils);
@@ -114,9 +112,7 @@ export class Parking {
     if (this.#waiting.size > 0) this.#leaveWhenQuiet();
   }
 
-  /**
-   * Parks the run as soon as no step is under way. The promise never settles.
-   */
+  /** Parks the run as soon as no step is under way. Never settles. */
   async never(): Promise<never> {
     this.#leaveWhenQuiet();
     return await new Promise(() => {});

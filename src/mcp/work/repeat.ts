@@ -16,9 +16,7 @@ import type { Call } from "../exchange/call.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
-/**
- * The time after the end of a task for which a repeat can pick up its result.
- */
+/** The time for which a repeat can pick up the result of an ended task. */
 const KEPT_SECONDS = 5 * 60;
 
 /** Makes a name that a call has in common with its repeats. */

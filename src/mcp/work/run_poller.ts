@@ -23,16 +23,11 @@ const MAX_TAKEN = 200;
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/**
- * The time after which a run is tried again if its caller has too many here.
- */
+/** The time until another try with a run whose caller has too many here. */
 const BUSY_SECONDS = 60;
 /** The most runs without room that are tried again in the same second. */
 const MAX_NO_ROOM_PER_SECOND = 8;
-/**
- * The most characters of stored results in all runs that are taken over at a
- * time.
- */
+/** The most characters of stored results in all taken-over runs at a time. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
 
@@ -44,9 +39,7 @@ export interface Poller
    * work of callers who are the same at every address.
    */
   addresses(): readonly string[];
-  /**
-   * Goes on with a run. Returns undefined if this process does not work on it.
-   */
+  /** Goes on with a run; undefined if this process does not work on it. */
   takeOver(
     claim: Claim,
   ): Promise<{ done: Promise<void> } | "no room" | undefined>;

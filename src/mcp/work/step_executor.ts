@@ -15,10 +15,7 @@ import { named, titled } from "./step_name.ts";
 
 /** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
-/**
- * The number of times that a process may die during a step that has read
- * `once`.
- */
+/** The most deaths of processes during a step that has read `once`. */
 const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
@@ -118,10 +115,7 @@ export class StepExecutor {
     );
   }
 
-  /**
-   * Stores the result of a step, and returns it in the form that later runs
-   * will get.
-   */
+  /** Stores the result of a step, and returns it as later runs will get it. */
   async #keep<T>(
     entry: JournalEntry,
     attempt: Attempt,

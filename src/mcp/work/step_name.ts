@@ -9,10 +9,7 @@ import { nameOfStep, type Step } from "../../store/steps.ts";
 /** The most characters of an ID. */
 const MAX_ID_CHARACTERS = 200;
 
-/**
- * Names a step for its author. A question is named with the beginning of its
- * text.
- */
+/** Names a step for its author; a question, by the beginning of its text. */
 export function named(id: string, asks?: string): string {
   const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
   return asks === undefined ? name : `${name} (${asks})`;

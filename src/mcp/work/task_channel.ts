@@ -114,9 +114,7 @@ export class TaskChannel implements Work {
     return this.requestId;
   }
 
-  /**
-   * Shows a link in the task's status, which the model reads. The task goes on.
-   */
+  /** Shows a link in the task's status, which the model reads, and goes on. */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // A long status is cut, but the address must stay whole.
     const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;

@@ -173,10 +173,7 @@ export class TaskExecution {
     }
   }
 
-  /**
-   * Leaves durable work to other processes. A plain task ends with this
-   * process.
-   */
+  /** Leaves durable work to other processes. A plain task ends here. */
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
@@ -235,10 +232,7 @@ export class TaskExecution {
   }
 }
 
-/**
- * Does work, and stops waiting when the signal fires, even if the tool ignores
- * it.
- */
+/** Does work, but no longer waits for it once the signal has fired. */
 async function orAborted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

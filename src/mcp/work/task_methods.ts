@@ -91,10 +91,7 @@ async function findOwnTask(call: Call): Promise<Task> {
   return task;
 }
 
-/**
- * Finds the caller's task. From now on the task continues under the grant of
- * this call.
- */
+/** Finds the caller's task, which goes on under the grant of this call. */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<Call, "caller" | "engine">,
   taskId: string,
@@ -108,10 +105,7 @@ export async function useTask(
   return task;
 }
 
-/**
- * The time for which `task_status` waits for news, so that a model polls
- * rarely.
- */
+/** The time for which `task_status` waits for news: models poll rarely. */
 const PATIENCE_MILLISECONDS = 25_000;
 
 /** Answers a call of one of the server's own tools. */

@@ -165,10 +165,7 @@ export class TaskRegistry {
     });
   }
 
-  /**
-   * Claims due work, and waits until this process has done it, at most 50
-   * seconds.
-   */
+  /** Claims due work, and waits until it is done here, at most 50 seconds. */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.poller.poll();

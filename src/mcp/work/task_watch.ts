@@ -14,9 +14,7 @@ import type { TaskOrigin } from "./task_work.ts";
 interface Watched {
   taskId: string;
   origin: TaskOrigin;
-  /**
-   * Renews the lease of the task. Returns false if this process has lost it.
-   */
+  /** Renews the task's lease. Returns false if this process has lost it. */
   renew(): Promise<boolean>;
   /**
    * The end of the task when the lease is lost; undefined if the task goes on
@@ -35,10 +33,7 @@ export class TaskWatch {
     private readonly watched: Watched,
   ) {}
 
-  /**
-   * True while the grant that began the task is alive, or the one that last
-   * used it.
-   */
+  /** True while the grant of the task, or the last one to use it, is alive. */
   async isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this.watched;
     // Without the session of a 2025 client: its task outlives it.

@@ -158,10 +158,7 @@ function refusal(kind: UpstreamError["kind"], what: string): UpstreamError {
   return new UpstreamError(kind, `The Dev Provider refused with ${what}`);
 }
 
-/**
- * Waits for an answer. Any other failure, such as the database's, is
- * `unavailable`.
- */
+/** Waits for an answer. Failures such as the database's are `unavailable`. */
 async function answered<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
@@ -209,9 +206,7 @@ type Sealed = "code" | "access" | "refresh";
 /** Sealed claims, with an end and an id. */
 type Claims = Record<string, unknown> & { exp: number; jti: string };
 
-/**
- * Makes the functions that seal codes and tokens, with a key of all processes.
- */
+/** Makes the functions that seal codes and tokens, with a shared key. */
 function sealing(secrets: SecretStore) {
   const findKey = () => secrets.find("dev-provider-seal");
   return {
