@@ -38,20 +38,20 @@ export function ConnectedAccount(
         <Moment at={createdAt} now={now} />
       </p>
       {refusedAt !== undefined && (
+        <p class="note warn">
+          <Refused title={title} account={account} now={now} />
+        </p>
+      )}
+      {refusedAt !== undefined && account.scopes === undefined && (
         <AccountForm
           base={base}
           csrf={csrf}
           action={`/connect/${name}`}
           fields={{ account: id, ...asked && { w: asked.id } }}
         >
-          <p class="note warn">
-            <Refused title={title} account={account} now={now} />
-          </p>
-          {account.scopes === undefined && (
-            <button class="quiet" type="submit" name="answer" value="again">
-              Try it again
-            </button>
-          )}
+          <button class="quiet" type="submit" name="answer" value="again">
+            Try it again
+          </button>
         </AccountForm>
       )}
     </>

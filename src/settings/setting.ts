@@ -205,7 +205,8 @@ export class Settings {
  * A name that only a setting of this server has. Secrets of clients may have any
  * name, and those of a strategy that is not used are not looked up.
  */
-const OWN_NAME = /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)/;
+const OWN_NAME =
+  /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;
 
 /** Lists the ends of a name, from each of its words on but the first. */
 function tailsOf(name: string): string[] {

@@ -190,6 +190,70 @@ for (const [name, fault] of Object.entries(FAULTS)) {
   });
 }
 
+/** Loses the answers of one path from now on, of what the service has done. */
+function lose(service: TokenService, lost?: string): void {
+  service.lose = (path) =>
+    path === lost ? new Response("lost", { status: 502 }) : undefined;
+}
+
+Deno.test("an answer that is lost on the way back keeps nothing, and the next try works", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  const visitor = await visit(server, service);
+  for (const path of ["/token", "/api/me"]) {
+    lose(service, path);
+    await visitor.press(PATH, { answer: "connect" });
+    assert.equal(visitor.page.status, 400);
+    assert.match(visitor.words, /Example CRM .*Nothing was kept/);
+  }
+  // What was not kept is no good at the service either.
+  await until(() => service.grants[1].isEnded);
+  lose(service);
+  await connect(visitor);
+  assert.equal(service.reused, 0);
+});
+
+Deno.test("a lost answer to a refresh loses the connection only where the service allows no repeat", async () => {
+  for (const hasGrace of [true, false]) {
+    await using service = new TokenService();
+    Object.assign(service, { hasGrace, lifetime: 30 });
+    await using server = await start(service);
+    const visitor = await connect(await visit(server, service));
+    const call = await clientOf(server, "2026");
+    lose(service, "/token");
+    assert.match(await textOf(call("who")), /does not give access now/);
+    lose(service);
+    if (!hasGrace) {
+      visitor.page = await visitor.browser.open(await asked(call));
+      await connect(visitor);
+    }
+    assert.equal(await textOf(call("who")), "200 ada@acme");
+  }
+});
+
+Deno.test("tokens that come for an account that is gone are revoked", async () => {
+  await using service = new TokenService();
+  service.lifetime = 30;
+  await using server = await start(service);
+  const visitor = await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  const arrived = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<undefined>();
+  service.lose = (path) => {
+    if (path !== "/token") return undefined;
+    arrived.resolve();
+    return gone.promise;
+  };
+  const answer = textOf(call("who"));
+  await arrived.promise;
+  await visitor.look("/accounts");
+  await visitor.press("/account/accounts/disconnect");
+  gone.resolve(undefined);
+  assert.match(await answer, /connect\/crm/);
+  await until(() => service.revoked.length === 2);
+  assert.deepEqual(service.revoked, ["crm-refresh-3", "crm-refresh-5"]);
+});
+
 Deno.test("an OpenID provider that we did not write names the account, and is asked for new tokens", async () => {
   const redirectUri = `${BASE_URL}/connect/work/callback`;
   await using provider = await startOpenIdProvider(BASE_URL, {

@@ -17,6 +17,8 @@ interface ServiceGrant {
   /** The tokens that are good now. */
   access: Set<string>;
   refresh?: string;
+  /** The refresh token that was used last. */
+  before?: string;
   isEnded: boolean;
 }
 
@@ -35,6 +37,8 @@ export class TokenService implements AsyncDisposable {
   /** The lifetime of an access token, in seconds; 0 for none. */
   lifetime = 3600;
   rotates = true;
+  /** True if a refresh token counts again until its successor was used. */
+  hasGrace = false;
   /** The error with which the service sends people back, if any. */
   refusal?: string;
   /** Members that are added to the answer to an authorization request. */
@@ -45,7 +49,9 @@ export class TokenService implements AsyncDisposable {
     path: string,
   ) => Response | undefined | Promise<Response | undefined>;
   /** Answers in place of the service, after it has done all: what it said is lost. */
-  lose?: (path: string) => Response | undefined;
+  lose?: (
+    path: string,
+  ) => Response | undefined | Promise<Response | undefined>;
   /** Every request, by its path. */
   readonly asked: string[] = [];
   /** The authorization requests. */
@@ -102,7 +108,7 @@ export class TokenService implements AsyncDisposable {
     const own = await this.answer?.(request, pathname);
     if (own) return own;
     const done = await this.#answer(request, url);
-    return this.lose?.(pathname) ?? done;
+    return await this.lose?.(pathname) ?? done;
   }
 
   async #answer(request: Request, { pathname, searchParams }: URL) {
@@ -179,11 +185,13 @@ export class TokenService implements AsyncDisposable {
     const token = form.get("refresh_token") ?? "";
     const grant = this.#refresh.get(token);
     if (!grant || grant.isEnded) return refuse("invalid_grant");
-    if (grant.refresh !== token) {
+    const isRepeat = this.hasGrace && grant.before === token;
+    if (grant.refresh !== token && !isRepeat) {
       this.reused++;
       end(grant);
       return refuse("invalid_grant");
     }
+    grant.before = token;
     return this.#issue(grant);
   }
 

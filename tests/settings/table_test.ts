@@ -120,6 +120,7 @@ Deno.test("a name that begins like a setting and is none is reported, with the s
     OAUTH_SCOPES: "hunter2",
     CIMD_ADMINS: "hunter2",
     OAUTH_NOTHING: "hunter2",
+    ACCOUNT_CRM_CLIENT_ID: "hunter2",
     // Of an app of another name, unset, and misspelt in a letter.
     JWT_SECRET: "hunter2",
     OAUTH_BLANK: " ",
@@ -131,6 +132,7 @@ Deno.test("a name that begins like a setting and is none is reported, with the s
     "OAUTH_SCOPES is not read: is OAUTH_PROVIDER_SCOPES meant?",
     "CIMD_ADMINS is not read: is OAUTH_ADMINS meant?",
     "OAUTH_NOTHING is not read: there is no such setting",
+    "ACCOUNT_CRM_CLIENT_ID is not read: there is no such setting",
   ]);
 });
 

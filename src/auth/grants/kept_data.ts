@@ -129,7 +129,7 @@ export const KEPT_DATA: readonly KeptData[] = [
     member: "waits",
   },
   {
-    what: "Your accounts at other services, their keys sealed",
+    what: "Your accounts at other services, their keys and tokens sealed",
     keys: ["account"],
     until: ({ accountIdleDays }) =>
       "until you disconnect them, or " +
