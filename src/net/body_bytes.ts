@@ -20,12 +20,14 @@ const MAX_WHOLE_BYTES = 64 * 1024;
 /**
  * Reads a body.
  *
+ * @param sender the sender of a long body, for the bound on unfinished ones
  * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
  * they come in too many chunks, or do not arrive
  */
 export async function readBytes(
   request: Request,
   most: number,
+  sender = "",
 ): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");
   const length = announced === null ? Infinity : Number(announced);
@@ -35,7 +37,7 @@ export async function readBytes(
     // has no `bytes()`.
     return length <= MAX_WHOLE_BYTES
       ? new Uint8Array(await request.arrayBuffer())
-      : await readChunks(request.body, most);
+      : await readChunks(request.body, most, sender);
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
     // A client that disconnects in the middle of its body is no error of ours.
@@ -48,27 +50,39 @@ const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
 
 /**
  * The long bodies of this process that have not arrived yet. If they are too
- * many bytes, the one that began first is given up: those that are held open on
- * purpose keep no one else's out.
+ * many bytes, the oldest is given up of the sender who has the most of them:
+ * those that are held open on purpose keep no one else's out.
  */
 class UnfinishedBodies {
-  /** The bytes of each, by the function that gives it up; the oldest first. */
-  #bytes = new Map<() => void, number>();
+  /** The bodies by the functions that give them up, the oldest first. */
+  #bodies = new Map<() => void, { sender: string; bytes: number }>();
   #total = 0;
 
-  hold(giveUp: () => void, bytes: number): void {
-    this.#total += bytes - (this.#bytes.get(giveUp) ?? 0);
-    this.#bytes.set(giveUp, bytes);
-    for (const [oldest] of this.#bytes) {
-      if (this.#total <= MAX_UNFINISHED_BYTES) return;
-      this.release(oldest);
-      oldest();
+  hold(giveUp: () => void, sender: string, bytes: number): void {
+    this.#total += bytes - (this.#bodies.get(giveUp)?.bytes ?? 0);
+    this.#bodies.set(giveUp, { sender, bytes });
+    while (this.#total > MAX_UNFINISHED_BYTES) {
+      const giveUpOther = this.#findOldestOfMost();
+      this.release(giveUpOther);
+      giveUpOther();
     }
   }
 
   release(giveUp: () => void): void {
-    this.#total -= this.#bytes.get(giveUp) ?? 0;
-    this.#bytes.delete(giveUp);
+    this.#total -= this.#bodies.get(giveUp)?.bytes ?? 0;
+    this.#bodies.delete(giveUp);
+  }
+
+  /** Finds the oldest body of the sender who has the most bytes. */
+  #findOldestOfMost(): () => void {
+    const senders = new Map<string, { total: number; oldest: () => void }>();
+    for (const [giveUp, { sender, bytes }] of this.#bodies) {
+      const { total, oldest } = senders.get(sender) ??
+        { total: 0, oldest: giveUp };
+      senders.set(sender, { total: total + bytes, oldest });
+    }
+    return [...senders.values()]
+      .reduce((most, next) => next.total > most.total ? next : most).oldest;
   }
 }
 
@@ -83,6 +97,7 @@ const unfinished = new UnfinishedBodies();
 async function readChunks(
   body: ReadableStream<Uint8Array> | null,
   most: number,
+  sender: string,
 ): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let size = 0;
@@ -113,7 +128,7 @@ async function readChunks(
       if (end > bytes.length) {
         bytes = enlarged(bytes, end);
         if (bytes.length > MAX_WHOLE_BYTES) {
-          unfinished.hold(giveUp, bytes.length);
+          unfinished.hold(giveUp, sender, bytes.length);
         }
       }
       // Copied at once, because Deno keeps 64 KiB for a chunk of one byte.

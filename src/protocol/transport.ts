@@ -77,13 +77,17 @@ const BYTES_PER_VALUE = 64;
 /**
  * Reads the body as JSON.
  *
+ * @param sender as {@linkcode readBytes} says
  * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
  * when it ends early or comes in too many chunks
  * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
  * HTTP 400 when it is beyond the limits
  */
-export async function readBody(request: Request): Promise<MessageBody> {
-  const bytes = await readBytes(request, BODY_BYTES);
+export async function readBody(
+  request: Request,
+  sender?: string,
+): Promise<MessageBody> {
+  const bytes = await readBytes(request, BODY_BYTES, sender);
   let longBytes = 0;
   // Most bodies are shorter, and so cannot be too deep.
   if (bytes.length >= 2 * MAX_BODY_DEPTH) {

@@ -421,3 +421,38 @@ Deno.test("a route of the author's that asks who it is lets no stranger in", asy
     "operator",
   );
 });
+
+/** Posts `initialize` behind 3 MiB of spaces, and ends when it is told to. */
+function postSlowly(server: OAuthServer, headers: HeadersOf = {}) {
+  const taken = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const encoder = new TextEncoder();
+  let pulls = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (++pulls === 1) {
+        return controller.enqueue(encoder.encode(" ".repeat(3 * 2 ** 20)));
+      }
+      taken.resolve();
+      await finish.promise;
+      const message = JSON.stringify(initialize("2025-11-25"));
+      controller.enqueue(encoder.encode(message));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const answer = statusOf(server.post(body, headers));
+  return { answer, taken: taken.promise, finish: finish.resolve };
+}
+
+Deno.test("bodies that strangers hold open make the server give up their own, and none of a person", async () => {
+  await using server = await start();
+  const upload = postSlowly(server, await signIn(server));
+  await upload.taken;
+  const others = Array.from({ length: 12 }, () => postSlowly(server));
+  assert.equal(await Promise.race(others.map(({ answer }) => answer)), 503);
+  upload.finish();
+  assert.equal(await upload.answer, 200);
+  for (const { finish } of others) finish();
+  const answers = await Promise.all(others.map(({ answer }) => answer));
+  assert(answers.includes(200), "the server gave up all of them");
+});

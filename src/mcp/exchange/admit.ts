@@ -64,9 +64,9 @@ function admitAs(
 /** Reads the body of a POST as JSON, unless that has begun already. */
 export function readMessage(
   { bodies }: Engine,
-  { request, prefetched }: AdmittedRequest,
+  { request, prefetched, authenticated: { caller } }: AdmittedRequest,
 ): Promise<MessageBody> {
-  return prefetched?.body ?? bodies.wait(readBody(request));
+  return prefetched?.body ?? bodies.wait(readBody(request, caller.binding));
 }
 
 /**
