@@ -52,6 +52,14 @@ import { grantsEnd } from "./grants/end_grant.ts";
 import { personData } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
+/** Lists the hosts of documents that the operator's settings name. */
+function trustedHosts(
+  { policy, metadataDocuments }: OAuthConfig,
+): ReadonlySet<string> {
+  const named = [...policy.trusted, ...metadataDocuments.allowedDomains];
+  return new Set(named.map((name) => URL.parse(name)?.hostname ?? name));
+}
+
 export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
@@ -157,7 +165,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       ...shared,
       documents: documentStore(
         database,
-        boundedFetch(options.fetchDocument),
+        boundedFetch(options.fetchDocument, trustedHosts(config)),
       ),
       configured,
       metadataDocuments,

@@ -44,6 +44,14 @@ export function clientAddress(
   return first !== undefined && isSame ? first : address;
 }
 
+/** Names the network of a request; undefined if its address is unknown. */
+export function networkOf(
+  c: { get(name: "address"): Address | undefined },
+): string | undefined {
+  const address = c.get("address");
+  return address && networkName(address);
+}
+
 /** Names a network by its address; for IPv6 by the /64 of one household. */
 export function networkName({ bits, width }: Address): string {
   return width === 32

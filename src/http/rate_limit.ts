@@ -6,12 +6,11 @@
  * @module
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
-import type { Address } from "../net/address.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
 import { Buckets, type Rate, SharedBuckets } from "./buckets.ts";
-import { networkName } from "./client_address.ts";
+import { networkOf } from "./client_address.ts";
 
 /** The burst of a network: a whole company may sign in from one address. */
 const BURST = 1000;
@@ -66,9 +65,7 @@ export function rateLimit(
   }
 
   return async (c, next) => {
-    const address: Address | undefined = c.get("address");
-    const network = address && networkName(address);
-    c.set("undoCharge", await take(network));
+    c.set("undoCharge", await take(networkOf(c)));
     await next();
   };
 }

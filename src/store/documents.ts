@@ -24,12 +24,18 @@ export type FetchDocument = (
 
 /**
  * Fetches a document. `isKept`: true if someone has signed in with the client
- * that publishes it.
+ * that publishes it. `network`: the name of the network that asks, if known.
+ *
+ * @throws an error with `isRefused: true` if there are too many fetches
  */
 export type FetchForClient = (
   url: string,
-  options: { isKept: boolean },
+  options: { isKept: boolean; network?: string },
 ) => ReturnType<FetchDocument>;
+
+function isRefused(error: unknown): boolean {
+  return (error as { isRefused?: boolean }).isRefused === true;
+}
 
 interface DocumentRecord extends Expiring {
   document: unknown;
@@ -51,6 +57,16 @@ const MAX_FAILURES = 1000;
 type Lookup =
   | { document: unknown }
   | { error: unknown; older?: DocumentRecord };
+
+interface LookupOptions {
+  /**
+   * True if an older copy is enough where the host does not answer, because a
+   * grant depends on it.
+   */
+  stale?: boolean;
+  /** The name of the network that asks, if it is known. */
+  network?: string;
+}
 
 export type DocumentStore = ReturnType<typeof documentStore>;
 
@@ -83,9 +99,9 @@ export function documentStore(
 
   async function fetchRecord(
     url: string,
-    isKept: boolean,
+    options: Parameters<FetchForClient>[1],
   ): Promise<DocumentRecord> {
-    const { document, expiresAt } = await fetchDocument(url, { isKept });
+    const { document, expiresAt } = await fetchDocument(url, options);
     const time = database.now();
     const { min, max } = DOCUMENT_FRESH_SECONDS;
     return {
@@ -99,6 +115,7 @@ export function documentStore(
   async function lookUp(
     url: string,
     isGood: (kept: DocumentRecord) => boolean,
+    network: string | undefined,
   ): Promise<Lookup> {
     const kept = await database.find<DocumentRecord>(documentKey(url));
     const older = kept?.value ?? unused.get(url);
@@ -110,8 +127,10 @@ export function documentStore(
     failures.delete(url);
     let record: DocumentRecord;
     try {
-      record = await fetchRecord(url, kept !== undefined);
+      record = await fetchRecord(url, { isKept: kept !== undefined, network });
     } catch (error) {
+      // Another network may still fetch it.
+      if (isRefused(error)) return { error, older };
       if (failures.size >= MAX_FAILURES) {
         failures.delete(failures.keys().next().value!);
       }
@@ -124,52 +143,48 @@ export function documentStore(
     return record;
   }
 
-  /** Lets simultaneous look-ups of one address share a read and a fetch. */
+  /**
+   * Lets simultaneous look-ups of one address share a read and a fetch. If the
+   * fetch is refused to the network of the first, the next one tries.
+   */
   async function share(
     purpose: "find" | "renew",
     url: string,
     isGood: (kept: DocumentRecord) => boolean,
-    stale: boolean,
+    { stale = false, network }: LookupOptions,
   ): Promise<unknown> {
     const name = `${purpose} ${url}`;
-    let pending = lookups.get(name);
-    if (!pending) {
-      pending = lookUp(url, isGood).finally(() => lookups.delete(name));
-      lookups.set(name, pending);
+    for (;;) {
+      const shared = lookups.get(name);
+      const pending = shared ??
+        lookUp(url, isGood, network).finally(() => lookups.delete(name));
+      if (!shared) lookups.set(name, pending);
+      const lookup = await pending;
+      if ("document" in lookup) return lookup.document;
+      if (lookup.older && stale) return lookup.older.document;
+      if (!shared || !isRefused(lookup.error)) throw lookup.error;
     }
-    const lookup = await pending;
-    if ("document" in lookup) return lookup.document;
-    if (lookup.older && stale) return lookup.older.document;
-    throw lookup.error;
   }
 
   return {
-    /**
-     * Finds the document at an address. `stale`: an older copy is enough if its
-     * host does not answer, because a grant depends on it.
-     *
-     * @throws whatever the fetch throws
-     */
-    find(
-      url: string,
-      { stale = false }: { stale?: boolean } = {},
-    ): Promise<unknown> {
+    /** Finds the document at an address. @throws whatever the fetch throws */
+    find(url: string, options: LookupOptions = {}): Promise<unknown> {
       const isFresh = ({ freshUntil }: DocumentRecord) => {
         const left = freshUntil - database.now();
         // More time than a document ever gets: the clock was set back.
         return left > 0 && left <= 2 * DOCUMENT_FRESH_SECONDS.max;
       };
-      return share("find", url, isFresh, stale);
+      return share("find", url, isFresh, options);
     },
 
     /**
      * Fetches the document anew, because something is missing in the stored
      * one. At most once a minute for one address.
      */
-    renew(url: string): Promise<unknown> {
+    renew(url: string, network?: string): Promise<unknown> {
       const isNew = ({ fetchedAt }: DocumentRecord) =>
         Math.abs(database.now() - fetchedAt) < DOCUMENT_COOLDOWN_SECONDS;
-      return share("renew", url, isNew, true);
+      return share("renew", url, isNew, { stale: true, network });
     },
 
     /** Stores the document of a client with which someone has signed in. */

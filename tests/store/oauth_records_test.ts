@@ -80,6 +80,22 @@ test.inMemory("documentStore answers a failure for ten seconds without another f
   await assert.rejects(documents.find("a"), /down 3/);
 });
 
+test.inMemory("documentStore remembers no refusal to one network as an answer to another", async ({ kv }) => {
+  const documents = documentStore(
+    new Database(kv),
+    (_, { network }) =>
+      network === "busy"
+        ? Promise.reject({ isRefused: true })
+        : Promise.resolve({ document: "found", expiresAt: now() + DAY }),
+  );
+  const [first, second] = await Promise.allSettled(
+    ["busy", "other"].map((network) => documents.find("a", { network })),
+  );
+  assert.deepEqual([first.status, second.status], ["rejected", "fulfilled"]);
+  await assert.rejects(documents.find("b", { network: "busy" }));
+  assert.equal(await documents.find("b", { network: "other" }), "found");
+});
+
 for (
   const [what, toldSeconds, keptSeconds] of [
     ["five minutes at least, whatever its headers say", 0, 300],

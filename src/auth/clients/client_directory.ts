@@ -76,7 +76,7 @@ export function clientDirectory(
    */
   async function find(
     clientId: string,
-    options?: { stale?: boolean },
+    options?: { stale?: boolean; network?: string },
   ): Promise<Client> {
     const own = byId.get(clientId);
     if (own) return own;
@@ -104,16 +104,20 @@ export function clientDirectory(
   /** Fetches a client's keys again; undefined if it registered with them. */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
+    network?: string,
   ): Promise<unknown> {
-    if (jwks_uri !== undefined) return await read(documents.renew(jwks_uri));
+    if (jwks_uri !== undefined) {
+      return await read(documents.renew(jwks_uri, network));
+    }
     if (domain === undefined) return undefined;
-    const document = await read(documents.renew(clientId));
+    const document = await read(documents.renew(clientId, network));
     return parseMetadataDocument(clientId, document, now(clock)).metadata.jwks;
   }
 
   async function checkAssertion(
     client: Client,
     assertion: string,
+    network?: string,
   ): Promise<Use> {
     checkSignsAssertions(client);
     const verify = (keys: unknown) =>
@@ -124,9 +128,9 @@ export function clientDirectory(
       });
     const { jwks, jwks_uri = "" } = client.metadata;
     const used = await verify(
-      jwks ?? await read(documents.find(jwks_uri, { stale: true })),
+      jwks ?? await read(documents.find(jwks_uri, { stale: true, network })),
     ).catch(async (error) => {
-      const keys = isUnknownKey(error) && await renewKeys(client);
+      const keys = isUnknownKey(error) && await renewKeys(client, network);
       if (!keys) throw error;
       return await verify(keys);
     });
@@ -158,19 +162,23 @@ export function clientDirectory(
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
     async authenticate<T>(
-      { headers, parameters }: { headers: Headers; parameters: Parameters },
+      { headers, parameters, network }: {
+        headers: Headers;
+        parameters: Parameters;
+        network?: string;
+      },
       act: (client: Client, isProven: boolean) => Promise<T>,
     ): Promise<T> {
       const credentials = parseClientCredentials(
         headers.get("authorization"),
         parameters,
       );
-      const client = await find(credentials.clientId, { stale: true });
+      const client = await find(credentials.clientId, { stale: true, network });
       if (credentials.method !== "assertion") {
         checkClientSecret(client, credentials);
         return await act(client, credentials.method !== "none");
       }
-      const use = await checkAssertion(client, credentials.assertion);
+      const use = await checkAssertion(client, credentials.assertion, network);
       try {
         return await act(client, true);
       } catch (error) {

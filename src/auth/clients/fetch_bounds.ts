@@ -17,56 +17,74 @@ import {
 } from "../../net/address.ts";
 import { registeredDomain } from "../../net/url.ts";
 
-/** The most fetches at once, from all domains and from one. */
-const AT_ONCE = { all: 16, domain: 4 };
+/** A bound on the fetches of each name: at once, and within a minute. */
+class FetchBound {
+  readonly #perMinute: Buckets;
+  readonly #open = new Map<string, number>();
 
-/**
- * The most fetches a minute, from all domains and from one: the owner of a
- * domain can have any number of hosts in it.
- */
-const A_MINUTE = { all: 120, domain: 30 };
+  constructor(private readonly atOnce: number, aMinute: number) {
+    this.#perMinute = new Buckets({ burst: aMinute, perSecond: aMinute / 60 });
+  }
+
+  isBusy(name: string): boolean {
+    return (this.#open.get(name) ?? 0) >= this.atOnce;
+  }
+
+  /** Takes one of the fetches of this minute. False if there is none. */
+  take(name: string): boolean {
+    return this.#perMinute.take(name) === 0;
+  }
+
+  begin(name: string): void {
+    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+  }
+
+  end(name: string): void {
+    const rest = this.#open.get(name)! - 1;
+    if (rest > 0) this.#open.set(name, rest);
+    else this.#open.delete(name);
+  }
+}
 
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents. Stored ones, with which someone has signed
- * in, are fetched without bounds, so that no stranger can block them.
+ * Bounds the fetches of documents: by the network that asks, so that no one
+ * uses up those of the others; by the domain of the document, whose owner can
+ * have any number of hosts in it; and all together. Stored ones, with which
+ * someone has signed in, are fetched without bounds, so that no stranger can
+ * block them.
+ *
+ * @param trustedHosts hosts that the operator trusts: only the network counts
  */
-export function boundedFetch(fetchDocument: FetchDocument): FetchForClient {
-  const perMinute = (count: number) =>
-    new Buckets({ burst: count, perSecond: count / 60 });
-  const everyone = perMinute(A_MINUTE.all);
-  const domains = perMinute(A_MINUTE.domain);
-  const open = new Map<string, number>();
-  let count = 0;
+export function boundedFetch(
+  fetchDocument: FetchDocument,
+  trustedHosts: ReadonlySet<string> = new Set(),
+): FetchForClient {
+  const networks = new FetchBound(8, 60);
+  const domains = new FetchBound(4, 30);
+  const all = new FetchBound(16, 120);
 
-  function take(domain: string): void {
-    const isBusy = count >= AT_ONCE.all ||
-      (open.get(domain) ?? 0) >= AT_ONCE.domain ||
-      // A domain that is asked too often takes nothing from the others.
-      domains.take(domain) > 0 || everyone.take(ALL) > 0;
-    if (isBusy) {
-      throw new DocumentError({ cause: new Error("Too many are fetched") });
-    }
-    count++;
-    open.set(domain, (open.get(domain) ?? 0) + 1);
-  }
-
-  function giveBack(domain: string): void {
-    count--;
-    const rest = open.get(domain)! - 1;
-    if (rest > 0) open.set(domain, rest);
-    else open.delete(domain);
-  }
-
-  return async (url, { isKept }) => {
+  return async (url, { isKept, network }) => {
     if (isKept) return await fetchDocument(url);
-    const domain = registeredDomain(new URL(url).hostname);
-    take(domain);
+    const { hostname } = new URL(url);
+    const bounds: [FetchBound, name: string][] = [];
+    if (network !== undefined) bounds.push([networks, network]);
+    if (!trustedHosts.has(hostname)) {
+      bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
+    }
+    const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
+      // Who asks too often takes nothing from the others.
+      bounds.every(([bound, name]) => bound.take(name));
+    if (!isAllowed) {
+      const cause = new Error("Too many are fetched");
+      throw new DocumentError({ cause, isRefused: true });
+    }
+    for (const [bound, name] of bounds) bound.begin(name);
     try {
       return await fetchDocument(url);
     } finally {
-      giveBack(domain);
+      for (const [bound, name] of bounds) bound.end(name);
     }
   };
 }
@@ -80,9 +98,14 @@ export class DocumentError extends Error {
   override name = "DocumentError";
   /** True if the host answered, but not with a document. */
   readonly isPermanent: boolean;
-  constructor(options: ErrorOptions) {
+  /** True if it was not fetched, because of bounds. */
+  readonly isRefused: boolean;
+  constructor(
+    { isRefused = false, ...options }: ErrorOptions & { isRefused?: boolean },
+  ) {
     super("The document could not be fetched", options);
     this.isPermanent = options.cause instanceof NoDocument;
+    this.isRefused = isRefused;
   }
 }
 

@@ -33,6 +33,7 @@ import type { Approval } from "../../store/approvals.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { titleOf } from "../../http/account_fetch.ts";
+import { networkOf } from "../../http/client_address.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
@@ -46,9 +47,9 @@ export function authorizeEndpoint(
   const { scopes: known, lifetimes, policy, blocked } = services;
   const { clock, log } = services;
 
-  async function findClient(clientId: string): Promise<Client> {
+  async function findClient(c: Context, clientId: string): Promise<Client> {
     try {
-      return await clients.find(clientId);
+      return await clients.find(clientId, { network: networkOf(c) });
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       const { code, description, cause } = error;
@@ -96,7 +97,7 @@ export function authorizeEndpoint(
       redirectUri: target.get("redirect_uri"),
     });
     approving.catch(() => {});
-    const client = await findClient(clientId);
+    const client = await findClient(c, clientId);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     if (blocked.some((entry) => isAboutClient(entry, client.clientId))) {

@@ -16,6 +16,7 @@ import {
 } from "../../oauth/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
+import { networkOf } from "../../http/client_address.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -134,8 +135,10 @@ export function revokeEndpoint(
         waiveRate(c);
       }
     };
-    if (isNamed) await clients.authenticate({ headers, parameters }, revokeFor);
-    else await revokeFor();
+    if (isNamed) {
+      const network = networkOf(c);
+      await clients.authenticate({ headers, parameters, network }, revokeFor);
+    } else await revokeFor();
     return c.body(null, 200);
   };
 }

@@ -24,6 +24,7 @@ import {
 import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
+import { networkOf } from "../../http/client_address.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor, waiveRate } from "../../http/rate_limit.ts";
 import { assertionGrant } from "./assertion_grant.ts";
@@ -119,7 +120,7 @@ export function tokenEndpoint(
     const parameters = await readParameters(c.req.raw);
     const ahead = readAhead(parameters);
     return await clients.authenticate(
-      { headers, parameters },
+      { headers, parameters, network: networkOf(c) },
       async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));

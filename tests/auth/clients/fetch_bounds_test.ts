@@ -5,19 +5,24 @@ import {
   isPublicAddress,
 } from "../../../src/auth/clients/fetch_bounds.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { BASE_URL, type TestServer } from "../../kit/server.ts";
 import { startTarget } from "../../kit/target.ts";
 
 /** Fetches that end when they are told to. */
-function fetches() {
+function fetches(trustedHosts?: Set<string>) {
   const open: (() => void)[] = [];
   const fetch = boundedFetch(async () => {
     await new Promise<void>((resolve) => open.push(resolve));
     return { document: {}, expiresAt: 0 };
-  });
+  }, trustedHosts);
   return {
     open,
-    begin: (url: string, isKept = false) => {
-      const fetching = fetch(url, { isKept });
+    begin: (
+      url: string,
+      { isKept = false, network }: { isKept?: boolean; network?: string } = {},
+    ) => {
+      const fetching = fetch(url, { isKept, network });
       fetching.catch(() => {});
       return fetching;
     },
@@ -72,11 +77,87 @@ Deno.test("boundedFetch() fetches 120 documents a minute, and 30 from one domain
   assert.equal(await next("https://one.example/"), 0);
 });
 
+Deno.test("boundedFetch() fetches half of them for one network, at once and in a minute", async () => {
+  using _time = new FakeTime();
+  const { begin, endAll } = fetches();
+  let n = 0;
+  const next = (network: string) =>
+    begin(`https://h${n++}.example/`, { network });
+  const nineOf = (network: string) =>
+    refused(Array.from({ length: 9 }, () => next(network)));
+  assert.deepEqual([await nineOf("a"), await nineOf("b")], [1, 1]);
+  await endAll();
+  let fromOne = 0;
+  for (let count = 8; count < 70; count++) {
+    fromOne += await refused([next("a")]);
+    await endAll();
+  }
+  assert.equal(fromOne, 10);
+  assert.equal(await refused([next("b")]), 0);
+  await endAll();
+});
+
+Deno.test("boundedFetch() fetches from a host that the operator trusts, whatever strangers ask for", async () => {
+  using _time = new FakeTime();
+  const { begin, endAll } = fetches(new Set(["trusted.example"]));
+  const trusted = (network: string) =>
+    begin("https://trusted.example/", { network });
+  const all = Array.from(
+    { length: 20 },
+    (_, n) => begin(`https://h${n}.example/`),
+  );
+  assert.equal(await refused(all), 4);
+  assert.equal(await refused([trusted("a"), trusted("b")]), 0);
+  const nine = Array.from({ length: 9 }, () => trusted("c"));
+  assert.equal(await refused(nine), 1);
+  await endAll();
+});
+
+/** Asks from a network for a sign-in with the client that a document describes. */
+async function authorizeFrom(
+  { app }: TestServer,
+  hostname: string,
+  host: string,
+): Promise<number> {
+  const query = new URLSearchParams({ client_id: `https://${host}/client` });
+  const response = await app.fetch(
+    new Request(`${BASE_URL}/authorize?${query}`),
+    { remoteAddr: { hostname } },
+  );
+  await response.body?.cancel();
+  return response.status;
+}
+
+Deno.test("one address that names made-up clients keeps no other from signing in, nor one that the operator trusts", async () => {
+  using _time = new FakeTime();
+  const fetched: string[] = [];
+  await using server = await startOAuthServer({
+    environment: {
+      CIMD_ENABLED: "true",
+      OAUTH_TRUSTED_CLIENTS: "trusted.example,https://app.example/client",
+    },
+    fetchDocument: (url) => {
+      fetched.push(new URL(url).hostname);
+      return Promise.reject(new DocumentError({ cause: new Error("down") }));
+    },
+  });
+  for (const [network, count] of [[1, 60], [2, 120], [3, 120]]) {
+    for (let n = 0; n < 70; n++) {
+      const host = `h${n}-${network}.example`;
+      await authorizeFrom(server, `203.0.113.${network}`, host);
+    }
+    assert.equal(fetched.length, count);
+  }
+  const hosts = ["trusted.example", "app.example"];
+  for (const host of hosts) await authorizeFrom(server, "203.0.113.9", host);
+  assert.deepEqual(fetched.slice(120), hosts);
+});
+
 Deno.test("boundedFetch() never refuses a document that is kept", async () => {
   const { begin, endAll } = fetches();
   const kept = Array.from(
     { length: 200 },
-    () => begin("https://kept.example/", true),
+    () => begin("https://kept.example/", { isKept: true, network: "a" }),
   );
   assert.equal(await refused(kept), 0);
   await endAll();
