@@ -90,8 +90,8 @@ function wrap(words: string, prefix = ""): string {
 
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "empty one is unset; several values are separated by commas. Every mistake " +
-  "is reported at the start, all at once, with its fix. This page is written by " +
-  "`deno task settings`, as is `.env.example`.";
+  "is reported when the server starts, all at once, with its fix. This page " +
+  "and `.env.example` are written by `deno task settings`.";
 
 /** Prints a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {

@@ -51,7 +51,13 @@ const CERTIFICATE_FIX =
 /** The fix for a role that lacks a right. */
 export const RIGHTS_FIX =
   "Use the role that owns the schema, or grant what docs/postgres.md names " +
-  "under Rights";
+  "under The least rights";
+
+/** The reason of a database that takes no writes. */
+export const READ_ONLY =
+  "it takes no writes (a replica, or default_transaction_read_only)";
+export const READ_ONLY_FIX =
+  "Use the address of the primary, or switch default_transaction_read_only off";
 
 const REASONS: Record<string, Reason> = {
   ECONNREFUSED: {
@@ -87,23 +93,23 @@ const REASONS: Record<string, Reason> = {
   "28P01": {
     words: "the password is wrong, or the role does not exist",
     fix: "Put the role's password in the address or in PGPASSWORD, or make " +
-      "the role as deploy/postgres.sql does",
+      "the role as docs/postgres.md does",
   },
   "28000": {
     words: "the role may not connect, or does not exist",
-    fix: "Make the role as deploy/postgres.sql does, and look at pg_hba.conf",
+    fix: "Make the role as docs/postgres.md does, and look at pg_hba.conf",
   },
   "3D000": {
     words: "the database does not exist",
-    fix: "Make it as deploy/postgres.sql does",
+    fix: "Make it as docs/postgres.md does",
   },
   "42501": {
     words: "the role lacks a right",
     fix: RIGHTS_FIX,
   },
   "25006": {
-    words: "it is a read-only replica",
-    fix: "Use the address of the primary",
+    words: READ_ONLY,
+    fix: READ_ONLY_FIX,
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
     words: "its certificate is of an unknown CA",
@@ -127,8 +133,14 @@ const LOCKED = ["55P03", "40P01", "40001"];
 
 /**
  * Converts an error of the driver to its class, with a message without secrets.
+ *
+ * @param role the role that connects, to be named where it is the reason
  */
-export function failureOf(error: unknown, place: string): Error {
+export function failureOf(
+  error: unknown,
+  place: string,
+  role?: string,
+): Error {
   if (error instanceof PostgresError) {
     return new PostgresError(`${place}: ${error.reason}`, error);
   }
@@ -137,7 +149,10 @@ export function failureOf(error: unknown, place: string): Error {
     return new KvLockedError(`${place}: ${code} ${message}`);
   }
   const reason = REASONS[code ?? ""] ?? reasonInWords(message);
-  const words = reason ? `${reason.words} (${message})` : message;
+  const named = role === undefined ? "the role" : `the role "${role}"`;
+  const words = reason
+    ? `${reason.words.replace("the role", named)} (${message})`
+    : message;
   return new PostgresError(
     `${place}: ${code === undefined ? "" : `${code} `}${words}`,
     { ...reason, code },

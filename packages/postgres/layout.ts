@@ -66,14 +66,24 @@ export function statusSql(schema: string): string {
   to_regclass('${schema}.kv_layout') is not null as has_layout`;
 }
 
-/** Makes the statement that reads the layout and the rights of the role. */
+/**
+ * Makes the statement that reads the layout, and the rights that the role
+ * lacks: `DELETE on tool_server.kv, …`.
+ */
 export function readLayoutSql(schema: string): string {
-  const rights = ["select", "insert", "update", "delete"].map((right) =>
-    `has_table_privilege('${schema}.kv', '${right}')`
-  );
-  return `select number, oldest, ${rights.join(" and ")}
-  and has_sequence_privilege('${schema}.kv_version', 'usage') as may_use
-  from ${schema}.kv_layout`;
+  const rights = [
+    ...["SELECT", "INSERT", "UPDATE", "DELETE"].map((right) =>
+      `('${right} on ${schema}.kv',
+        has_table_privilege('${schema}.kv', '${right}'))`
+    ),
+    `('USAGE on sequence ${schema}.kv_version',
+      has_sequence_privilege('${schema}.kv_version', 'USAGE'))`,
+  ];
+  return `select number, oldest, (
+    select coalesce(string_agg(name, ', '), '')
+    from (values ${rights.join(", ")}) as rights (name, is_granted)
+    where not is_granted
+  ) as lacks from ${schema}.kv_layout`;
 }
 
 /** The name by which changes are announced. */

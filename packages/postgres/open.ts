@@ -8,7 +8,13 @@ import { env } from "node:process";
 import { type Address, parseAddress, printPlace } from "./address.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { Connections } from "./connections.ts";
-import { failureOf, PostgresError, RIGHTS_FIX } from "./failure.ts";
+import {
+  failureOf,
+  PostgresError,
+  READ_ONLY,
+  READ_ONLY_FIX,
+  RIGHTS_FIX,
+} from "./failure.ts";
 import {
   channelOf,
   LAYOUT,
@@ -66,7 +72,8 @@ export async function openPostgres(
     try {
       return await open(address, options);
     } catch (cause) {
-      const error = failureOf(cause, printPlace(address)) as PostgresError;
+      const place = printPlace(address);
+      const error = failureOf(cause, place, address.user) as PostgresError;
       const isOver = performance.now() - started > PATIENCE_MILLISECONDS;
       if (!error.isTransient || isOver) throw error;
       if (tries === 1) options.onWaiting?.(error);
@@ -150,20 +157,19 @@ async function connect(address: Address, max: number) {
 /** Makes the layout, or checks it. */
 async function prepare(
   connections: Connections,
-  { schema, user }: Address,
+  address: Address,
   status: Row,
 ): Promise<void> {
+  const { schema, user } = address;
   if (status.version as number < OLDEST_VERSION) {
     throw new PostgresError(`it is version ${status.version}`, {
       fix: "Use PostgreSQL 13 or later",
     });
   }
   if (status.is_read_only) {
-    throw new PostgresError("it is a read-only replica", {
-      fix: "Use the address of the primary",
-    });
+    throw new PostgresError(READ_ONLY, { fix: READ_ONLY_FIX });
   }
-  const layout = status.has_layout ? await layoutOf(connections, schema) : 0;
+  const layout = status.has_layout ? await layoutOf(connections, address) : 0;
   if (layout >= LAYOUT) return;
   await connections.script(layoutSql(schema)).catch((error) => {
     if (error.code !== "42501" || status.has_layout) throw error;
@@ -180,13 +186,13 @@ async function prepare(
 /** Returns the number of the layout in the database. */
 async function layoutOf(
   connections: Connections,
-  schema: string,
+  { schema, user }: Address,
 ): Promise<number> {
-  const [{ number, oldest, may_use: mayUse }] = await connections.query({
+  const [{ number, oldest, lacks }] = await connections.query({
     name: "kv_layout",
     text: readLayoutSql(schema),
     values: [],
-  }) as { number: number; oldest: number; may_use: boolean }[];
+  }) as { number: number; oldest: number; lacks: string }[];
   if (oldest > LAYOUT) {
     throw new PostgresError(
       `its layout is ${number}, for versions that know layout ${oldest}, and ` +
@@ -194,8 +200,8 @@ async function layoutOf(
       { fix: "Start the newer version of the server again" },
     );
   }
-  if (mayUse) return number;
-  throw new PostgresError("the role lacks a right on a table or the sequence", {
+  if (lacks === "") return number;
+  throw new PostgresError(`the role "${user}" lacks a right: ${lacks}`, {
     fix: RIGHTS_FIX,
   });
 }
@@ -219,7 +225,7 @@ function* doubts(
   }
   if (isSuperuser) {
     yield "The role is a superuser, and may read and change everything in this " +
-      "Postgres: make one as deploy/postgres.sql does";
+      "Postgres: make one as docs/postgres.md does";
   }
   if (isForgetful) {
     yield "A crash of the database loses what was acknowledged: set " +

@@ -53,7 +53,7 @@ export interface LogOptions {
   audit?: boolean;
   /**
    * Receives each event, in place of a line on standard output. It is called
-   * while requests wait, so it must put off slow work itself. An exception or
+   * while requests wait, so it must do slow work later. An exception or
    * rejection of it stays within the log, and the event is lost. Anything else
    * that it returns is ignored.
    */

@@ -57,7 +57,9 @@ export function printDatabase(path: string): string {
   const isClear = url?.host && rest.startsWith("//") &&
     !/[@#]/.test(url.pathname + url.search + url.hash);
   if (!isClear) return `${scheme}(hidden)`;
-  const person = url.username || url.password ? "(hidden)@" : "";
+  // Errors and the log name a database in Postgres without its role too.
+  const hasPerson = !isPostgres(path) && (url.username || url.password);
+  const person = hasPerson ? "(hidden)@" : "";
   return `${scheme}//${person}${url.host}${url.pathname}`;
 }
 

@@ -258,10 +258,21 @@ function faultOf(read: () => unknown): string[] {
 }
 
 Deno.test("every language of a block is one that is checked, or known not to be", () => {
-  const known = "ts js sh env json yaml html md promql text".split(" ");
+  const known = "ts js sh sql env json yaml html md promql text".split(" ");
   const unknown = pages.filter(isForUsers).flatMap(({ blocks }) => blocks)
     .filter(({ language }) => !known.includes(language));
   assert.deepEqual(unknown.map(({ page, line }) => `${page}:${line}`), []);
+});
+
+Deno.test("docs/postgres.md makes the role and the database as deploy/postgres.sql does", async () => {
+  const file = await Deno.readTextFile(
+    new URL("deploy/postgres.sql", REPOSITORY),
+  );
+  const statements = file.split("\n")
+    .filter((line) => /^([a-z]|\\connect)/.test(line)).join("\n");
+  const { blocks } = pages.find(({ path }) => path === "docs/postgres.md")!;
+  const [made] = blocks.filter(({ language }) => language === "sql");
+  assert.equal(made.text.trim(), statements);
 });
 
 Deno.test("every setting that the documents name is one", () => {

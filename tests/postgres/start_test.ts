@@ -10,7 +10,7 @@ import { failureOf } from "../../packages/postgres/failure.ts";
 import { LAYOUT } from "../../packages/postgres/layout.ts";
 import { freePort } from "../kit/port.ts";
 import { findPostgres, PASSWORD, Postgres } from "../kit/postgres.ts";
-import { Process } from "../kit/process.ts";
+import { Process, REPOSITORY } from "../kit/process.ts";
 import { postgresTest } from "./schema.ts";
 
 /** Requires that an address is refused, with these words and without secrets. */
@@ -60,7 +60,7 @@ postgresTest(
     await refused(
       changed(url, { pathname: "/none" }),
       /3D000/,
-      /postgres\.sql/,
+      /docs\/postgres\.md/,
     );
   },
 );
@@ -137,7 +137,11 @@ postgresTest(
     const schemaFix = new RegExp(`create schema ${schema} authorization`);
     await refused(address, /the role cannot make its tables: /, schemaFix);
     await sql(`create schema ${schema}`);
-    await refused(address, /42501 the role lacks a right/, /under Rights/);
+    await refused(
+      address,
+      new RegExp(`42501 the role "${role}" lacks a right \\(permission denied`),
+      /under The least rights/,
+    );
   },
 );
 
@@ -146,11 +150,17 @@ postgresTest(
   async ({ url, sql, schema, open }) => {
     await open();
     const role = `r${schema}`;
-    await sql(`create role ${role} login password 'a';
-    grant usage on schema ${schema} to ${role};
-    grant select, insert, update, delete on ${schema}.kv to ${role};
-    grant select on ${schema}.kv_layout to ${role};
-    grant usage on sequence ${schema}.kv_version to ${role};`);
+    const page = await Deno.readTextFile(
+      new URL("docs/postgres.md", REPOSITORY),
+    );
+    const [, grants] = /```sql\n(grant [^]*?)```/.exec(page)!;
+    const { pathname } = new URL(url);
+    await sql(
+      `create role ${role} login password 'a';` +
+        grants.replace(/database \w+/, `database ${pathname.slice(1)}`)
+          .replaceAll("tool_server", schema)
+          .replaceAll("to least", `to ${role}`),
+    );
     const address = changed(url, { username: role, password: "a" });
     for (
       const right of [
@@ -161,7 +171,11 @@ postgresTest(
       ]
     ) {
       await sql(`revoke ${right} from ${role}`);
-      await refused(address, /lacks a right on a table/, /under Rights/);
+      await refused(
+        address,
+        new RegExp(`role "${role}" lacks a right: ${right}\\. Fix`, "i"),
+        /under The least rights/,
+      );
       await sql(`grant ${right} to ${role}`);
     }
     await using kv = await openPostgres(address);
@@ -257,7 +271,7 @@ postgresTest("openPostgres() refuses a standby", async () => {
   await using primary = await Postgres.start(findPostgres()!);
   await primary.allowReplication();
   await using standby = await Postgres.standbyOf(primary);
-  await refused(standby.url, /read-only replica/, /primary/);
+  await refused(standby.url, /takes no writes \(a replica, or /, /primary/);
 });
 
 postgresTest(
