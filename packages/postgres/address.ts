@@ -15,8 +15,6 @@ export interface Address {
   password?: string;
   /** The schema that holds the tables. */
   schema: string;
-  /** True if the host is this machine. */
-  isHere: boolean;
   tls: Tls;
 }
 
@@ -86,7 +84,6 @@ export function parseAddress(text: string, password?: string): Address {
       fix: "Use small letters, digits and _, at most 51",
     });
   }
-  const isHere = ["localhost", "127.0.0.1", "::1"].includes(host);
   return {
     host,
     port: Number(url.port || DEFAULT_PORT),
@@ -94,8 +91,7 @@ export function parseAddress(text: string, password?: string): Address {
     user,
     password: url.password ? decodeURIComponent(url.password) : password,
     schema,
-    isHere,
-    tls: parseTls(parameters, isHere),
+    tls: parseTls(parameters, host),
   };
 }
 
@@ -109,8 +105,9 @@ export function printPlace({ host, port, database }: Address): string {
  * Reads how connections are encrypted: by default not at all on this machine,
  * elsewhere with all checks.
  */
-function parseTls(parameters: URLSearchParams, isHere: boolean): Tls {
+function parseTls(parameters: URLSearchParams, host: string): Tls {
   const rootCertificate = parameters.get("sslrootcert") ?? undefined;
+  const isHere = ["localhost", "127.0.0.1", "::1"].includes(host);
   const given = parameters.get("sslmode") ??
     (isHere && !rootCertificate ? "disable" : "verify-full");
   const mode = MODES.find((mode) => mode === given);

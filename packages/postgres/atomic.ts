@@ -47,8 +47,8 @@ export function hashOf(packed: Uint8Array): bigint {
 }
 
 /** Prints a version as the contract has it. */
-export function printVersion(version: bigint): string {
-  return version.toString(16).padStart(VERSION_DIGITS, "0");
+export function printVersion(version: string): string {
+  return BigInt(version).toString(16).padStart(VERSION_DIGITS, "0");
 }
 
 /**

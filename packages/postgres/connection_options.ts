@@ -3,69 +3,74 @@
  *
  * @module
  */
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
-import { ScramSecrets } from "./scram.ts";
 
 /** The time a statement may take. A commit that was given up ends after it. */
 const STATEMENT_MILLISECONDS = 4500;
-/** The options of all connections to a database. */
+/**
+ * The time to connect: less than an operation may take, so that the log has the
+ * reason.
+ */
+const CONNECT_MILLISECONDS = 4500;
+
+/** The options of connections, as the driver names them. */
 export interface ConnectionOptions {
   host: string;
   port: number;
-  /** The settings of the session, `user` and `database` among them. */
-  settings: Record<string, string>;
-  /** True if the database is on this machine. */
-  isHere: boolean;
-  /** Returns the password. A function: an object that is logged hides it. */
+  database: string;
+  user: string;
   password(): string;
-  secrets: ScramSecrets;
-  /** The options of TLS; undefined without it. */
-  tls?: {
+  ssl: false | {
     ca?: string;
     rejectUnauthorized: boolean;
     servername?: string;
     checkServerIdentity?(): undefined;
   };
+  application_name: string;
+  keepAlive: boolean;
+  keepAliveInitialDelayMillis: number;
+  connectionTimeoutMillis: number;
+  statement_timeout?: number;
 }
 
-/** Makes the options of connections from an address. */
+/** Returns the options of all connections to a database. */
 export async function connectionOptions(
-  { host, port, database, user, password: given, tls, isHere }: Address,
+  { host, port, database, user, password, tls }: Address,
   { hasTimeout }: { hasTimeout: boolean },
 ): Promise<ConnectionOptions> {
-  const password = () => {
-    if (given) return given;
-    throw new PostgresError("it wants a password, and there is none", {
-      fix: "Set PGPASSWORD, or write the password in the address",
-    });
-  };
   return {
     host,
     port,
-    settings: {
-      user,
-      database,
-      application_name: "tool-server",
-      client_encoding: "UTF8",
-      ...hasTimeout && { statement_timeout: String(STATEMENT_MILLISECONDS) },
+    database,
+    user,
+    // A function: an object that is logged does not show it. It is called when
+    // Postgres asks.
+    password() {
+      if (password) return password;
+      throw new PostgresError("it wants a password, and there is none", {
+        fix: "Set PGPASSWORD, or write the password in the address",
+      });
     },
-    isHere,
-    password,
-    secrets: new ScramSecrets(password),
-    tls: await tlsOptions(tls, host),
+    ssl: await tlsOptions(tls, host),
+    application_name: "tool-server",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MILLISECONDS,
+    ...hasTimeout && { statement_timeout: STATEMENT_MILLISECONDS },
   };
 }
 
 async function tlsOptions(
   { mode, rootCertificate }: Tls,
   host: string,
-): Promise<ConnectionOptions["tls"]> {
-  if (mode === "disable") return undefined;
+): Promise<ConnectionOptions["ssl"]> {
+  if (mode === "disable") return false;
   const ca = rootCertificate === undefined
     ? undefined
-    : await readText(rootCertificate).catch((error: Error) => {
+    : await readFile(rootCertificate, "utf8").catch((error: Error) => {
       throw new PostgresError(`its sslrootcert: ${error.message}`, {
         fix: "Give the path of the CA's PEM file, in a folder that this " +
           "process may read (data, unless its command names another)",
@@ -80,9 +85,4 @@ async function tlsOptions(
     ...isIP(host) === 0 && { servername: host },
     ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
   };
-}
-
-async function readText(file: string): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
-  return await readFile(file, "utf8");
 }

@@ -5,8 +5,8 @@
  * @module
  */
 import { clearTimeout, setTimeout } from "node:timers";
-import { Connection } from "./connection.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
+import { Ear } from "./driver.ts";
 
 /** The time that the test announcement may take. */
 const ECHO_MILLISECONDS = 1000;
@@ -29,19 +29,25 @@ export class Listener {
   onChange: (hash: string) => void = () => {};
   /** Called after changes may have been missed. */
   onBack: () => void = () => {};
-  #connection?: Connection;
+  readonly #ear: Ear;
   readonly #echo = Promise.withResolvers<boolean>();
   readonly #echoed = `${ECHO}${crypto.randomUUID()}`;
   #timer?: ReturnType<typeof setTimeout>;
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
 
-  /** @param presence the statement that marks the connection as a process's */
   constructor(
-    private readonly options: ConnectionOptions,
-    private readonly channel: string,
+    options: ConnectionOptions,
+    channel: string,
     private readonly presence: string,
-  ) {}
+  ) {
+    this.#ear = new Ear(
+      options,
+      channel,
+      (payload) => this.#hear(payload),
+      () => this.#again(),
+    );
+  }
 
   /**
    * Connects, and finds out if announcements arrive. If so, no pooler lends the
@@ -50,7 +56,7 @@ export class Listener {
    * @param announce announces a text, on another connection
    */
   async start(announce: (payload: string) => Promise<unknown>): Promise<void> {
-    const connection = await this.#listen();
+    await this.#ear.listen();
     const timer = setTimeout(
       () => this.#echo.resolve(false),
       ECHO_MILLISECONDS,
@@ -58,28 +64,14 @@ export class Listener {
     await announce(this.#echoed);
     this.hears = await this.#echo.promise;
     clearTimeout(timer);
-    await (this.hears ? this.#settle(connection) : this.close());
+    await (this.hears ? this.#ear.settle(this.presence) : this.close());
   }
 
   /** Closes the connection for good. */
   async close(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    await this.#connection?.close();
-  }
-
-  async #listen(): Promise<Connection> {
-    const connection = await Connection.open(this.options);
-    this.#connection = connection;
-    connection.onNotification = (payload) => this.#hear(payload);
-    connection.onEnd = () => this.#again();
-    await connection.script(`LISTEN "${this.channel}"`);
-    return connection;
-  }
-
-  async #settle(connection: Connection): Promise<void> {
-    await connection.script(this.presence);
-    connection.unref();
+    await this.#ear.close();
   }
 
   #hear(payload: string): void {
@@ -89,15 +81,14 @@ export class Listener {
 
   #again(): void {
     if (this.#isOver) return;
-    clearTimeout(this.#timer);
     this.#timer = setTimeout(async () => {
       try {
-        await this.#settle(await this.#listen());
+        await this.#ear.listen();
+        await this.#ear.settle(this.presence);
         this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
-        if (this.#isOver) await this.close();
+        if (this.#isOver) await this.#ear.close();
         else this.onBack();
-      } catch (error) {
-        this.#connection?.destroy(error as Error);
+      } catch {
         this.#pauseMilliseconds = Math.min(
           MAX_PAUSE_MILLISECONDS,
           this.#pauseMilliseconds * 2,

@@ -7,7 +7,7 @@
 import { env } from "node:process";
 import { type Address, parseAddress, printPlace } from "./address.ts";
 import { connectionOptions } from "./connection_options.ts";
-import { Connections } from "./connections.ts";
+import { Connections, type Row } from "./driver.ts";
 import {
   failureOf,
   PostgresError,
@@ -24,7 +24,6 @@ import {
   statusSql,
 } from "./layout.ts";
 import { Listener } from "./listener.ts";
-import type { Row } from "./messages.ts";
 import { PostgresKv } from "./postgres_kv.ts";
 
 /** The oldest Postgres that is accepted: 13. The tests run on 15. */

@@ -19,11 +19,9 @@ import type {
 import { KvClosedError, KvUsageError } from "../../src/store/kv_error.ts";
 import { checkKeys } from "../../src/store/kv_limits.ts";
 import { Atomic, printVersion } from "./atomic.ts";
-import type { Statement } from "./connection.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, Row, Statement } from "./driver.ts";
 import { failureOf } from "./failure.ts";
 import type { Listener } from "./listener.ts";
-import type { Row } from "./messages.ts";
 import { packBytes, packRange, unpackKey } from "./packed_key.ts";
 import { Statements } from "./statements.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -106,7 +104,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
   atomic(): KvAtomic {
     return new Atomic(async ({ values, announced }): Promise<KvCommit> => {
       const [row] = await this.#query(this.#statements.commit(values));
-      const version = row.version as bigint | null;
+      const version = row.version as string | null;
       if (version === null) return { ok: false };
       // Without announcements this process sees its own changes all the same.
       if (!this.isRemote) this.#noticeAll(announced);
@@ -189,7 +187,7 @@ function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
     key,
     // The first byte is the format, of which there is one so far.
     value: deserialize(bytes.subarray(1)),
-    versionstamp: printVersion(row!.version as bigint),
+    versionstamp: printVersion(row!.version as string),
   };
 }
 

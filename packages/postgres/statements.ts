@@ -5,7 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { binaryArray } from "./binary_array.ts";
-import type { Statement } from "./connection.ts";
+import type { Statement } from "./driver.ts";
 import { PRESENCE } from "./layout.ts";
 
 /** The statements on the tables of one schema. */

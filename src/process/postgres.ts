@@ -50,7 +50,8 @@ function fixOfLoading(message: string): string {
       "to --allow-read of deno run";
   }
   return `Add "${PACKAGE.replace(/\/postgres$/, "")}" to the imports of ` +
-    "deno.json, or give kv: await openPostgres(…) to serve() (docs/postgres.md)";
+    "deno.json, see that its package pg can be downloaded, or give " +
+    "kv: await openPostgres(…) to serve() (docs/postgres.md)";
 }
 
 /** @throws {StartError} */
