@@ -87,6 +87,8 @@ export interface AuthorizationServerOptions {
   accountClients: ReadonlyMap<string, AccountClient>;
   /** Lists those of them that a client with some scopes could use. */
   servicesWithin(scopes: readonly string[]): AccountService[];
+  /** True if a tool needs an account at a service. */
+  needsAccount(tool: string, service: string): boolean;
   /** Gives the title of a tool; undefined if it has none, or is not served. */
   titleOf(tool: string): string | undefined;
 }

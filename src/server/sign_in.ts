@@ -65,6 +65,9 @@ export function signInAt(
     ),
     accountClients: accountClients(plan.accountServices, config.own),
     servicesWithin: (scopes) => servicesOf(catalogue, scopes),
+    needsAccount: (tool, service) =>
+      Object.values(catalogue.tools.get(tool)?.needs ?? {})
+        .some(({ name }) => name === service),
     titleOf: (tool) => catalogue.tools.get(tool)?.title,
     provider({ config, id }) {
       if (given.provider) return given.provider;

@@ -16,6 +16,7 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { readText } from "./texts.ts";
+import { wakeTwice } from "./wakes.ts";
 
 /** A task of a list, without its result. */
 export interface ListedTask extends
@@ -116,6 +117,24 @@ export function taskLists(database: Database) {
           value ? [copyTask(ids[index], value)] : []
         ),
       );
+    },
+
+    /** Wakes the durable work of a person, by its tool. */
+    async wake(
+      bindings: readonly string[],
+      isWanted: (tool: string) => boolean,
+    ): Promise<void> {
+      const lists = await Promise.all(
+        bindings.map((binding) => listedOf(database, binding)),
+      );
+      const ids = lists.flat().filter(({ value }) => value.isOpen).map(idOf);
+      const runs = await database.getMany<RunRecord[]>(ids.map(taskRunKey));
+      const now = database.now();
+      for (const [index, { value }] of runs.entries()) {
+        if (!value || !isWanted(value.tool)) continue;
+        const work = { ...value, taskId: ids[index] };
+        await database.commit((it) => wakeTwice(it, work, now));
+      }
     },
 
     /**

@@ -21,12 +21,10 @@ import {
   type WaitRecord,
   type WaitSeals,
 } from "./wait_record.ts";
-import { setWake } from "./wakes.ts";
+import { wakeTwice } from "./wakes.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;
-/** The time until the second wake: the waiting process has the answer then. */
-const SECOND_WAKE_SECONDS = 10;
 
 /** An answer that was taken, and can be put back until the wait expires. */
 export interface TakenWait {
@@ -62,17 +60,21 @@ export function waitAnswers(
         const isAnswered = value.state === "used" ||
           value.state === "answered" && !await database.mayRepeat(entry);
         if (isAnswered) return { isAccepted: false, record: { key, value } };
-        const isWebhook = value.kind === "webhook";
         const record: WaitRecord = {
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
-          // The answer was accepted, so it must arrive, however late the task
+          // The answer was accepted, so it must arrive, however late the work
           // goes on.
-          ...isWebhook && { expiresAt: database.now() + DURABLE_SECONDS },
+          ...value.taskId !== undefined &&
+            { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
-        wakeTwice(transaction, record, database.now());
+        const { taskId, taskAddress: address = "", expiresAt } = record;
+        if (taskId !== undefined) {
+          const work = { address, taskId, expiresAt };
+          wakeTwice(transaction, work, database.now());
+        }
         extraWrites(transaction);
         return { isAccepted: true, record: { key, value: record } };
       },
@@ -212,20 +214,4 @@ export function expireWait(
     if (isOwn) transaction.check(pointer).expire(askerKey);
   };
   return database.change(key, ending, read);
-}
-
-/**
- * Wakes the task that waits for a webhook, twice. At the first wake a process
- * may still work on the run, and be about to park it. By the second, the run is
- * parked or its process has seen the answer.
- */
-function wakeTwice(
-  transaction: Transaction,
-  { taskId, taskAddress: address = "", expiresAt }: WaitRecord,
-  now: number,
-): void {
-  if (taskId === undefined) return;
-  for (const dueSeconds of [now, now + SECOND_WAKE_SECONDS]) {
-    setWake(transaction, { address, taskId, dueSeconds, expiresAt });
-  }
 }

@@ -39,10 +39,11 @@ export interface Waiting {
    * the task by then.
    */
   grantId?: string;
+  /** The durable work that waits: an answer wakes it, its end ends the wait. */
   taskId?: string;
-  /** The address of the task's run. */
+  /** The address of the work's run. */
   taskAddress?: string;
-  /** The task that asks on a page. The wait does not end with the task. */
+  /** The task that asks on a page, of whatever kind. */
   pageTask?: string;
 }
 

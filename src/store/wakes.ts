@@ -22,6 +22,9 @@ export interface Wake {
   versionstamp: string;
 }
 
+/** The time until the second wake: the waiting process has the answer then. */
+const SECOND_WAKE_SECONDS = 10;
+
 export function setWake(
   transaction: Transaction,
   { address, taskId, dueSeconds, expiresAt }: Expiring & {
@@ -33,6 +36,24 @@ export function setWake(
 ): void {
   const key = wakeKey(address, dueSeconds, taskId);
   transaction.set<Expiring>(key, { expiresAt });
+}
+
+/**
+ * Wakes durable work that waits, twice. At the first wake a process may still
+ * work on the run, and be about to park it. By the second, the run is parked or
+ * its process has seen what it waits for.
+ */
+export function wakeTwice(
+  transaction: Transaction,
+  { address, taskId, expiresAt }: Omit<
+    Parameters<typeof setWake>[1],
+    "dueSeconds"
+  >,
+  now: number,
+): void {
+  for (const dueSeconds of [now, now + SECOND_WAKE_SECONDS]) {
+    setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+  }
 }
 
 export function wakeStore(database: Database) {

@@ -154,3 +154,71 @@ test.inMemory("durable work whose account was disconnected waits for its person 
   await until(async () => (await status(taskId)).status === "completed");
   assert.equal((await status(taskId)).text, "ada@acme, ada@acme");
 });
+
+test.inMemory("durable work that waits for an account or a page leaves its place to others, and goes on at once in another process", async ({ kv }) => {
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const report = tool({
+    name: "report",
+    needs: { linear },
+    task: { durable: true },
+    limit: { callsAtOnce: 1, shared: true },
+    async run(_input, { ask, needs, step }) {
+      const { action } = await ask({
+        message: "Look",
+        url: "https://pay.example.com/",
+        until: "done",
+      });
+      const name = await step(
+        "read",
+        async () => (await needs.linear.fetch("/me")).text(),
+      );
+      return `${action} ${name}`;
+    },
+  });
+  const tools = [report];
+  /** Waits until tasks show a link of this kind and no process works on them. */
+  const linksOf = async (
+    { app }: OAuthServer,
+    { status }: Awaited<ReturnType<typeof callerOf>>,
+    ids: readonly string[],
+    kind: string,
+  ) => {
+    let links: (string | undefined)[] = [];
+    await until(async () => {
+      const tasks = await Promise.all(ids.map(status));
+      links = tasks.map(({ statusMessage = "" }) =>
+        /^http\S*$/m.exec(statusMessage)?.[0]
+      );
+      return app.running === 0 && links.every((link) => link?.includes(kind));
+    });
+    return links;
+  };
+  let ids: string[];
+  {
+    await using server = await startConnected(linear, { kv, tools });
+    await connect(await openConnect(server), keyOf("ada@acme"));
+    const caller = await callerOf(server);
+    const first = await caller.begin("report");
+    await linksOf(server, caller, [first], "/wait/");
+    // The first holds the only place no longer.
+    ids = [first, await caller.begin("report")];
+    const links = await linksOf(server, caller, ids, "/wait/");
+    assert.equal(new Set(links).size, 2);
+    const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    await visitor.press("/account/accounts/disconnect");
+  }
+  await using server = await startConnected(linear, { kv, tools });
+  const caller = await callerOf(server);
+  for (const link of await linksOf(server, caller, ids, "/wait/")) {
+    const visitor = await AccountVisitor.signIn(server);
+    visitor.page = await visitor.browser.open(link!);
+    await visitor.press(new URL(link!).pathname, { answer: "done" });
+  }
+  await linksOf(server, caller, ids, "/connect/linear");
+  await connect(await openConnect(server), keyOf("ada@acme"));
+  await until(async () => {
+    const tasks = await Promise.all(ids.map(caller.status));
+    return tasks.every(({ text }) => text === "accept ada@acme");
+  });
+});

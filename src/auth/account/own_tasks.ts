@@ -25,7 +25,8 @@ export type OwnTask = ListedTask & Partial<Task>;
 
 /** Makes the reader of people's tasks. */
 export function ownTasks(services: AuthServices) {
-  const { baseUrl, permissions, grants, tasks, titleOf } = services;
+  const { baseUrl, permissions, grants, tasks, titleOf, needsAccount } =
+    services;
 
   /** True if the person may still be granted the scopes of a task's tool. */
   function isWithinReach(
@@ -86,6 +87,14 @@ export function ownTasks(services: AuthServices) {
           }),
       );
       return { ...listed, tasks: own };
+    },
+
+    /** Lets the person's work go on that may wait for an account. */
+    async wake(session: AccountSession, service: string): Promise<void> {
+      await tasks.wake(
+        bindingsOf(session),
+        (tool) => needsAccount(tool, service),
+      );
     },
 
     /** Describes the clients that began tasks, by the grants of the tasks. */

@@ -22,6 +22,7 @@ import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { clientInWords } from "./client_words.ts";
+import { ownTasks } from "./own_tasks.ts";
 
 /** Names the service that a wait asks to connect; undefined for any other wait. */
 export function connectsAt(
@@ -66,7 +67,8 @@ export function askingClient(
 
 /**
  * Answers the calls of a person that wait for an account at a service: all of
- * them once it is there, or the one that they turn down.
+ * them once it is there, or the one that they turn down. Durable work looks for
+ * the account again.
  */
 export async function answerConnecting(
   { person, service, wait }: {
@@ -75,8 +77,9 @@ export async function answerConnecting(
     wait?: Wait;
   },
   action: "accept" | "decline",
-  { baseUrl, signedIn, waits }: AuthServices,
+  services: AuthServices,
 ): Promise<void> {
+  const { baseUrl, signedIn, waits } = services;
   const { subject } = person.session;
   const stays = await signedIn.staysAllowed(person);
   const one = action === "decline" && wait;
@@ -84,6 +87,7 @@ export async function answerConnecting(
     if (connectsAt(wait, baseUrl) !== service.name) continue;
     await waits.answer(wait.id!, subject, { action }, stays);
   }
+  await ownTasks(services).wake(person.session, service.name);
 }
 
 /** Lists the open questions to a person, for their account page. */

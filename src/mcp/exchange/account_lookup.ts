@@ -58,10 +58,10 @@ export class AccountLookup {
 
   /** Asks the person for all that is missing, together. @throws {ToolError} */
   async ask(asking: Asking): Promise<void> {
-    let missing = await this.#missing(false);
+    let missing = await this.#missing();
     for (let round = 0; missing.size > 0; round++) {
       const declined = await this.#connect(missing, asking);
-      missing = await this.#missing(true);
+      missing = await this.#missing();
       const left = [...missing.keys()].filter((it) =>
         declined.includes(it) || round === MAX_ROUNDS
       );
@@ -74,7 +74,7 @@ export class AccountLookup {
 
   /** @throws {ToolError} if one is missing */
   async check(): Promise<void> {
-    const [missing] = await this.#missing(false);
+    const [missing] = await this.#missing();
     if (missing) {
       throw new ToolError(`${titleOf(missing[0])} is not connected.`);
     }
@@ -82,9 +82,10 @@ export class AccountLookup {
 
   /** Waits, for as long as it takes, until every account is connected. */
   async #ready(asking: Asking): Promise<void> {
-    const { signal } = this.context;
-    for (let isFresh = false;; isFresh = true) {
-      const missing = await persist(() => this.#missing(isFresh), { signal });
+    const { signal, parking } = asking.work;
+    const look = () => persist(() => this.#missing(), { signal });
+    for (;;) {
+      const missing = await (parking?.activity(look) ?? look());
       if (missing.size === 0) return;
       await this.#connect(missing, asking);
     }
@@ -114,12 +115,11 @@ export class AccountLookup {
 
   /** Gives a context the accounts. */
   bind(context: Context): void {
-    const needs = Object.fromEntries(
-      Object.entries(this.item.needs).map((
-        [name, service],
-      ) => [name, this.#accountAt(service, CallContext.actingOf(context))]),
-    );
-    Object.assign(context, { needs });
+    const acting = CallContext.actingOf(context);
+    const needs = Object.entries(this.item.needs).map((
+      [name, service],
+    ) => [name, this.#accountAt(service, acting)]);
+    Object.assign(context, { needs: Object.fromEntries(needs) });
     const asking = CallContext.askingOf(context);
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
@@ -187,7 +187,8 @@ export class AccountLookup {
     };
   }
 
-  async #missing(isFresh: boolean): Promise<Missing> {
+  /** Looks for the accounts, and once more past the cache if one is missing. */
+  async #missing(isFresh = false): Promise<Missing> {
     const missing: Missing = new Map();
     // One read for all, which the cache shares.
     await this.vault.find(this.context.caller.subject, isFresh);
@@ -197,7 +198,7 @@ export class AccountLookup {
         await this.keys.isThere(service, found);
       if (!isThere) missing.set(service, this.#wordsFor(service, found));
     }
-    return missing;
+    return missing.size > 0 && !isFresh ? await this.#missing(true) : missing;
   }
 
   async #find(

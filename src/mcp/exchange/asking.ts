@@ -160,11 +160,12 @@ export class Asking {
     viaClient: boolean,
     key = question.key,
   ): Promise<Elicited<undefined>> {
-    const { work, work: { signal, stateless } } = this;
+    const { work, work: { signal, stateless, parking } } = this;
     const message = String(question.params.message);
-    const page = await pages.open(question, key);
+    const open = () => pages.open(question, key);
+    const page = await (parking?.activity(open) ?? open());
     if ("answer" in page) return page.answer;
-    const { address: url, wait } = page;
+    const { address: url, wait, until } = page;
     const elicitationId = stateless ? {} : { elicitationId: wait.id };
     while (viaClient) {
       // `accept` says only that the person opens the page.
@@ -185,7 +186,9 @@ export class Asking {
       if (!work.mayAskAgain?.(page.key)) break;
     }
     const takeBack = await work.showLink!({ address: url, message });
-    return (await pages.waitFor(page, signal).finally(takeBack))!;
+    const answered = () => pages.waitFor(page, signal);
+    const waiting = parking?.wait({ until }, answered) ?? answered();
+    return (await waiting.finally(takeBack))!;
   }
 
   /** Asks the client itself, if it can answer. */

@@ -9,6 +9,7 @@ import type { AccountService } from "../../authoring/account.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
+import { DURABLE_SECONDS } from "../../store/run_record.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../oauth/subject.ts";
 import { canonicalJson } from "../../json.ts";
@@ -32,8 +33,8 @@ interface OpenPage {
   key: string;
   wait: Wait;
   address: string;
-  /** True if an account is connected there. */
-  connects: boolean;
+  /** The time to look again for an account, which may come by another way. */
+  until?: number;
 }
 
 interface AnsweredPage {
@@ -96,6 +97,7 @@ export class PageQuestions {
    * @param asker identifies the call with its arguments, or the task: a repeat
    * of it finds the same questions
    * @param taskId the task; undefined for a call
+   * @param address the server address of durable work, which an answer wakes
    */
   constructor(
     private readonly pages: WaitPages,
@@ -103,6 +105,7 @@ export class PageQuestions {
     private readonly tool: string,
     private readonly asker: unknown,
     private readonly taskId?: string,
+    private readonly address?: string,
   ) {}
 
   /** The questions of a caller; undefined if they cannot sign in to a page. */
@@ -115,14 +118,9 @@ export class PageQuestions {
   }
 
   /** The questions of the task that the call becomes. */
-  within(taskId: string): PageQuestions {
-    return new PageQuestions(
-      this.pages,
-      this.caller,
-      this.tool,
-      { taskId },
-      taskId,
-    );
+  within(taskId: string, address?: string): PageQuestions {
+    const { pages, caller, tool } = this;
+    return new PageQuestions(pages, caller, tool, { taskId }, taskId, address);
   }
 
   /** Makes the question by which a person is asked to connect an account. */
@@ -149,11 +147,12 @@ export class PageQuestions {
     { fingerprint, params: { message, url } }: AskedQuestion,
     key: string,
   ): Promise<OpenPage | AnsweredPage> {
-    const { pages, caller, tool, taskId } = this;
+    const { pages, caller, tool, taskId, address } = this;
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
     // All calls of a client wait for one account together.
     const asker = connects ? [url, message] : [tool, this.asker, key];
+    const isOfWork = address !== undefined && !connects;
     const waiting = {
       subject,
       kind: "page",
@@ -161,18 +160,20 @@ export class PageQuestions {
       clientId,
       grantId,
       pageTask: taskId,
+      ...isOfWork && { taskId, taskAddress: address },
       asker: await fingerprintOfLong(
         // The same person in another client is asked anew.
         canonicalJson([binding, clientId ?? grantId, ...asker]),
       ),
       question: fingerprint,
     } as const;
+    const times = isOfWork ? { seconds: DURABLE_SECONDS } : {};
     for (;;) {
-      const wait = await pages.waits.open(waiting, { message, url });
+      const wait = await pages.waits.open(waiting, { message, url }, times);
       if (wait.state === "open") {
-        const id = wait.id!;
-        const address = connects ? `${url}?w=${id}` : addressOf(pages, id);
-        return { key, wait, address, connects };
+        const { id, expiresAt: until } = wait;
+        if (!connects) return { key, wait, address: addressOf(pages, id!) };
+        return { key, wait, address: `${url}?w=${id}`, until };
       }
       const answer = await this.#take(wait);
       // Undefined if another run took the answer: then this one opens the
@@ -198,7 +199,7 @@ export class PageQuestions {
    * @throws the signal's reason when it fires first
    */
   async waitFor(
-    { wait, connects }: OpenPage,
+    { wait, until }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Elicited<undefined> | undefined> {
@@ -206,7 +207,7 @@ export class PageQuestions {
     if (!await waits.settled(wait, signal, milliseconds)) return undefined;
     const answer = await this.#take(wait);
     if (answer) return answer;
-    if (connects) return { action: "cancel" };
+    if (until !== undefined) return { action: "cancel" };
     throw new ToolError(OVER);
   }
 

@@ -30,6 +30,19 @@ export interface DurableContext extends Pick<Context, "sleep"> {
   ): Promise<T>;
 }
 
+/** The parking of durable work, which leaves its process while it waits. */
+export interface WorkParking {
+  /** Awaits a function that does something: meanwhile the work stays. */
+  activity<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Awaits a function that only waits: meanwhile the work may leave.
+   *
+   * @param waiting `until`: the time at which it goes on without an answer, in
+   * epoch seconds
+   */
+  wait<T>(waiting: { until?: number }, work: () => Promise<T>): Promise<T>;
+}
+
 /** The work of a context: a request, or a task that goes on after it. */
 export interface Work {
   /** True if the client belongs to the generation without sessions. */
@@ -58,6 +71,8 @@ export interface Work {
   /** The reason why `upstream` is missing, for a caller who can have one. */
   readonly lacksUpstream?: string;
   readonly durable?: DurableContext;
+  /** Undefined unless the work is durable. */
+  readonly parking?: WorkParking;
   /**
    * Asks on a page once, and stores the answer in the journal. Undefined unless
    * the work is durable.

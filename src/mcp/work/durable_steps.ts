@@ -61,8 +61,7 @@ export class DurableSteps implements DurableContext {
       const { known } = entry;
       if (known?.state === "kept") return parseKept<T>(known.text);
       if (known?.state === "failed") throw thrownAgain(known.error!);
-      // Only this process sees that it is ready: it goes on at once.
-      if (ready) await this.#run.parking.wait({ until: 0 }, ready);
+      await ready?.();
       return await this.#executor.do(entry, run, how);
     });
   }
@@ -93,8 +92,8 @@ export class DurableSteps implements DurableContext {
    *
    * @param ask opens the question under a key that is the same in every run,
    * and passes the answer on, as JSON, to be stored
-   * @param waiting the wait for the answer; by default it has no end, and needs
-   * no process
+   * @param how `isOnPage`: the answer is given on a page, and `ask` itself lets
+   * the run be parked while it waits for that
    */
   question<T>(
     question: AskedQuestion,
@@ -102,7 +101,7 @@ export class DurableSteps implements DurableContext {
       key: string,
       keep: (answer: string) => Promise<void>,
     ) => Promise<unknown>,
-    waiting?: Parameters<Parking["wait"]>[0],
+    { isOnPage = false } = {},
   ): Promise<T> {
     const journal = this.#journal;
     const name = question.key ?? question.kind;
@@ -119,10 +118,10 @@ export class DurableSteps implements DurableContext {
         await journal.save(entry, { ...asked, state: "kept", text: answer });
         text = answer;
       };
-      await this.#run.parking.wait(
-        waiting ?? { question: key },
-        () => ask(key, keep),
-      );
+      const asking = () => ask(key, keep);
+      await (isOnPage
+        ? asking()
+        : this.#run.parking.wait({ question: key }, asking));
       return parseKept<T>(text);
     }, question);
   }

@@ -60,6 +60,7 @@ export class TaskChannel implements Work {
   readonly durable?: DurableSteps;
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
+  readonly parking?: Work["parking"];
   readonly #origin: TaskOrigin;
   readonly #surroundings: Surroundings;
   /** The keys of the questions of a plain task. */
@@ -78,10 +79,9 @@ export class TaskChannel implements Work {
       steps.question(
         question,
         async (key, keep) => keep(JSON.stringify(await ask(key))),
-        // `until: 0` keeps the run in this process, which alone sees the answer
-        // on the page.
-        { until: 0 },
+        { isOnPage: true },
       ));
+    this.parking = steps && surroundings.parking;
     ({
       caller: this.caller,
       upstream: this.upstream,
@@ -93,7 +93,10 @@ export class TaskChannel implements Work {
     this.#origin = origin;
     this.#surroundings = surroundings;
     this.signal = signal;
-    this.pageQuestions = origin.pageQuestions?.within(requestId);
+    this.pageQuestions = origin.pageQuestions?.within(
+      requestId,
+      surroundings.durable?.run.address,
+    );
     this.advise = (message) => origin.advise?.(message);
     this.authorCode = call?.authorCode ??
       new AuthorCode((message) =>
@@ -122,8 +125,13 @@ export class TaskChannel implements Work {
     this.#links.add(link);
     return async () => {
       this.#links.delete(link);
-      await this.status.report({ waitsFor: [...this.#links].at(-1) });
+      await this.status.report({ waitsFor: this.link });
     };
+  }
+
+  /** The link that the status shows, if any. */
+  get link(): string | undefined {
+    return [...this.#links].at(-1);
   }
 
   async wait(id: string, options: WaitOptions): Promise<unknown> {

@@ -27,6 +27,7 @@ import {
 import { TaskWatch } from "./task_watch.ts";
 import type {
   CallInProgress,
+  DurableState,
   OriginCall,
   TaskOrigin,
   TaskParts,
@@ -42,14 +43,6 @@ interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
   call?: OriginCall;
   /** Present if the work is durable. */
   durable?: DurableState;
-}
-
-/** Durable work as this process goes on with it. */
-export interface DurableState {
-  claim: Claim;
-  /** The steps of earlier runs. */
-  steps: readonly Step[];
-  version: number;
 }
 
 export class TaskExecution {
@@ -95,7 +88,8 @@ export class TaskExecution {
       park: claim && (async ({ dueSeconds, questions, waitsFor }) => {
         // The next run does not send the same progress again.
         await this.channel.status.write();
-        return await runs.park(claim, dueSeconds, questions, { waitsFor });
+        const words = { waitsFor: waitsFor ?? this.channel.link };
+        return await runs.park(claim, dueSeconds, questions, words);
       }),
     });
     const steps = this.#steps = durable && new DurableSteps(

@@ -15,11 +15,12 @@ import type { Task } from "../../store/tasks.ts";
 import { waitStore } from "../../store/waits.ts";
 import { RunPoller } from "./run_poller.ts";
 import { takeOver } from "./takeover.ts";
-import { type DurableState, TaskExecution } from "./task_execution.ts";
+import { TaskExecution } from "./task_execution.ts";
 import { TaskRoom } from "./task_room.ts";
 import type {
   CallInProgress,
   DurableStart,
+  DurableState,
   Resume,
   TaskOrigin,
   TaskParts,
@@ -112,10 +113,9 @@ export class TaskRegistry {
     const { caller, limitKey } = origin;
     return this.#create(origin, async (taskId, list) => {
       const parts = this.#parts;
-      const begin = (task: Task, state?: DurableState) => {
-        const start = { taskId, origin, durable: state };
-        const execution = new TaskExecution(parts, start);
-        return { task, done: this.#execute(execution, run) };
+      const begin = (task: Task, durable?: DurableState) => {
+        const start = new TaskExecution(parts, { taskId, origin, durable });
+        return { task, done: this.#execute(start, run) };
       };
       if (!durable) {
         const plain = { tool, scopes, list };

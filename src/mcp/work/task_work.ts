@@ -13,7 +13,7 @@ import type { Outcome } from "../../log/request.ts";
 import type { Database } from "../../store/database.ts";
 import type { Claim, RunBeginning } from "../../store/run_record.ts";
 import type { StepFailureStore } from "../../store/step_failures.ts";
-import type { StepStore } from "../../store/steps.ts";
+import type { Step, StepStore } from "../../store/steps.ts";
 import type { TaskRunStore } from "../../store/task_runs.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { WaitStore } from "../../store/waits.ts";
@@ -132,3 +132,11 @@ export type Resume = (
   claim: Claim,
   beginning: RunBeginning,
 ) => Promise<ClaimedWork>;
+
+/** Durable work as this process goes on with it. */
+export interface DurableState {
+  claim: Claim;
+  /** The steps of earlier runs. */
+  steps: readonly Step[];
+  version: number;
+}

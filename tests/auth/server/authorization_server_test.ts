@@ -51,6 +51,7 @@ function start() {
     accountServices: new Map(),
     accountClients: new Map(),
     servicesWithin: () => [],
+    needsAccount: () => false,
     titleOf: () => undefined,
   });
   const door = oauthDoor({

@@ -713,17 +713,23 @@ Deno.test("question() that is open twice with the same key and text ends the wor
   );
 });
 
-Deno.test("question() whose answer only its process sees stays there", async () => {
+Deno.test("question() on a page parks its run no sooner than it waits for the page", async () => {
   using _hasty = new HastyTimers([QUIET_MILLISECONDS]);
   const task = new Task();
-  const result = await task.run((run) => {
-    void run.sleep("limit", 3600);
-    return run.question(asking("Done?", "page"), async (_key, keep) => {
-      for (let n = 0; n < 5; n++) await settled();
-      await keep('"done"');
-    }, { until: 0 });
-  });
-  assert.deepEqual([result, task.parked], ["done", []]);
+  const opened = Promise.withResolvers<void>();
+  const run = task.run((run) =>
+    run.question(asking("Done?", "page"), async () => {
+      await run.parking.activity(async () => {
+        for (let n = 0; n < 5; n++) await settled();
+        assert.deepEqual(task.parked, []);
+        opened.resolve();
+      });
+      return await run.parking.wait({}, () => new Promise(() => {}));
+    }, { isOnPage: true })
+  );
+  await opened.promise;
+  await assert.rejects(run, Parked);
+  assert.deepEqual(task.parked, [[undefined, [], undefined]]);
 });
 
 Deno.test("a run whose question was slow to open leaves its process all the same", async () => {
