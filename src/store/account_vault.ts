@@ -92,14 +92,18 @@ export function accountVault(
     return await database.replace(found, record) !== undefined;
   }
 
-  /** Keeps another key in an account. Returns false if it was changed since. */
+  /**
+   * Keeps another key in an account, which is a use of it. Returns false if the
+   * account was changed since.
+   */
   async function replace(
     found: Found<AccountRecord>,
     key: string,
     changes?: Pick<AccountRecord, "refusedAt">,
   ): Promise<boolean> {
     const { leaseUntil: _, ...value } = await sealAnew(found, key);
-    const record = { ...value, ...changes };
+    const expiresAt = database.now() + idleSeconds;
+    const record = { ...value, expiresAt, ...changes };
     const isReplaced = await database.replace(found, record) !== undefined;
     known.forget(found.value.subject);
     return isReplaced;

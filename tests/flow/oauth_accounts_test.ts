@@ -14,6 +14,7 @@ import {
 } from "../kit/connected.ts";
 import { test } from "../kit/databases.ts";
 import { recordLog } from "../kit/log.ts";
+import type { Json } from "../kit/message.ts";
 import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { OAuthServer } from "../kit/sign_in.ts";
@@ -288,8 +289,44 @@ Deno.test("an OpenID provider that we did not write names the account, and is as
   assert.ok(provider.asked.filter((it) => it === "/token").length >= 3);
 });
 
+Deno.test("tokens of another application at the service are not used, whatever their record says", async () => {
+  await using service = new TokenService();
+  const kv = await Deno.openKv(":memory:");
+  const before = await start(service, { kv });
+  await connect(await visit(before, service));
+  service.clientId = "another app";
+  const after = await start(service, { kv });
+  const call = await clientOf(after, "2026");
+  await asked(call);
+  await connect(await visit(after, service, { as: "7" }));
+  // Who can write the database names the new application in the old record.
+  const rows = await Array.fromAsync(kv.list<Json>({ prefix: ["account"] }));
+  const [ada, eve] = ["42", "7"].map((as) =>
+    rows.find(({ key, value }) =>
+      key.length > 2 && value.subject === `github:${as}`
+    )!
+  );
+  await kv.set(ada.key, { ...ada.value, oauth: eve.value.oauth });
+  // A process that remembers nothing.
+  const last = await start(service, { kv });
+  await asked(await clientOf(last, "2026"));
+  for (const server of [before, after, last]) {
+    await server[Symbol.asyncDispose]();
+  }
+  kv.close();
+});
+
 /** Ways in which an account is ended here. */
-const ENDS: Record<string, (visitor: AccountVisitor) => Promise<unknown>> = {
+const ENDS: Record<
+  string,
+  (visitor: AccountVisitor, server: OAuthServer) => Promise<unknown>
+> = {
+  "an operator's end of everything": async (_, server) => {
+    await clientOf(server, "2026");
+    const operator = await AccountVisitor.signIn(server, { as: "1" });
+    await operator.look("/people?person=42");
+    await operator.press("/account/end");
+  },
   disconnecting: async (visitor) => {
     await visitor.look("/accounts");
     assert.match(visitor.words, /Example CRM is told that they end/);
@@ -305,14 +342,17 @@ for (const [name, endAccount] of Object.entries(ENDS)) {
   Deno.test(`${name} tells the service that the tokens end, and a service that does not answer keeps no one`, async () => {
     await using service = new TokenService();
     const log = recordLog();
-    await using server = await start(service, log);
+    await using server = await start(service, {
+      ...log,
+      environment: { OAUTH_ADMINS: "github:1" },
+    });
     const visitor = await connect(await visit(server, service));
-    await endAccount(visitor);
+    await endAccount(visitor, server);
     await until(() => service.grants[0].isEnded);
     assert.deepEqual(service.revoked, ["crm-refresh-3"]);
     const again = await connect(await visit(server, service));
     service.answer = () => new Response(null, { status: 503 });
-    await endAccount(again);
+    await endAccount(again, server);
     await until(() =>
       log.events.some(({ message }) =>
         message === "Tokens of an account could not be revoked"

@@ -68,7 +68,12 @@ export class TokenService implements AsyncDisposable {
     (request) => this.#serve(request),
   );
 
-  constructor(readonly name = "crm") {}
+  /** Our application there, which an operator may change. */
+  clientId: string;
+
+  constructor(readonly name = "crm") {
+    this.clientId = `app of ${name}`;
+  }
 
   get origin(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
@@ -78,7 +83,7 @@ export class TokenService implements AsyncDisposable {
   get environment(): Record<string, string> {
     const prefix = `ACCOUNT_${this.name.toUpperCase()}`;
     return {
-      [`${prefix}_CLIENT_ID`]: `app of ${this.name}`,
+      [`${prefix}_CLIENT_ID`]: this.clientId,
       [`${prefix}_CLIENT_SECRET`]: SECRET,
     };
   }
@@ -119,9 +124,7 @@ export class TokenService implements AsyncDisposable {
     const isClient = bearer ===
       `Basic ${
         btoa(
-          `${encodeURIComponent(`app of ${this.name}`)}:${
-            encodeURIComponent(SECRET)
-          }`,
+          `${encodeURIComponent(this.clientId)}:${encodeURIComponent(SECRET)}`,
         )
       }`;
     if (!isClient) return refuse("invalid_client", 401);
@@ -139,7 +142,7 @@ export class TokenService implements AsyncDisposable {
     this.requests.push(query);
     const redirectUri = `${BASE_URL}/connect/${this.name}/callback`;
     const challenge = query.get("code_challenge");
-    const isRight = query.get("client_id") === `app of ${this.name}` &&
+    const isRight = query.get("client_id") === this.clientId &&
       query.get("redirect_uri") === redirectUri && challenge &&
       query.get("code_challenge_method") === "S256" &&
       query.get("response_type") === "code";

@@ -148,7 +148,12 @@ test.onDatabases("an account ends unless it is used, which is noted once a minut
   await until(async () => await usedAt() === now);
   const [{ usedBy }] = await vault.listOf(ADA.subject);
   assert.deepEqual(usedBy, { client: "App", tool: "who" });
-  now += IDLE;
+  now += IDLE - 1;
+  const [last] = await vault.find(ADA.subject, true);
+  assert.ok(await vault.replace(last, "refreshed"));
+  now += IDLE - 1;
+  assert.equal((await vault.find(ADA.subject, true)).length, 1);
+  now++;
   assert.deepEqual(await vault.find(ADA.subject, true), []);
   await database.idle();
 });

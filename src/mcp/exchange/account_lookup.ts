@@ -173,9 +173,9 @@ export class AccountLookup {
     service: OAuthAccount,
     reveal: () => Promise<string>,
   ): AccountFetch {
-    let sent = "";
-    const send = accountFetch(service, async () => sent = await reveal());
     return async (path, init) => {
+      let sent = "";
+      const send = accountFetch(service, async () => sent = await reveal());
       const response = await send(path, init);
       const isStream = init?.body instanceof ReadableStream;
       if (response.status !== 401 || isStream) return response;
