@@ -207,10 +207,7 @@ class Compilation {
     });
   }
 
-  /**
-   * Makes the list entries of the files of skills. No other resource may have
-   * their URIs.
-   */
+  /** Makes the list entries of the files of skills: URIs of their own. */
   checkSkillFiles(resources: readonly Resource[]): void {
     for (const file of this.skills.flatMap(({ resources }) => resources)) {
       this.listed.set(file, listResource(file));

@@ -128,10 +128,7 @@ export class SharedBuckets {
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
   }
 
-  /**
-   * Takes a token. Gives 0, or the milliseconds to wait if there is none. Never
-   * rejects.
-   */
+  /** Takes a token. Gives 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
     // Tokens that were taken before the bucket was full again are dropped.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);

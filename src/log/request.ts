@@ -10,10 +10,7 @@ import { randomId } from "../crypto/crypto.ts";
 const prefix = randomId(8);
 let count = 0;
 
-/**
- * Makes a reference that is unique, not secret, and a hundred times cheaper
- * than a random one.
- */
+/** Makes a reference that is unique, not secret, and quickly made. */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }

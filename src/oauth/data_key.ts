@@ -58,10 +58,7 @@ export interface UpstreamTokens {
   refreshToken?: string;
   /** The granted scope, if the provider's response had it. */
   scope?: string;
-  /**
-   * The end of the access token in epoch seconds; undefined if it does not
-   * expire by itself.
-   */
+  /** The end of the access token in epoch seconds, if it has one. */
   expiresAt?: number;
   /** The `id_token` of the same response, if the person is identified by it. */
   idToken?: string;

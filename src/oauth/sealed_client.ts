@@ -66,10 +66,7 @@ export async function sealClient(
   return { ...client, clientId: carrying };
 }
 
-/**
- * Opens the client whose registration an ID carries; undefined if the ID
- * carries none of this server.
- */
+/** Opens the client whose registration an ID of this server carries. */
 export async function openClient(
   key: Uint8Array,
   clientId: string,

@@ -149,10 +149,7 @@ export function clientGuides(
   );
 }
 
-/**
- * Makes Codex's guide: it reads bearer tokens from a variable, other
- * credentials from a file.
- */
+/** Makes Codex's guide: bearer tokens in a variable, others in a file. */
 function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;

@@ -12,10 +12,7 @@ interface DataProps extends FormPage {
   providerName: string;
   /** True if the person signed in so lately that they may erase. */
   mayErase: boolean;
-  /**
-   * The kinds of data: the name, how long it is stored, and, if an erasure
-   * leaves it, why.
-   */
+  /** The kinds of data: name, time stored, and why an erasure leaves it. */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
 }
 

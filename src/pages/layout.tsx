@@ -149,10 +149,7 @@ export function CopyLine({ text, label }: { text: string; label: string }) {
 export interface FormPage extends Pick<PageProps, "base"> {
   /** The CSRF token of the form. */
   csrf: string;
-  /**
-   * The page to come back to: a part of the account, or a wait; absent for the
-   * first part.
-   */
+  /** The page to come back to: a part, or a wait; absent for the first part. */
   back?: string;
 }
 

@@ -117,10 +117,7 @@ function callbacksOf(
   );
 }
 
-/**
- * True if this process has announced an address before: the environment outlives
- * each start of `--watch`.
- */
+/** True if this process announced the address before: `--watch` keeps it. */
 function wasAnnounced(url: string): boolean {
   const permission = { name: "env", variable: ANNOUNCED } as const;
   const { state } = Deno.permissions.querySync(permission);

@@ -12,10 +12,7 @@ export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 2000;
-/**
- * The time without a steady socket after which the process gives up, because a
- * new one may do better.
- */
+/** The time without a steady socket after which the process gives up. */
 const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;

@@ -16,10 +16,7 @@ import { issueText } from "./tool_result.ts";
 /** The most times that one form is shown to a person. */
 export const MAX_FORM_ATTEMPTS = 3;
 
-/**
- * Thrown for a form whose values do not match its schema. The message lists the
- * wrong fields.
- */
+/** Thrown for a form with wrong values. The message lists their fields. */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(
@@ -146,10 +143,7 @@ function emptyContent(question: FormQuestion): JsonObject | undefined {
   return isOptional ? {} : undefined;
 }
 
-/**
- * Removes the nulls that clients write for empty fields. A null stays where the
- * schema accepts null.
- */
+/** Removes the nulls of empty fields, unless the schema accepts null. */
 function withoutNulls(
   content: JsonObject,
   takesNull: (name: string) => boolean,

@@ -68,10 +68,7 @@ export interface MessageBody {
 /** The memory up to which a message is not counted as long, in bytes. */
 const SHORT_BYTES = 4096;
 
-/**
- * The memory of a value besides its text: an empty object takes 64 bytes of
- * two characters.
- */
+/** The memory of a value besides its text: 64 bytes for an empty object. */
 const BYTES_PER_VALUE = 64;
 
 /**

@@ -214,10 +214,7 @@ function doubtBlockedAddresses(
   );
 }
 
-/**
- * Complains of credentials of a server that lets everyone in because
- * `AUTH_STRATEGY` is unset.
- */
+/** Complains of credentials without `AUTH_STRATEGY`: everyone is let in. */
 function complainOfTelltales(settings: Settings): void {
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;
   const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);

@@ -105,9 +105,7 @@ export class Settings {
     return this.environment[name]?.trim() || undefined;
   }
 
-  /**
-   * Gives the value; the default if it is unset, or wrong and complained of.
-   */
+  /** Gives the value; the default if it is unset, or wrong (a complaint). */
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {
     const got = this.text(setting);

@@ -77,8 +77,7 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Notes that a client has received the response of a refresh, which is not
-   * sent again from now on.
+   * Notes that a client has the response of a refresh: it is never sent again.
    */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(

@@ -27,10 +27,7 @@ export interface Attempt {
   count: number;
 }
 
-/**
- * The most characters of a client and of a failure: at two bytes each, all
- * attempts fit into 64 KiB.
- */
+/** The most characters of a client and of a failure: all fit into 64 KiB. */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 

@@ -25,10 +25,7 @@ const OLDER_FAILURES = 10;
 /** The most entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/**
- * The time within which calls of one tool with the same outcome are counted
- * together, in seconds.
- */
+/** The time within which equal calls of a tool are counted together. */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**

@@ -36,10 +36,7 @@ export function callRepeats(database: Database) {
   let readMilliseconds = -Infinity;
   let reading: Promise<Tools> | undefined;
 
-  /**
-   * Reads the marked tools. While the database is away, returns those that were
-   * read last.
-   */
+  /** Reads the marked tools. While the database is away, the last ones stay. */
   async function read(): Promise<Tools> {
     // Freshness counts from before the read.
     readMilliseconds = performance.now();

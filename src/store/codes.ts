@@ -37,10 +37,7 @@ interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
-  /**
-   * The tokens that the code was exchanged for, sealed with a key derived from
-   * the code.
-   */
+  /** The tokens that it was exchanged for, sealed with a key of the code. */
   sealed?: string;
 }
 

@@ -25,10 +25,7 @@ export type { Transaction, Write } from "./transaction.ts";
 /** The pause between polls where a watch sees all writes, unless it breaks. */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/**
- * The time after an outage in which every process writes down the commits that
- * it gave up.
- */
+/** The time after an outage until every process has written what it gave up. */
 const UNSETTLED_MILLISECONDS = 5000;
 
 interface DatabaseOptions {
@@ -194,10 +191,7 @@ export class Database extends Reader {
     return waitFor<T>(this, key, isWanted, signal, options);
   }
 
-  /**
-   * Reads a key from time to time, together with other awaited keys. Returns a
-   * function that stops this.
-   */
+  /** Reads a key from time to time. Returns a function that stops this. */
   poll<T>(key: KvKey, poll: Poll<T>): () => Promise<void> {
     return this.#polls.start(key, poll);
   }
@@ -233,10 +227,7 @@ export class Database extends Reader {
     await this.operations.idle();
   }
 
-  /**
-   * Does work in the background whose failure does no harm. It ends before the
-   * database is closed.
-   */
+  /** Does work in the background, which may fail. The close waits for it. */
   background(work: () => Promise<void>): void {
     const done: Promise<void> = detached(work).catch(() => {}).finally(() =>
       this.#background.delete(done)

@@ -8,10 +8,7 @@ import type { Database, Expiring } from "./database.ts";
 import { erasedKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 
-/**
- * The lifetime of a mark: longer than a call that was admitted before can still
- * write something.
- */
+/** The lifetime of a mark: a call admitted before may still write. */
 export const ERASED_SECONDS = 24 * 60 * 60;
 
 /** A record that may name the grant it is used under. */

@@ -17,10 +17,7 @@ const KEPT_LONGER_SECONDS = 60 * 60;
 
 /** One use of a thing that may be used once. */
 export interface Use {
-  /**
-   * Notes that the request is answered with 503 after all, so that the thing
-   * may be used again.
-   */
+  /** Notes that the request got 503 after all: the thing may be used again. */
   giveBack(): void;
 }
 

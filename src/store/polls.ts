@@ -106,10 +106,7 @@ export class Polls {
     });
   }
 
-  /**
-   * Reads the keys that are due. The timer may fire early: `time` is when it
-   * should have fired.
-   */
+  /** Reads the keys that are due at a time: the timer may fire early. */
   #readDue(time: number): void {
     const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>

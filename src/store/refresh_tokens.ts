@@ -24,10 +24,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
   const isBlocked = knownBlocks(database);
 
   return {
-    /**
-     * Reads the records that a refresh token rests on; undefined if the text is
-     * not a refresh token.
-     */
+    /** Reads the records of a refresh token; undefined for any other text. */
     async read(refreshToken: string): Promise<ReadRefreshToken | undefined> {
       const credential = parseCredential(refreshToken);
       if (credential?.kind !== "refresh_token") return undefined;

@@ -68,10 +68,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   isParked: boolean;
   /** The number of processes in a row that died before a step had ended. */
   deaths: number;
-  /**
-   * The time since which every process that claimed the run did not know its
-   * tool or its steps.
-   */
+  /** The time since which no process that claimed it knew its tool or steps. */
   missingSince?: number;
 }
 

@@ -88,10 +88,7 @@ export interface SessionCounts {
   hasMore: boolean;
 }
 
-/**
- * Reports to telemetry that a session was ended by its client, or because its
- * permission has ended.
- */
+/** Reports to telemetry the end of a session, by its client or permission. */
 export function reportEnd(
   { revision, startedMilliseconds }: Session,
   outcome: "ok" | "stopped",

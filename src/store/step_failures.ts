@@ -27,10 +27,7 @@ export interface StepFailure {
 
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
 
-/**
- * Merges counts. The most frequent come first; if there are too many, the
- * rarest are dropped.
- */
+/** Merges counts, the most frequent first. The rarest are dropped. */
 export function addStepFailures(
   known: readonly StepFailure[],
   added: readonly StepFailure[],

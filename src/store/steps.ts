@@ -89,10 +89,7 @@ export type StepStore = ReturnType<typeof stepStore>;
 
 export function stepStore(database: Database) {
   return {
-    /**
-     * Stores a step as it is now. Returns false, and writes nothing, if the
-     * claim is lost.
-     */
+    /** Stores a step as it is now. Returns false if the claim is lost. */
     async save(claim: Claim, { text, ...step }: Step): Promise<boolean> {
       const { taskId, term, expiresAt } = claim;
       const result = text === undefined

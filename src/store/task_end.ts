@@ -199,10 +199,7 @@ function endWork(
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });
 }
 
-/**
- * Deletes, in the background, the results, answers and waits of durable work
- * that has ended.
- */
+/** Deletes, in the background, what durable work that has ended had stored. */
 function forgetWork(
   database: Database,
   taskId: string,

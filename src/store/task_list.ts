@@ -193,10 +193,7 @@ export function taskLists(database: Database) {
   };
 }
 
-/**
- * Ranks an entry by the time at which its task began. Durable work that goes on
- * comes first.
- */
+/** Ranks an entry: open durable work first, then by its beginning. */
 function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }

@@ -37,10 +37,7 @@ export interface TaskRecord extends Expiring {
   status: TaskStatus;
   /** The progress of its tool. */
   statusMessage?: string;
-  /**
-   * The reason of the wait, for the client, while the task is parked or waits
-   * for a page.
-   */
+  /** The reason of the wait, for the client: of a parked task, or a page. */
   waitsFor?: string;
   /** The end of the tool's sleep in epoch seconds, while it is parked. */
   sleepsUntil?: number;

@@ -34,10 +34,7 @@ export interface Waiting {
   question: string;
   tool: string;
   clientId?: string;
-  /**
-   * The grant of the call. The wait ends with it, or with the grant that uses
-   * the task by then.
-   */
+  /** The grant of the call, or by now of its task: the wait ends with it. */
   grantId?: string;
   /** The durable work that waits: an answer wakes it, its end ends the wait. */
   taskId?: string;

@@ -51,10 +51,7 @@ export function redactAttribute(
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/**
- * Gives the name of a method; one name for all unknown ones, which are a
- * stranger's words.
- */
+/** Gives the name of a method; one name for all that a stranger invents. */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

@@ -101,10 +101,7 @@ export async function providerUrl(
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
-    /**
-     * True if the provider must ask who the person is, even if they are signed
-     * in there.
-     */
+    /** True if the provider must ask again who the person is. */
     isFresh?: boolean;
   },
 ): Promise<URL> {

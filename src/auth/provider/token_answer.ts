@@ -39,10 +39,7 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
-/**
- * Finds the refusal in an answer of any status (GitHub's have 200); undefined
- * if it is none.
- */
+/** Finds the refusal in an answer of any status: GitHub's have 200. */
 export async function refusalIn(
   response: Response,
   host: string,

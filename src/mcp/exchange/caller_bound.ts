@@ -82,10 +82,7 @@ export function limitKeyOf(
     : { name: `network ${network}`, isMany: true };
 }
 
-/**
- * The seconds after which to try again: a guess, since no one knows when
- * something ends.
- */
+/** The seconds after which to try again: a guess. */
 const RETRY_SECONDS = 5;
 
 /** Counts what each caller has at a time in this process, and bounds it. */

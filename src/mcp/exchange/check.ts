@@ -71,10 +71,7 @@ function scopesOfReference(
   return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
-/**
- * Lists the scopes that a subscription needs: those for reading the resources
- * that it names.
- */
+/** Lists the scopes of a subscription: those to read its resources. */
 function scopesOfFilter(
   catalogue: Catalogue,
   filter: unknown,

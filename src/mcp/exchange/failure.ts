@@ -126,10 +126,7 @@ function failureWith(
     : { error: { code: RpcCode.internalError, message } };
 }
 
-/**
- * Makes a refusal: by HTTP status and headers, or by its message if the status
- * was already sent.
- */
+/** Makes a refusal: by HTTP status and headers, or else in its message. */
 function refusalOf(
   error: ChallengeError | HttpError,
   { isTool, inBand, http }: FailedRequest,

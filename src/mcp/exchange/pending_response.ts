@@ -119,10 +119,7 @@ export class PendingResponse {
     this.#expectReader();
   }
 
-  /**
-   * Gives the reader the next chunk if it waits for one, and closes the stream
-   * after the last.
-   */
+  /** Gives a reader that waits the next chunk. Closes after the last. */
   #flow(): void {
     const chunk = this.#isWanted ? this.#queue.shift() : undefined;
     if (chunk) {
@@ -140,10 +137,7 @@ export class PendingResponse {
     }
   }
 
-  /**
-   * Ends the response of a client that has left. Calls `onGone` unless the
-   * response had ended before.
-   */
+  /** Ends the response of a client that has left, and calls `onGone`. */
   #leave(): void {
     const wasOpen = !this.hasEnded;
     this.#drop();

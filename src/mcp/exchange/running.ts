@@ -160,10 +160,7 @@ export class RunningCalls {
     this.#expelEnded();
   }
 
-  /**
-   * Makes a function that does the work, unless an earlier call of the function
-   * still runs.
-   */
+  /** Makes a function that does the work, unless its last call still runs. */
   #withoutOverlap(work: () => Promise<void>, complaint: string): () => void {
     let isAtWork = false;
     return async () => {

@@ -73,18 +73,12 @@ export interface Work {
   readonly durable?: DurableContext;
   /** Undefined unless the work is durable. */
   readonly parking?: WorkParking;
-  /**
-   * Asks on a page once, and stores the answer in the journal. Undefined unless
-   * the work is durable.
-   */
+  /** Asks on a page once, and keeps the answer, for durable work alone. */
   keepAnswer?<T>(
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
-  /**
-   * The questions on pages of this server; undefined if the caller cannot sign
-   * in to them.
-   */
+  /** The questions on pages of this server, if the caller can sign in there. */
   readonly pageQuestions?: PageQuestions;
   /** Logs advice for the author, once. */
   advise?(message: string): void;

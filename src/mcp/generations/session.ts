@@ -182,10 +182,7 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/**
- * Makes the refusal. It is the same for a session that does not exist and for
- * one of another caller.
- */
+/** Makes the refusal, the same for no session and for another caller's. */
 export function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,
@@ -208,10 +205,7 @@ export async function takeNotification(
   await cancellations.save(sessionId, requestId);
 }
 
-/**
- * Takes a client's answer to a question of this server. An answer that no one
- * waits for is dropped.
- */
+/** Takes a client's answer to a question of this server, if it is awaited. */
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,

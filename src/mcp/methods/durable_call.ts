@@ -71,10 +71,7 @@ export function addressOfWork(
   return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
 }
 
-/**
- * Makes the function that finds the present tool and caller of work that this
- * process takes over.
- */
+/** Makes the function that finds the present tool and caller of a run. */
 export function resumeBy(
   engine: Omit<Engine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,

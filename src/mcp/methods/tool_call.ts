@@ -54,10 +54,7 @@ class ToolCall implements ToolRun {
     readonly call: LastingCall,
   ) {}
 
-  /**
-   * Runs the tool in its request. If that takes long, the call may be handed
-   * over to a task.
-   */
+  /** Runs the tool in its request, which may hand it over to a task. */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
@@ -85,10 +82,7 @@ export function callTool(call: LastingCall): MaybePromise<Answer> {
   );
 }
 
-/**
- * Answers a call that repeats an earlier one with the task of that one. Begins
- * the call if there is none.
- */
+/** Answers a repeat with the task of the earlier call, if there is one. */
 async function repeat(call: LastingCall, tool: CompiledTool): Promise<Answer> {
   const { pickUp } = await import("../work/repeat.ts");
   const task = await pickUp(call, tool);
@@ -126,10 +120,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   return toolCall.run();
 }
 
-/**
- * Runs a tool within its own limit. A call that becomes a task keeps its place
- * until the task ends.
- */
+/** Runs a tool within its own limit: a task keeps its place until it ends. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.limitKey);

@@ -40,10 +40,7 @@ export interface JournalEntry {
   question?: AskedQuestion;
   /** The step as an earlier run stored it. */
   known?: Step;
-  /**
-   * The place in the author's code, as the stack of an error; printed only in a
-   * message.
-   */
+  /** The place in the author's code, as the stack of an error. */
   where: Error;
 }
 

@@ -28,10 +28,7 @@ interface Waiting {
 }
 
 export interface ParkedWaits {
-  /**
-   * The earliest end of a wait, in epoch seconds; undefined if the run waits
-   * for answers alone.
-   */
+  /** The earliest end of a wait, in epoch seconds; undefined: answers alone. */
   dueSeconds?: number;
   /** The keys of the questions that wait for an answer. */
   questions: readonly string[];
@@ -160,10 +157,7 @@ export class Parking {
     }
   }
 
-  /**
-   * Parks a run that only waits: at once if it was released, else after a while
-   * if no wait ends soon.
-   */
+  /** Parks a run that only waits: at once if released, else after a while. */
   #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);
     if (this.#isOver || this.#active > 0) return;

@@ -58,10 +58,7 @@ export class RunPoller {
   #characters = 0;
   /** The number of runs in this poll for which there was no room. */
   #withoutRoom = 0;
-  /**
-   * Settles when the latest measurement of stored results has ended, so that
-   * only one runs at a time.
-   */
+  /** Settles with the latest measurement of results: one runs at a time. */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;

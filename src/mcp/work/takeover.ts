@@ -17,10 +17,7 @@ import type { DurableWork, Resume, TaskParts } from "./task_work.ts";
  * tool, its steps, or the provider of its caller.
  */
 const MISSING_SECONDS = 30;
-/**
- * The time for which such work is left to processes with another release or
- * other settings.
- */
+/** The time for which such work is left to processes of other releases. */
 const MISSED_SECONDS = 60 * 60;
 /**
  * The time for which a claim waits for the database. Shorter than the lease,
@@ -74,10 +71,7 @@ export async function takeOver(
   return { done: execute(execution, work).finally(free) };
 }
 
-/**
- * Leaves a run to processes that may know what this one does not. Returns false
- * after an hour.
- */
+/** Leaves a run to processes that may know more; false after an hour. */
 async function leave(
   { runs, database }: TaskParts,
   claim: Claim,

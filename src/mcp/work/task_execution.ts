@@ -55,10 +55,7 @@ export class TaskExecution {
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
   readonly #watch: TaskWatch;
-  /**
-   * The end of the task if its signal fires; undefined if the work goes on in
-   * another process.
-   */
+  /** The end if the signal fires; undefined if the work goes on elsewhere. */
   #onAbort?: SettledTask;
 
   constructor(

@@ -19,10 +19,7 @@ import { AskedQuestion, type InputRequest } from "../../protocol/question.ts";
  * stored for the task, which may run in another process.
  */
 export class TaskRelay {
-  /**
-   * The time until which the call waits for the task to go on after an answer,
-   * by `performance.now()`.
-   */
+  /** The end of the wait after an answer, by `performance.now()`. */
   untilMilliseconds = -Infinity;
   /**
    * The questions that the client was asked, by key. A controller is aborted
@@ -38,10 +35,7 @@ export class TaskRelay {
     private readonly patienceMilliseconds: number,
   ) {}
 
-  /**
-   * Asks the client the open questions of a task. Returns true if one is open
-   * at the client.
-   */
+  /** Asks the client a task's open questions; true if one is open there. */
   ask({ taskId, inputRequests = {} }: Task): boolean {
     for (const [key, asked] of this.#asked) {
       if (Object.hasOwn(inputRequests, key)) continue;

@@ -33,10 +33,7 @@ export interface TaskParts {
   /** The bound on open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
-  /**
-   * Fires when the process stops: from then on no task waits for the database
-   * to store its end.
-   */
+  /** Fires when the process stops: no end of a task then waits to be stored. */
   stopping: AbortSignal;
 }
 
