@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/mod.ts";
-import type { PersonalKey } from "../../src/mod.ts";
+import type { AccountService } from "../../src/authoring/account.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { resultOf } from "../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../kit/connected.ts";
@@ -13,6 +13,7 @@ import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
 import type { OAuthServer } from "../kit/sign_in.ts";
 import { beginTask, TASKS } from "../kit/task.ts";
+import { TokenService } from "../kit/token_service.ts";
 import { until } from "../kit/wait.ts";
 
 /** Calls a server as a person, and follows their tasks. */
@@ -36,7 +37,7 @@ async function callerOf(server: OAuthServer, as = "42") {
 }
 
 /** A tool that asks the service who it is, before a sleep and after it. */
-function napping(linear: PersonalKey, onNap: () => void) {
+function napping(linear: AccountService, onNap: () => void) {
   return tool({
     name: "nap",
     needs: { linear },
@@ -89,6 +90,51 @@ for (const isGone of [false, true]) {
     assert.match(text, /^ada@work, ada@work/);
   });
 }
+
+test.inMemory("durable work has new tokens after a sleep, and waits for its person where the service gives none", async ({ kv }) => {
+  using time = new FakeTime();
+  await using service = new TokenService();
+  // Shorter than the margin: every use refreshes.
+  service.lifetime = 30;
+  const crm = service.declare();
+  await using server = await startConnected(crm, {
+    kv,
+    tools: [napping(crm, () => {})],
+    environment: service.environment,
+  });
+  const issuers = [service.origin];
+  const link = "http://127.0.0.1:3000/connect/crm";
+  const connectCrm = async () => {
+    const visitor = await openConnect(server, { link, issuers });
+    await visitor.press("/connect/crm", { answer: "connect" });
+    await visitor.press("/connect/crm", { answer: "connect" });
+    assert.match(visitor.words, /is connected/);
+  };
+  await connectCrm();
+  const { begin, status } = await callerOf(server);
+  /** Lets time pass until a task is told about in some way. */
+  const becomes = (
+    taskId: string,
+    is: (told: Awaited<ReturnType<typeof status>>) => boolean,
+  ) =>
+    until(async () => {
+      time.tick(5);
+      return is(await status(taskId));
+    });
+  const first = await begin("nap");
+  await becomes(first, ({ status }) => status === "completed");
+  assert.equal(service.reused, 0);
+  const second = await begin("nap");
+  await until(() => service.asked.filter((it) => it === "/api/me").length > 3);
+  service.grants[0].isEnded = true;
+  await becomes(
+    second,
+    ({ statusMessage = "" }) => statusMessage.includes(link),
+  );
+  await connectCrm();
+  await becomes(second, ({ status }) => status === "completed");
+  assert.match((await status(second)).text, /^ada@acme, ada@acme/);
+});
 
 test.inMemory("durable work whose account was disconnected waits for its person with a link, and goes on", async ({ kv }) => {
   await using service = new KeyService("ada@acme");

@@ -158,6 +158,32 @@ Deno.test("invalid_grant asks the person again, and the service no second time",
   assert.equal(await textOf(call("who")), "200 ada@acme");
 });
 
+Deno.test("a service that sends the person back with an error is told in words, and one of ours to the operator", async () => {
+  await using service = new TokenService();
+  const log = recordLog();
+  await using server = await start(service, log);
+  const visitor = await visit(server, service);
+  const warnings = () => log.events.filter(({ level }) => level === "warning");
+  for (
+    const [error, words, warned] of [
+      ["access_denied", /Example CRM did not allow it/, 0],
+      ["temporarily_unavailable", /Example CRM does not answer/, 0],
+      ["invalid_scope", /of no use.*find the reason in its log/, 1],
+      ["<b>crm-access", /of no use/, 2],
+    ] as const
+  ) {
+    service.refusal = error;
+    await visitor.press(PATH, { answer: "connect" });
+    assert.equal(visitor.page.status, 400);
+    assert.match(visitor.words, words);
+    assert.equal(warnings().length, warned, JSON.stringify(warnings()));
+  }
+  assert.match(Deno.inspect(warnings()[0]), /refused with invalid_scope/);
+  const seen = visitor.page.text + JSON.stringify(log.events);
+  assert.doesNotMatch(seen, /crm-access/);
+  assert.equal(service.asked.includes("/token"), false);
+});
+
 /** Faults of a service that is asked for new tokens. */
 const FAULTS: Record<string, () => Response | Promise<Response>> = {
   "a page": () =>

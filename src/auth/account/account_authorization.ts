@@ -19,6 +19,7 @@ import { codeChallenge } from "../../oauth/pkce.ts";
 import { stateStore } from "../../store/once.ts";
 import type { AccountClient } from "../provider/account_client.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
+import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
 import type {
@@ -178,10 +179,12 @@ export function accountAuthorization(
       const { person, service } = visit;
       if (error !== undefined || !code) {
         const other = await refusalOf(() => client.checkIssuer(issuer));
-        await ask(visit, () =>
-          Promise.reject(
-            other ?? new UpstreamError("denied", "The service sent an error"),
-          ));
+        await ask(visit, async () => {
+          throw other ?? await refusalIn(
+            Response.json({ error }, { status: 400 }),
+            titleOf(service),
+          );
+        });
       }
       visits.countTry(visit);
       // A service may end all tokens of a code that comes a second time, as it

@@ -119,8 +119,8 @@ export function accountClient(
     id: fingerprint(
       JSON.stringify([name, clientId, issuer, service.token, api]),
     ),
-    revokes: quirks.revoke !== undefined || discover !== undefined ||
-      service.revoke !== undefined,
+    revokes: !quirks.cannotRevoke &&
+      (quirks.revoke ?? discover ?? service.revoke) !== undefined,
 
     async authorizationUrl(request) {
       const server = await findServer();

@@ -30,6 +30,8 @@ interface Quirks {
   fetch(send: UpstreamFetch): UpstreamFetch;
   isMetadataIssuer?(named: string): boolean;
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
+  /** True if it has no way to revoke tokens. */
+  cannotRevoke?: boolean;
   /** True if an access token is revoked, also where there is a refresh token. */
   revokesAccessToken?: boolean;
   /** Revokes tokens in its own way. */
@@ -65,6 +67,7 @@ const QUIRKS: Readonly<
   }),
   linear: () => ({ separator: ",", methods: ["client_secret_post"] }),
   microsoft: ({ issuer = "" }) => ({
+    cannotRevoke: true,
     isMetadataIssuer: (named) => isMicrosoftIssuer(issuer, named),
     isTokenIssuer: isTenantIssuer,
   }),

@@ -193,6 +193,7 @@ Deno.test("microsoft takes the tenants of its issuer, and no others", async () =
     } else {
       const { label } = await client.redeem(SIGN_IN);
       assert.equal(label, "ada@contoso.example");
+      assert.equal(client.revokes, false);
     }
   }
 });
