@@ -30,6 +30,34 @@ Deno.test("unseal() refuses another key, another context and a changed bit", asy
   await assert.rejects(unseal(key, parts.join("."), "grant"));
 });
 
+Deno.test("unseal() refuses what is no base64url, and decodes no more than the ends of five parts", async () => {
+  const key = newDataKey();
+  const sealed = await seal(key, "text");
+  const { atob } = globalThis;
+  const decoded: string[] = [];
+  globalThis.atob = (text) => {
+    decoded.push(text);
+    return atob(text);
+  };
+  try {
+    for (
+      const wrong of [
+        ".".repeat(100),
+        `${sealed}.`,
+        `${"a".repeat(1000)}.b.c.d.e`,
+        sealed.replace(/\.(?=[^.]*$)/, ".+/=="),
+        sealed.replace(/\.(?=[^.]*$)/, ". "),
+      ]
+    ) {
+      await assert.rejects(unseal(key, wrong));
+    }
+    assert(decoded.every(({ length }) => length < 4));
+    assert(decoded.length <= 20, `${decoded.length} parts were decoded`);
+  } finally {
+    globalThis.atob = atob;
+  }
+});
+
 Deno.test("unseal() needs no Uint8Array.fromBase64(), which Node.js 24 has not", async () => {
   const key = newDataKey();
   const sealed = await seal(key, "text");

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Caller, isStranger, missingScopes } from "../../caller.ts";
-import { ChallengeError } from "../../errors.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
@@ -14,15 +14,24 @@ import type { Call } from "./call.ts";
 /** The most resources that one subscription may name. */
 export const MAX_URIS = 1000;
 
+/** The most memory of a subscription's message: 1,000 URIs of 190 letters. */
+const MAX_SUBSCRIPTION_BYTES = 256 * 1024;
+
 /**
  * Checks that a call may run. Returns a promise only if the database has to be
  * read.
  *
  * @throws {ChallengeError} as {@linkcode checkGranted}
  * @throws {LimitError} 429 when its caller has too many
+ * @throws {HttpError} 413 for a subscription whose message is too long
  */
 export function check(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;
+  // It is kept as long as the subscription, and each of its URIs is looked up.
+  const isSubscription = method === "subscriptions/listen";
+  if (isSubscription && call.messageBytes > MAX_SUBSCRIPTION_BYTES) {
+    throw new HttpError(413, "The message must take at most 256 KiB of memory");
+  }
   if (caller.scopes !== "all") {
     checkGranted(caller, scopesFor(catalogue, method, params) ?? []);
   }

@@ -13,8 +13,9 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
- * The methods to which limits apply: those that run an author's code, and those
- * that write to the database. The others are cheap.
+ * The methods to which limits apply: those that run an author's code, those that
+ * write to the database, and subscriptions, which may name many resources and
+ * tasks. The others are cheap.
  */
 const COUNTED: ReadonlySet<string> = new Set([
   "tools/call",
@@ -24,6 +25,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "tasks/update",
   "tasks/cancel",
   "logging/setLevel",
+  "subscriptions/listen",
 ]);
 
 /**

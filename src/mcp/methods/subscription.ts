@@ -8,7 +8,6 @@
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
 import { MAX_URIS } from "../exchange/check.ts";
-import { HttpError } from "../../errors.ts";
 import { isHidden } from "../../catalogue/find_resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import {
@@ -29,9 +28,6 @@ const BEHIND = 1000;
 
 /** The most tasks that one subscription may name: each is polled. */
 const MAX_TASKS = 100;
-
-/** The most memory of a subscription's message: 1,000 URIs of 190 letters. */
-const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /** The supported part of the changes that a client asked for. */
 export interface SubscriptionFilter {
@@ -139,14 +135,8 @@ export function acknowledgement(
   });
 }
 
-/**
- * Serves a subscription until the client leaves or the server stops.
- * @throws {HttpError} 413 when its message is too long to be kept
- */
+/** Serves a subscription until the client leaves or the server stops. */
 export async function listen(call: Call): Promise<Answer> {
-  if (call.messageBytes > MAX_MESSAGE_BYTES) {
-    throw new HttpError(413, "The message must take at most 256 KiB of memory");
-  }
   const { engine: { subscriptions }, printedLists, params } = call;
   const filter = parseFilter(params, printedLists.capabilities);
   if (filter.taskIds) checkKnowsTasks(call.client);

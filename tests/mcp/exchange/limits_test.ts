@@ -68,6 +68,7 @@ for (
     "tasks/update",
     "tasks/cancel",
     "logging/setLevel",
+    "subscriptions/listen",
   ]
 ) {
   Deno.test(`charge() counts ${method}, each caller's own`, async () => {
