@@ -82,6 +82,38 @@ Deno.test("a person allows it at the service, and sees the account before it is 
   assert.doesNotMatch(seen, /crm-(access|refresh|code)/);
 });
 
+Deno.test("without an application at the service its tools are off, and everyone is told what is missing", async () => {
+  await using service = new TokenService();
+  const log = recordLog();
+  await using server = await startConnected(service.declare(), log);
+  await server.app.start();
+  const [{ message, ...told }] = log.events;
+  assert.match(message, /Tools that act at a service are off/);
+  assert.match(JSON.stringify(told), /ACCOUNT_CRM_CLIENT_ID/);
+  const call = await clientOf(server, "2026");
+  assert.match(
+    await textOf(call("who")),
+    /not registered at Example CRM: .*set ACCOUNT_CRM_CLIENT_ID/,
+  );
+  const visitor = await visit(server, service);
+  assert.equal(visitor.page.status, 503);
+  const { missing } = await (await server.fetch("/ready")).json();
+  assert.deepEqual(missing, ["ACCOUNT_CRM_CLIENT_ID"]);
+});
+
+Deno.test("a token that is too long is not kept, and revoked", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  const visitor = await visit(server, service);
+  service.answer = (_, path) =>
+    path === "/token"
+      ? Response.json({ access_token: "a".repeat(20_000) })
+      : undefined;
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /gave a token that is too long/);
+  await until(() => service.revoked.length === 1);
+});
+
 Deno.test("who does not want it after all keeps nothing, and the service is told", async () => {
   await using service = new TokenService();
   await using server = await start(service);
