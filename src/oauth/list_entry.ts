@@ -43,6 +43,8 @@ export interface KnownNames {
     key?: string;
     /** `github`, `oidc` and so on. */
     kind: string;
+    /** True if anyone can make an organization whose people sign in there. */
+    isForEveryTenant?: boolean;
   }[];
   /** The prefixes of the subjects of assertion issuers. */
   otherIds: readonly string[];

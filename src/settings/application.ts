@@ -69,3 +69,22 @@ export function providerId(config: ProviderConfig): string {
       return issuerId({ issuer });
   }
 }
+
+/** The form of the ID of a tenant, or of an object in one, at Microsoft. */
+export const ENTRA_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** Names that Microsoft has for many tenants together. */
+const MANY_TENANTS = ["common", "organizations", "consumers"];
+
+/**
+ * True if the people of every tenant at Microsoft sign in there. Anyone can make
+ * a tenant, and give its people the roles of an application as they like.
+ */
+export function isForEveryTenant(
+  config: { provider: ProviderConfig["provider"]; issuer?: string },
+): boolean {
+  if (config.provider !== "microsoft") return false;
+  const { issuer } = config;
+  const tenant = issuer && URL.parse(issuer)?.pathname.split("/")[1];
+  return !tenant || MANY_TENANTS.includes(tenant.toLowerCase());
+}

@@ -11,6 +11,7 @@ import type { Lifetimes } from "../oauth/lifetimes.ts";
 import type { KnownNames } from "../oauth/list_entry.ts";
 import type { PermissionRule } from "../oauth/permissions.ts";
 import { issuerId, MACHINE_ID } from "../oauth/subject.ts";
+import { isForEveryTenant } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";
 import { type ListedProviders, parseProviders } from "./providers.ts";
@@ -58,6 +59,7 @@ export function parseOAuth(
       id,
       key,
       kind: config.provider,
+      isForEveryTenant: isForEveryTenant(config),
     })),
     otherIds: assertionIssuers.map(issuerId),
     clientIds: clients.map(({ clientId }) => clientId),

@@ -13,7 +13,7 @@ import {
 } from "../oauth/list_entry.ts";
 import { prefixOf } from "../oauth/person.ts";
 import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
-import type { ProviderConfig } from "./application.ts";
+import { ENTRA_ID, type ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
@@ -177,10 +177,11 @@ function readList(
 }
 
 /**
- * Warns of rules about memberships that no listed provider reports. It is no
- * complaint, because an app's own provider may report them.
+ * Warns of rules about memberships that no listed provider reports: an app's own
+ * provider may report them. Complains of those that a stranger's tenant could
+ * give to its own people.
  */
-function doubtMemberships(
+function checkMemberships(
   settings: Settings,
   rules: readonly PermissionRule[],
   { providers, otherIds }: KnownNames,
@@ -194,15 +195,32 @@ function doubtMemberships(
   const provider = providers.map(({ kind }) => kind).join(",");
   for (const { who } of rules) {
     if (!("name" in who)) continue;
+    const entry = `${prefixOf(who.kind)}:${who.name}`;
+    // Microsoft chooses the ID of a group, and never twice.
+    const isUnique = who.kind === "groups" && ENTRA_ID.test(who.name);
+    const own = providers.filter(({ id }) =>
+      !who.provider || who.provider === id
+    );
+    const shared = own.find((it) => it.isForEveryTenant && !isUnique);
     const kinds = new Set([
-      ...providers.filter(({ id }) => !who.provider || who.provider === id)
-        .flatMap(kindsOf),
+      ...own.flatMap((it) => it === shared ? [] : kindsOf(it)),
       // Assertions have the usual claims.
       ...otherIds.length > 0 && !who.provider ? KINDS.oidc : [],
     ]);
     if (kinds.has(who.kind)) continue;
+    if (shared) {
+      const issuer = renameFor(shared.key)<NamedSetting>(PROVIDER.OAUTH_ISSUER);
+      settings.complain(PEOPLE.OAUTH_PERMISSIONS, {
+        got: entry,
+        wants: "memberships that a tenant of a stranger cannot give to its " +
+          "people; of all tenants at microsoft only groups by their object ID",
+        fix: `Name your tenant in ${issuer.name}: ` +
+          "https://login.microsoftonline.com/TENANT/v2.0",
+      });
+      continue;
+    }
     settings.doubts.push(
-      `OAUTH_PERMISSIONS: ${prefixOf(who.kind)}:${who.name} matches no one, ` +
+      `OAUTH_PERMISSIONS: ${entry} matches no one, ` +
         `because OAUTH_PROVIDER=${provider} tells of no ${who.kind}: use ` +
         `${[...kinds].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
         "name people",
@@ -227,6 +245,6 @@ export function readPermissions(
     const wants = `${shape.wants}; ${why}`;
     settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, wants, fix });
   }
-  doubtMemberships(settings, rules, known);
+  checkMemberships(settings, rules, known);
   return rules;
 }

@@ -224,7 +224,21 @@ Deno.test("parseConfig() notes rules about memberships that no one tells of", ()
     parseConfig({ ...GITHUB, ...environment }).notes;
   const none = [
     { OAUTH_PERMISSIONS: "org:acme=*; team:acme/dev=*" },
-    { OAUTH_PROVIDER: "microsoft", OAUTH_PERMISSIONS: "role:a=*" },
+    {
+      OAUTH_PROVIDER: "microsoft",
+      OAUTH_ISSUER: "https://login.microsoftonline.com/contoso.example/v2.0",
+      OAUTH_PERMISSIONS: "role:a=*; group:a=*",
+    },
+    {
+      OAUTH_PROVIDER: "microsoft",
+      OAUTH_PERMISSIONS: "group:0f8fad5b-d9cb-469f-a165-70867728950e=*",
+    },
+    // Here it is about those who come with an assertion.
+    {
+      OAUTH_PROVIDER: "microsoft",
+      OAUTH_PERMISSIONS: "role:a=*",
+      OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
+    },
     {
       OAUTH_PERMISSIONS: "group:a=*; role:a=*",
       OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
@@ -238,6 +252,46 @@ Deno.test("parseConfig() notes rules about memberships that no one tells of", ()
   for (const environment of none) assert.deepEqual(notes(environment), []);
   const [note] = notes({ OAUTH_PERMISSIONS: "group:admins=*" });
   assert.match(note, /group:admins matches no one, .* no groups: use org:/);
+});
+
+Deno.test("parseConfig() refuses rules about what any tenant at microsoft gives to its people", () => {
+  const several = {
+    OAUTH_PROVIDER: "work,home",
+    OAUTH_WORK_PROVIDER: "microsoft",
+    OAUTH_WORK_CLIENT_ID: "id",
+    OAUTH_WORK_CLIENT_SECRET: "hush",
+    OAUTH_HOME_PROVIDER: "google",
+    OAUTH_HOME_CLIENT_ID: "id",
+    OAUTH_HOME_CLIENT_SECRET: "hush",
+    OAUTH_CLIENT_ID: undefined,
+    OAUTH_CLIENT_SECRET: undefined,
+    OAUTH_PERMISSIONS: "work/role:a=*; home/org:a=*",
+  };
+  const only = { OAUTH_PROVIDER: "microsoft" };
+  const common = "https://login.microsoftonline.com/common/v2.0";
+  for (
+    const [environment, fix] of [
+      [{ ...only, OAUTH_PERMISSIONS: "role:a=*" }, /tenant in OAUTH_ISSUER/],
+      [{ ...only, OAUTH_PERMISSIONS: "group:a=*" }, /tenant in OAUTH_ISSUER/],
+      [{
+        ...only,
+        OAUTH_ISSUER: common,
+        OAUTH_GROUPS_CLAIM: "department",
+        OAUTH_PERMISSIONS: "group:a=*",
+      }, /tenant in OAUTH_ISSUER/],
+      [several, /tenant in OAUTH_WORK_ISSUER/],
+    ] as const
+  ) {
+    assert.throws(
+      () => parseConfig({ ...GITHUB, ...environment }),
+      ({ message }) => {
+        assert.match(message, /a tenant of a stranger cannot give/);
+        assert.match(message, fix);
+        assert.doesNotMatch(message, /org:a/);
+        return true;
+      },
+    );
+  }
 });
 
 Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {

@@ -4,14 +4,17 @@
  *
  * @module
  */
-import type {
-  ProviderApplication,
-  ProviderConfig,
+import {
+  ENTRA_ID,
+  isForEveryTenant,
+  type ProviderApplication,
+  type ProviderConfig,
 } from "../../settings/application.ts";
 import { customProvider } from "./custom.ts";
 import type { NeededMemberships } from "../../oauth/permissions.ts";
 import {
   addressRuleOf,
+  type ClaimNames,
   GOOGLE_ISSUER,
   isGoogleAddress,
   namesIn,
@@ -33,6 +36,8 @@ type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
     apiUrl: string;
+    /** The memberships that count where the people of every tenant sign in. */
+    sharedMemberships?: Pick<ClaimNames, "memberships" | "isUnique">;
     /** Parameters that the provider answers with an error. */
     refusedParams?: readonly string[];
   };
@@ -74,6 +79,12 @@ const PRESETS: Readonly<
     claims: {
       emailVerified: "xms_edov",
       memberships: { roles: ["roles"], groups: ["groups"] },
+    },
+    // A tenant gives roles to its people as it likes. The object ID of a group
+    // is Microsoft's to choose, and is no other group's.
+    sharedMemberships: {
+      memberships: { groups: ["groups"] },
+      isUnique: (name) => ENTRA_ID.test(name),
     },
     readGroups: microsoftGroups,
     // Microsoft's userinfo takes only tokens for Graph, and has no more claims.
@@ -133,11 +144,19 @@ export function createProvider(
 }
 
 function applyPreset(
-  preset: Preset,
-  settings: ProviderApplication & { issuer?: string },
+  { sharedMemberships, ...preset }: Preset,
+  settings: ProviderApplication & {
+    provider: ProviderConfig["provider"];
+    issuer?: string;
+  },
 ): OpenIdOptions {
   const { clientId, clientSecret, groupsClaim } = settings;
   const { name = preset.name, issuer = preset.issuer } = settings;
+  const own = isForEveryTenant(settings)
+    ? sharedMemberships
+    : groupsClaim !== undefined && {
+      memberships: { ...preset.claims?.memberships, groups: [groupsClaim] },
+    };
   const extraAuthParams = {
     ...preset.extraAuthParams,
     ...settings.extraAuthParams,
@@ -151,17 +170,13 @@ function applyPreset(
     extraAuthParams,
     issuer,
     scopes: settings.scopes ?? preset.scopes,
-    claims: groupsClaim === undefined ? preset.claims : {
-      ...preset.claims,
-      memberships: { ...preset.claims?.memberships, groups: [groupsClaim] },
-    },
+    claims: { ...preset.claims, ...own },
     // The API of a self-hosted instance has the address of the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
 }
 
 const TEMPLATE = "{tenantid}";
-const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * True if the metadata of `configured` may have the issuer `named`: the same
@@ -177,8 +192,8 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
   const suffix = "/v2.0";
   if (!named.startsWith(prefix) || !named.endsWith(suffix)) return false;
   const tenant = named.slice(prefix.length, -suffix.length);
-  return !TENANT_ID.test(alias) &&
-    (tenant === TEMPLATE || TENANT_ID.test(tenant));
+  return !ENTRA_ID.test(alias) &&
+    (tenant === TEMPLATE || ENTRA_ID.test(tenant));
 }
 
 /**
@@ -195,7 +210,7 @@ export function isTenantIssuer(
   if (!template.includes(TEMPLATE)) return issuer === template;
   const [prefix, suffix] = template.split(TEMPLATE);
   const named = issuer.slice(prefix.length, issuer.length - suffix.length);
-  return TENANT_ID.test(named) && issuer === prefix + named + suffix &&
+  return ENTRA_ID.test(named) && issuer === prefix + named + suffix &&
     (tenant === undefined || tenant === named);
 }
 

@@ -20,6 +20,8 @@ export interface ClaimNames {
     claims: Readonly<Record<string, unknown>>,
   ): boolean;
   memberships?: MembershipClaims;
+  /** Returns true for a membership that no two organizations can name. */
+  isUnique?(membership: string): boolean;
 }
 
 /**
@@ -35,6 +37,7 @@ export function parseIdentity(
     emailVerified = "email_verified",
     isOwnAddress = () => true,
     memberships = {},
+    isUnique,
   }: ClaimNames = {},
 ): Identity {
   const subject = parseSubject(claims.sub ?? claims.id);
@@ -48,7 +51,7 @@ export function parseIdentity(
     login: claimText(claims.preferred_username) ?? claimText(claims.nickname) ??
       claimText(claims.login) ?? claimText(claims.username),
     picture: link(claims.picture) ?? link(claims.avatar_url),
-    ...membershipsIn(claims, memberships),
+    ...membershipsIn(claims, memberships, isUnique),
   });
 }
 
@@ -175,10 +178,11 @@ export function namesIn(value: unknown): string[] {
 export function membershipsIn(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims,
+  isUnique: ClaimNames["isUnique"] = () => true,
 ): Partial<Record<Membership, string[]>> {
   const found: Partial<Record<Membership, string[]>> = {};
   for (const kind of MEMBERSHIPS) {
-    const names = namesIn(firstClaim(claims, paths[kind]));
+    const names = namesIn(firstClaim(claims, paths[kind])).filter(isUnique);
     if (names.length > 0) found[kind] = names;
   }
   return found;

@@ -25,6 +25,7 @@ function preset(
   settings: {
     name?: string;
     issuer?: string;
+    groupsClaim?: string;
     extraAuthParams?: Record<string, string>;
   } = {},
 ): Provider {
@@ -149,6 +150,38 @@ Deno.test("microsoft lets in the people of any tenant, each from their own", asy
     emailVerified: false,
     login: "ada@contoso.example",
   });
+});
+
+const GROUP = "0f8fad5b-d9cb-469f-a165-70867728950e";
+
+Deno.test("microsoft's roles, and groups by name, count in a tenant that the settings name alone", async () => {
+  const claims = {
+    roles: ["Tools.Editor"],
+    groups: ["staff", GROUP],
+    department: ["staff"],
+  };
+  const found = async (tenant?: string, groupsClaim?: string) => {
+    const issuer = tenant && `${MICROSOFT}/${tenant}/v2.0`;
+    const named = tenant === TENANT ? TENANT : "{tenantid}";
+    const metadata = { issuer: `${MICROSOFT}/${named}/v2.0` };
+    await using fake = serveMicrosoft({
+      ...issuer && { issuer, metadata },
+      claims,
+    });
+    const settings = { issuer, groupsClaim };
+    const { identity } = await preset("microsoft", fake, settings)
+      .redeem(SIGN_IN);
+    return [identity.roles, identity.groups];
+  };
+  for (const all of [undefined, "common", "organizations", "Consumers"]) {
+    assert.deepEqual(await found(all), [undefined, [GROUP]], all);
+    assert.deepEqual(await found(all, "department"), [undefined, [GROUP]]);
+  }
+  for (const one of [TENANT, "contoso.example"]) {
+    const { roles, groups, department } = claims;
+    assert.deepEqual(await found(one), [roles, groups], one);
+    assert.deepEqual(await found(one, "department"), [roles, department]);
+  }
 });
 
 const WRONG_TENANTS: [string, Record<string, unknown>][] = [
