@@ -125,6 +125,11 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 
+/** False for an access token whose maker keeps their accounts from it. */
+export function mayUseAccounts({ door, mayUseAccounts }: Caller): boolean {
+  return door !== "token" || mayUseAccounts === true;
+}
+
 /** Lists the scopes of `needed` that the caller was not granted. */
 export function missingScopes(
   caller: Caller,

@@ -38,6 +38,7 @@ export interface NewRun {
   /** The version of the tool's steps; 1 by default. */
   version?: number;
   scopes: readonly string[];
+  needsAccounts?: true;
   caller: Caller;
   /** The seconds for which the task is stored after its end. */
   keep: number;

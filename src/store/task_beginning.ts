@@ -41,6 +41,7 @@ interface NewTask {
   tool?: string;
   /** The scopes that the tool needs. */
   scopes?: readonly string[];
+  needsAccounts?: true;
   /** The list that limits stored tasks; by default that of the person. */
   list?: string;
   /** A name that the call has in common with its repeats, which pick it up. */
@@ -52,24 +53,22 @@ export function taskBeginnings(database: Database) {
   async function save(
     taskId: string,
     { binding, grantId }: TaskOwner,
-    { tool, scopes = [], list = binding, repeat, expiresAt, durable }:
+    { list = binding, scopes = [], ...task }:
       & NewTask
       & Pick<TaskRecord, "expiresAt" | "durable">,
     extraWrites: Write = () => {},
   ): Promise<{ task: Task; versionstamp: string } | undefined> {
     const createdMilliseconds = database.clock();
+    const { repeat, expiresAt, durable } = task;
     const record: TaskRecord = {
+      ...task,
       binding,
-      tool,
       grantId,
       ...scopes.length > 0 && { scopes },
       status: "working",
       createdMilliseconds,
       updatedMilliseconds: createdMilliseconds,
       questions: {},
-      ...durable && { durable },
-      repeat,
-      expiresAt,
     };
     const versionstamp = await database.commit((transaction) => {
       unlessErased(transaction, { grantId }).create(taskKey(taskId), record);
@@ -115,12 +114,20 @@ export function taskBeginnings(database: Database) {
       list: string,
     ): Promise<{ task: Task; claim: Claim }> {
       const record = await newRun(database, run, beginning);
-      const { caller, tool, scopes, keep, address, expiresAt } = record;
+      const { caller, tool, scopes, needsAccounts, expiresAt } = record;
+      const { keep, address } = record;
       const dueSeconds = database.now() + LEASE_WATCH_SECONDS;
       const saved = await save(
         taskId,
         caller,
-        { tool, scopes, list, expiresAt, durable: { keep, list, address } },
+        {
+          tool,
+          scopes,
+          needsAccounts,
+          list,
+          expiresAt,
+          durable: { keep, list, address },
+        },
         (transaction) => {
           transaction.create(taskRunKey(taskId), record);
           setWake(transaction, { address, taskId, dueSeconds, expiresAt });

@@ -34,6 +34,8 @@ export interface TaskRecord extends Expiring {
   grantId?: string;
   /** The scopes that the task's tool needed; absent if none. */
   scopes?: readonly string[];
+  /** True if the task's tool acts with its person's accounts. */
+  needsAccounts?: true;
   status: TaskStatus;
   /** The progress of its tool. */
   statusMessage?: string;

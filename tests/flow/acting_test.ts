@@ -4,13 +4,14 @@
  * over for them.
  */
 import assert from "node:assert/strict";
-import { type Context, type PersonalKey, tool } from "../../src/mod.ts";
-import { resultOf, textOf } from "../kit/answer.ts";
+import { type Context, type PersonalKey, tool, z } from "../../src/mod.ts";
+import { messagesOf, resultOf, textOf } from "../kit/answer.ts";
 import {
   callBy,
   clientOf,
   connect,
   openConnect,
+  OPENS,
   startConnected,
 } from "../kit/connected.ts";
 import type { AccountVisitor } from "../kit/account_visitor.ts";
@@ -150,4 +151,76 @@ Deno.test("a call of a server that stops acts for its caller until it has answer
   await connect(await openConnect(server), keyOf("ada@acme"));
   const call = await clientOf(server, "2026");
   assert.equal(await textOf(call("last")), "ada@acme");
+});
+
+Deno.test("an access token without accounts reaches no task of a tool that needs them, nor its question", async () => {
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const kinds = {
+    plain: { task: true },
+    durable: { task: { durable: true } },
+    long: { handOver: 1 / 50 },
+  };
+  const begun = Promise.withResolvers<void>();
+  const tools = Object.entries(kinds).map(([name, options]) =>
+    tool({
+      name,
+      needs: { linear },
+      ...options,
+      async run(_input: unknown, { needs, ask }: Given) {
+        if (name === "long") await begun.promise;
+        await ask({ message: "Go on?", schema: z.object({}) });
+        return await (await needs.linear.fetch("/me")).text();
+      },
+    } as Json)
+  );
+  await using server = await startConnected(linear, { tools } as Json);
+  const visitor = await connect(await openConnect(server), keyOf("ada@acme"));
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const without = bearer(await visitor.makeToken());
+  const allowed = bearer(await visitor.makeToken({ accounts: "yes" }));
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const capabilities = { ...TASKS, ...OPENS };
+  const ask = async (method: string, params: Json, headers: HeadersOf) =>
+    (await messagesOf(
+      await server.call(method, params, { headers, capabilities }),
+    )).at(-1)!;
+  const named = (name: string, taskId: string) => ({
+    name,
+    arguments: { taskId },
+  });
+
+  for (const name of Object.keys(kinds)) {
+    const call = { name, arguments: {} };
+    const { result: { taskId } } = await ask("tools/call", call, headers);
+    if (name === "long") begun.resolve();
+    let key = "";
+    await until(async () => {
+      const { result } = await ask("tasks/get", { taskId }, headers);
+      return (key = Object.keys(result.inputRequests ?? {})[0] ?? "") !== "";
+    });
+    const inputResponses = { [key]: { action: "accept", content: {} } };
+    const notifications = { taskIds: [taskId] };
+    const refused: [string, Json][] = [
+      ["tasks/get", { taskId }],
+      ["tasks/update", { taskId, inputResponses }],
+      ["tasks/cancel", { taskId }],
+      ["subscriptions/listen", { notifications }],
+      ["tools/call", named("task_status", taskId)],
+      ["tools/call", named("task_cancel", taskId)],
+    ];
+    for (const [method, params] of refused) {
+      const { result, error } = await ask(method, params, without);
+      const words = error?.message ?? result.content[0].text;
+      assert.match(words, /may not act with its person's accounts/, method);
+    }
+    const { result } = await ask("tasks/get", { taskId }, allowed);
+    assert.equal(result.status, "input_required", name);
+    await ask("tasks/update", { taskId, inputResponses }, allowed);
+    await until(async () => {
+      const { result } = await ask("tasks/get", { taskId }, headers);
+      return result.status === "completed";
+    });
+  }
 });

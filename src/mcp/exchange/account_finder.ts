@@ -9,7 +9,7 @@ import type { AccountService } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
-import { type Caller, isStranger } from "../../caller.ts";
+import { type Caller, isStranger, mayUseAccounts } from "../../caller.ts";
 import {
   hasSeveral,
   type ItemWithNeeds,
@@ -164,7 +164,7 @@ function checkMayHave(
       `This acts with a person's own account, and ${whoIs(caller)}.`,
     );
   }
-  if (caller.door === "token" && !caller.mayUseAccounts) {
+  if (!mayUseAccounts(caller)) {
     throw new ToolError(
       "This access token may not act with its person's accounts: they can make one that may, on their account page.",
     );

@@ -32,10 +32,11 @@ export function durableWorkOf(
     stateless: boolean;
   },
 ): DurableWork {
-  const { name, scopes = [] } = tool;
+  const { name, scopes = [], needs } = tool;
   return {
     tool: name,
     scopes,
+    needsAccounts: needs && true,
     version,
     enter: tool.limit?.callsAtOnce === undefined
       ? undefined

@@ -192,10 +192,11 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const durable = durableOf(tool);
   if (durable) return await startDurable(toolCall, durable);
-  const { name, scopes } = tool;
+  const { name, scopes, needs } = tool;
   const { task } = await call.engine.taskRegistry.start(call, {
     tool: name,
     scopes,
+    needsAccounts: needs && true,
     async run(context) {
       const run = async () => await runAround(toolCall, context);
       try {

@@ -5,7 +5,8 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { Caller } from "../../caller.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { type Caller, mayUseAccounts } from "../../caller.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
@@ -63,6 +64,7 @@ export async function cancelTask(call: Call): Promise<Answer> {
  * Finds a caller's task, if they could be granted the scopes of its tool.
  *
  * @throws {ChallengeError} 403 when the scopes were not granted, but could be
+ * @throws {ToolError} when it acts with accounts, and the caller may not
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,
@@ -74,6 +76,11 @@ export async function findTask(
     return undefined;
   }
   checkGranted(caller, task.scopes);
+  if (task.needsAccounts && !mayUseAccounts(caller)) {
+    throw new ToolError(
+      "This access token may not act with its person's accounts, as this task does.",
+    );
+  }
   return task;
 }
 

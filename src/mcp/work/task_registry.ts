@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { within } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
 import { tidy } from "../../store/persist.ts";
@@ -107,7 +108,7 @@ export class TaskRegistry {
    */
   start(
     origin: TaskOrigin,
-    { tool, scopes = [], run }: TaskWork,
+    { tool, scopes = [], needsAccounts, run }: TaskWork,
     durable?: DurableStart,
   ): Promise<Started> {
     const { caller, limitKey } = origin;
@@ -118,13 +119,13 @@ export class TaskRegistry {
         return { task, done: this.#execute(start, run) };
       };
       if (!durable) {
-        const plain = { tool, scopes, list };
+        const plain = { tool, scopes, needsAccounts, list };
         return begin(await parts.tasks.create(taskId, caller, plain));
       }
       const { beginning, version, keep, address } = durable;
-      const kept = { tool, version, scopes, keep, caller, address, limitKey };
+      const kept = { tool, version, scopes, needsAccounts, keep, address };
       const { task, claim } = await parts.tasks
-        .createDurable(taskId, kept, beginning, list);
+        .createDurable(taskId, { ...kept, caller, limitKey }, beginning, list);
       return begin(task, { claim, version, steps: [] });
     });
   }
@@ -138,11 +139,12 @@ export class TaskRegistry {
   async handOver(
     { request: origin, result, statusMessage, repeat, mayAsk, take }:
       CallInProgress,
-    { name: tool, scopes }: { name: string; scopes?: readonly string[] },
+    { name, scopes, needs }: Pick<CompiledTool, "name" | "scopes" | "needs">,
   ): Promise<void> {
     const { tasks } = this.#parts;
     await this.#create(origin, async (taskId, list) => {
-      const own = { tool, scopes, list, repeat };
+      const needsAccounts: true | undefined = needs && true;
+      const own = { tool: name, scopes, needsAccounts, list, repeat };
       const task = await tasks.create(taskId, origin.caller, own);
       const start = { taskId, origin, call: origin, mayAsk };
       const execution = new TaskExecution(this.#parts, start);

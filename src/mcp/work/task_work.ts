@@ -89,6 +89,8 @@ export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs, as does reading the task later. */
   scopes?: readonly string[];
+  /** True if the tool acts with its person's accounts. */
+  needsAccounts?: true;
   run(context: Context): Promise<CallToolResult>;
 }
 
