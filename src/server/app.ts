@@ -71,7 +71,7 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      missingForAccounts: plan.missingAccountSettings,
+      missingForAccounts: plan.missingAccountSettings(),
       isStopping: () => stopping.signal.aborted,
     }),
   );

@@ -83,13 +83,13 @@ export class Plan {
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
   }
 
-  /** The settings that are missing for people's accounts, which tools need. */
-  get missingAccountSettings(): string[] {
-    const { accountServices, config: { auth: { oauth }, own } } = this;
-    const applications = accountServices.flatMap((service) =>
+  /** Lists the settings that are missing for people's accounts at services. */
+  missingAccountSettings(services = this.accountServices): string[] {
+    const { config: { auth: { oauth }, own } } = this;
+    const applications = services.flatMap((service) =>
       service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
     ).filter((name) => own[name] === undefined);
-    return accountServices.length > 0 && !oauth?.secretsKeys.length
+    return services.length > 0 && !oauth?.secretsKeys.length
       ? ["SECRETS_KEYS", ...applications]
       : applications;
   }

@@ -117,6 +117,10 @@ export function openCore(
     ),
     requestStates: stateStore(database),
     tasks,
+    missingFor: ({ needs = {} }) =>
+      given.findAccounts
+        ? []
+        : plan.missingAccountSettings(Object.values(needs)),
     async findAccounts(...of) {
       finder ??= given.findAccounts ??
         (await import("../mcp/exchange/account_finder.ts")).accountFinder({

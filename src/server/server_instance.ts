@@ -116,9 +116,10 @@ export class ServerInstance implements Server {
 
 /** Warns of settings without which tools have no accounts of people. */
 function reportAccounts(
-  { missingAccountSettings: missing }: Plan,
+  plan: Plan,
   log: Logger,
 ): void {
+  const missing = plan.missingAccountSettings();
   if (missing.includes("SECRETS_KEYS")) {
     log.warning(
       "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +

@@ -8,6 +8,8 @@ import type { AccountService } from "../../src/authoring/account.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { resultOf } from "../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../kit/connected.ts";
+import { taskRunKey } from "../../src/store/keys.ts";
+import type { RunRecord } from "../../src/store/run_record.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
@@ -268,3 +270,42 @@ test.inMemory("durable work that waits for an account or a page leaves its place
     return tasks.every(({ text }) => text === "accept ada@acme");
   });
 });
+
+for (const isBack of [true, false]) {
+  test.inMemory(`durable work is left for an hour to processes that have SECRETS_KEYS${isBack ? "" : ", and then ends"}`, async ({ kv }) => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@acme");
+    const linear = service.key();
+    const tools = [napping(linear, () => {})];
+    let taskId: string;
+    const run = async () => (await kv.get<RunRecord>(taskRunKey(taskId))).value;
+    {
+      await using server = await startConnected(linear, { kv, tools });
+      await connect(await openConnect(server), keyOf("ada@acme"));
+      taskId = await (await callerOf(server)).begin("nap");
+      await until(async () => (await run())?.isParked === true);
+    }
+    const start = (environment = {}) =>
+      startConnected(linear, { kv, tools, environment });
+    time.tick(61);
+    {
+      await using server = await start({ SECRETS_KEYS: "" });
+      await callerOf(server);
+      await until(async () => (await run())?.missingSince !== undefined);
+      if (!isBack) {
+        time.tick(3601);
+        await until(async () => await run() === null);
+        const { status } = await callerOf(server);
+        const task = await status(taskId);
+        assert.equal(task.status, "failed");
+        const words = /^The setting SECRETS_KEYS for nap is not there any more/;
+        return assert.match(task.error.message, words);
+      }
+    }
+    await using server = await start();
+    const { status } = await callerOf(server);
+    time.tick(31);
+    await until(async () => (await status(taskId)).status === "completed");
+    assert.match((await status(taskId)).text, /^ada@acme, ada@acme/);
+  });
+}

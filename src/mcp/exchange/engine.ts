@@ -20,6 +20,7 @@ import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { MessageBody } from "../../protocol/transport.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import type { FindAccounts } from "./account_finder.ts";
@@ -49,6 +50,8 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   tasks: TaskStore;
+  /** Lists the settings that are missing for the accounts that a tool needs. */
+  missingFor(tool: Pick<CompiledTool, "needs">): readonly string[];
   /** Finds the accounts of callers, for tools that need them. */
   findAccounts: FindAccounts;
   /** The pages on which people answer; undefined if no one signs in here. */

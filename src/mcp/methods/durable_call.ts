@@ -99,11 +99,16 @@ export function resumeBy(
     const isKnown = found?.caller.binding === run.caller.binding;
     const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
+    const [lacks]: readonly (string | undefined)[] = tool
+      ? engine.missingFor(tool)
+      : [];
     return {
+      lacks,
       isConfigured: isKnown ||
         await siteOf(run.address).gate.isConfigured(run.caller),
-      work: durable &&
-        durableWorkOf(tool, durable, beginning, { engine, stateless: true }),
+      work: durable && lacks === undefined
+        ? durableWorkOf(tool, durable, beginning, { engine, stateless: true })
+        : undefined,
       origin: restoredOrigin(
         { ...engine, waitPages: siteOf(run.address).waitPages },
         claim,

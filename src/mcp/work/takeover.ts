@@ -14,7 +14,7 @@ import type { DurableWork, Resume, TaskParts } from "./task_work.ts";
 
 /**
  * The time after which a run is tried again if this process does not know its
- * tool, its steps, or the provider of its caller.
+ * tool, its steps, the provider of its caller, or the keys of its accounts.
  */
 const MISSING_SECONDS = 30;
 /** The time for which such work is left to processes of other releases. */
@@ -48,7 +48,7 @@ export async function takeOver(
     const beginning = await runs.beginningOf(claim);
     return { steps, ...await resume(claim, beginning) };
   }, { signal, forMilliseconds: CLAIM_MILLISECONDS });
-  const { steps, work, origin, isAllowed, isConfigured } = resumed;
+  const { steps, work, lacks, origin, isAllowed, isConfigured } = resumed;
   const { version } = work ?? { version: 1 };
   const durable = { claim, steps, version };
   const execution = new TaskExecution(parts, { taskId, origin, durable });
@@ -56,7 +56,11 @@ export async function takeOver(
   // IDs are the same.
   const newest = Math.max(firstVersion, ...steps.map(({ version }) => version));
   if (!work || version < newest) {
-    const missing = work ? `Version ${newest} of the steps of` : "The tool";
+    const missing = lacks !== undefined
+      ? `The setting ${lacks} for`
+      : work
+      ? `Version ${newest} of the steps of`
+      : "The tool";
     return void await leaveOrFail(parts, claim, execution, missing);
   }
   if (isClosed()) {
@@ -84,7 +88,7 @@ async function leave(
   return true;
 }
 
-/** Leaves a run whose tool or steps are unknown, and at last ends it. */
+/** Leaves a run without its tool, steps or settings, and at last ends it. */
 async function leaveOrFail(
   parts: TaskParts,
   claim: Claim,

@@ -117,8 +117,10 @@ export interface DurableWork extends TaskWork {
 
 /** Durable work that another process began. */
 export interface ClaimedWork {
-  /** The work; undefined if this process does not know its tool. */
+  /** The work; undefined if this process does not know its tool, or `lacks`. */
   work?: DurableWork;
+  /** A setting that the tool needs for accounts, and that is missing here. */
+  lacks?: string;
   origin: TaskOrigin;
   /** True if the caller may still do the work. */
   isAllowed: boolean;
