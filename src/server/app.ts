@@ -14,6 +14,7 @@ import { ChallengeError, HttpError } from "../errors.ts";
 import { type AppEnv, clientAddress } from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import { readiness } from "../http/readiness.ts";
+import { isLoopback } from "../net/url.ts";
 import { newReference } from "../log/request.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { callback } from "../pages/callback_page.tsx";
@@ -23,7 +24,6 @@ import { probe } from "../store/probe.ts";
 import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
-import type { Plan } from "./plan.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
@@ -56,8 +56,9 @@ export async function createApp(
     baseUrl,
   );
   const app = new Hono<AppEnv>();
+  const owner = { isAuthors: (_: Context<AppEnv>) => false };
 
-  addMiddleware(app, plan, baseUrl);
+  addMiddleware(app, core, baseUrl, (c) => owner.isAuthors(c));
   addCallRoutes(app, mcp, engine, showLanding);
   app.route("/", signIn);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
@@ -85,7 +86,7 @@ export async function createApp(
     const views = { catalogue, serverTitle, checkOrigin, stopping: signal };
     app.route("/", viewHostRoutes(views));
   }
-  addOwnRoutes(app, core, gate);
+  owner.isAuthors = addOwnRoutes(app, core, gate);
   app.notFound((c) => refuseRoute(app, c));
   app.onError(errorAnswer({
     log: plan.log.logger("http"),
@@ -96,21 +97,28 @@ export async function createApp(
   return { routes: app, upstream, close: async () => await close?.() };
 }
 
-/** Adds the middleware of all requests: CORS, reference, log, `Host`. */
+/**
+ * Adds the middleware of all requests: CORS, reference, log, `Host`. Pages of
+ * other origins are an author's routes' own affair; on loopback they are
+ * refused there, as on `/mcp`.
+ */
 function addMiddleware(
   app: Hono<AppEnv>,
-  plan: Plan,
+  { plan, engine: { checkOrigin } }: ServerCore,
   baseUrl: string,
+  isAuthors: (c: Context<AppEnv>) => boolean,
 ): void {
   const { config } = plan;
+  const isLocal = isLoopback({ hostname: config.host });
   const log = plan.log.logger("http");
   const checkHost = hostCheck(config, log);
-  app.use(cors({
+  const shareWithAll = cors({
     origin: "*",
     allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,
-  }));
+  });
+  app.use((c, next) => isAuthors(c) ? next() : shareWithAll(c, next));
   app.use((c, next) => {
     const peer = c.env?.remoteAddr?.hostname;
     const { headers } = c.req.raw;
@@ -132,6 +140,7 @@ function addMiddleware(
   });
   app.use((c, next) => {
     if (!PROBES.has(c.req.path)) checkHost(c.req.raw);
+    if (isLocal && isAuthors(c)) checkOrigin(c.req.raw);
     return next();
   });
 }
@@ -186,6 +195,7 @@ function methodsAt(app: Hono<AppEnv>, path: string): string[] {
 
 /**
  * Adds the author's routes last, so that none takes the place of the server's.
+ * Returns the function that is true for requests that they answer.
  *
  * @throws {Error} if one has a method and path of the server's own
  */
@@ -193,8 +203,8 @@ function addOwnRoutes(
   app: Hono<AppEnv>,
   { plan: { options, lifecycle }, engine: { checkOrigin }, waits }: ServerCore,
   gate: Gate,
-): void {
-  if (!options.routes) return;
+): (c: Context<AppEnv>) => boolean {
+  if (!options.routes) return () => false;
   const context: RoutesContext = {
     ...lifecycle.provide(options),
     async authenticate(request) {
@@ -209,13 +219,26 @@ function addOwnRoutes(
   };
   const own = new Hono();
   options.routes(own, context);
-  const taken = new Set(
-    app.routes.filter(({ path }) => path !== "/*")
-      .map(({ method, path }) => method + path),
-  );
+  const servers = new Hono();
+  const taken = new Set<string>();
+  for (const { method, path, handler } of app.routes) {
+    if (path === "/*") continue;
+    servers.on(method, path, handler);
+    taken.add(method + path);
+  }
   for (const { method, path } of own.routes) {
     if (!taken.has(method + path) && !/^\/mcp\/?$/.test(path)) continue;
     throw new Error(`routes: ${method} ${path} is the server's own`);
   }
   app.route("/", own);
+  return ({ req }) => {
+    const asked = req.method === "OPTIONS"
+      ? req.header("access-control-request-method")
+      : undefined;
+    const named = asked ?? req.method;
+    const method = named === "HEAD" ? "GET" : named;
+    const answers = ({ router }: Hono) =>
+      router.match(method, req.path)[0].length > 0;
+    return !answers(servers) && answers(own);
+  };
 }

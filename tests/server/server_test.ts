@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { basicAuth } from "@hono/hono/basic-auth";
 import { bodyLimit } from "@hono/hono/body-limit";
+import { cors } from "@hono/hono/cors";
 import { HTTPException } from "@hono/hono/http-exception";
 import {
   createServer,
@@ -133,7 +134,6 @@ Deno.test("routes may throw Hono's exceptions, which are answered as they say, a
     );
     const text = await response.text();
     assert.doesNotMatch(text, /cause/);
-    assert.equal(response.headers.get("access-control-allow-origin"), "*");
     return { response, text };
   };
   const { response: unknown } = await ask(409, "one", "wrong");
@@ -186,6 +186,66 @@ for (
     assert.equal(await elsewhere.text(), "mine");
   });
 }
+
+Deno.test("routes decide for themselves about pages of other origins, and are for none of them on loopback", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const routes: ServerOptions["routes"] = (app) => {
+    app.get("/report", (c) => c.text("private"));
+    app.post("/do/:what", (c) => c.text("done"));
+    app.use("/open", cors({ origin: "https://friend.example" }));
+    app.get("/open", (c) => c.text("open"));
+    // An address of the server's own, with another method.
+    app.get("/token", (c) => c.text("mine"));
+  };
+  const allowed = async (
+    env: Record<string, string>,
+    method: string,
+    path: string,
+    origin = "https://evil.example",
+  ) => {
+    await using server = createServer({ ...described, kv, routes, env });
+    const send = async (method: string, headers: HeadersInit) => {
+      const url = `http://localhost${path}`;
+      const response = await server.fetch(
+        new Request(url, { method, headers: { origin, ...headers } }),
+      );
+      await response.body?.cancel();
+      const { headers: sent, status } = response;
+      return [status, sent.get("access-control-allow-origin")];
+    };
+    const asked = { "access-control-request-method": method };
+    return [await send("OPTIONS", asked), await send(method, {})];
+  };
+  const anywhere = { HOST: "0.0.0.0" };
+  const here = { HOST: "127.0.0.1" };
+  const own = [["GET", "/report"], ["POST", "/do/it"], ["GET", "/token"]];
+  for (const [method, path] of own) {
+    const [[, preflight], [status, origin]] = await allowed(
+      anywhere,
+      method,
+      path,
+    );
+    assert.deepEqual([preflight, status, origin], [null, 200, null], path);
+    const refused = await allowed(here, method, path);
+    assert.deepEqual(refused, [[403, null], [403, null]], path);
+    const listed = { ...here, ALLOWED_ORIGINS: "https://evil.example" };
+    assert.equal((await allowed(listed, method, path))[1][0], 200, path);
+    const local = "http://localhost:5173";
+    assert.equal((await allowed(here, method, path, local))[1][0], 200, path);
+  }
+  const friend = "https://friend.example";
+  assert.deepEqual(await allowed(anywhere, "GET", "/open", friend), [
+    [204, friend],
+    [200, friend],
+  ]);
+  for (const env of [anywhere, here]) {
+    for (const path of ["/health", "/llms.txt", "/nothing"]) {
+      const [preflight, [, origin]] = await allowed(env, "GET", path);
+      assert.deepEqual([...preflight, origin], [204, "*", "*"], path);
+    }
+    assert.equal((await allowed(env, "POST", "/token"))[0][1], "*");
+  }
+});
 
 for (
   const [method, path] of [["post", "/mcp"], ["get", "/mcp"], [
