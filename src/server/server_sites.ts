@@ -81,6 +81,7 @@ export class ServerSites {
     info: ConnectionInfo,
   ): Response | Promise<Response> {
     try {
+      checkMethod(request);
       this.#checkHost(request);
       const site = this.#of(request);
       this.notice();
@@ -144,6 +145,17 @@ export class ServerSites {
       { status, headers: { ...CORS_HEADERS, ...headers } },
     );
   }
+}
+
+/** The methods of which no `Request` can be made, in any case of letters. */
+const FORBIDDEN_METHODS = /^(?:connect|trace|track)$/i;
+
+/** @throws {HttpError} 405 for a method that no address has */
+function checkMethod({ method }: Request): void {
+  if (method === "POST" || !FORBIDDEN_METHODS.test(method)) return;
+  throw new HttpError(405, "No address here has this method", {
+    headers: { allow: "GET, HEAD, POST, DELETE, OPTIONS" },
+  });
 }
 
 /** Logs a failure of ours that no route could answer, and answers it. */

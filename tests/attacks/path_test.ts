@@ -52,6 +52,9 @@ const WRONG_METHODS = [
   "PUT /mcp",
   "PATCH /mcp",
   "TRACE /mcp",
+  "TRACE /mcp/",
+  "track /mcp/",
+  "CONNECT 127.0.0.1:80",
 ];
 
 attacks(
