@@ -206,8 +206,7 @@ export function accountVault(
     noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
       const { usedAt = 0, keyId } = found.value;
       const now = database.now();
-      const isNoted = usedAt > now - NOTED_SECONDS;
-      if (noted.has(found) || isNoted && keyId === sealing.keyId) return;
+      if (noted.has(found) || usedAt > now - NOTED_SECONDS) return;
       noted.add(found);
       database.background(async () => {
         const record = keyId === sealing.keyId

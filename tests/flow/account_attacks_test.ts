@@ -27,6 +27,7 @@ import {
   OTHER_SECRETS_KEY,
   SECRETS_KEY,
 } from "../kit/key_service.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { keyServer } from "../kit/key_server.ts";
 import { silentLogger } from "../kit/log.ts";
 import type { HeadersOf } from "../kit/message.ts";
@@ -214,6 +215,7 @@ test.inMemory("a stolen database opens nothing, nor with a key of another server
 });
 
 test.inMemory("keys are rotated by use, and by a command that counts what is left", async ({ kv }) => {
+  using time = new FakeTime();
   await using at = await scene(kv);
   const keyIdOf = async () => (await recordOf(kv, "github:ada")).value.keyId;
   const first = await keyIdOf();
@@ -239,6 +241,8 @@ test.inMemory("keys are rotated by use, and by a command that counts what is lef
       environment: { SECRETS_KEYS: both },
     });
     const ada = await clientOf(server, "2026", { as: "ada" });
+    // With the note of a use, which is made once a minute.
+    time.tick(60);
     assert.equal(await textOf(ada("who")), `200 ${ADA}`);
   }
   assert.notEqual(await keyIdOf(), first);

@@ -158,6 +158,35 @@ test.onDatabases("an account ends unless it is used, which is noted once a minut
   await database.idle();
 });
 
+test.onDatabases("processes with two orders of the keys seal a key to and fro at most once a minute", async ({ kv, other }) => {
+  let now = NOW;
+  const clock = () => now * 1000;
+  const one = open(kv, { clock, keys: [SECRETS_KEY, OTHER_SECRETS_KEY] });
+  const two = open(other, { clock, keys: [OTHER_SECRETS_KEY, SECRETS_KEY] });
+  await one.vault.save(ADA, "secret", freely);
+  const use = async ({ vault, database }: typeof one) => {
+    const [found] = await vault.find(ADA.subject, true);
+    assert.equal(await vault.open(found), "secret");
+    vault.noteUse(found, { tool: "who" });
+    await database.idle();
+    return found.versionstamp;
+  };
+  const versions = new Set<string | null>();
+  for (let second = 0; second < 120; second += 10) {
+    now = NOW + second;
+    versions.add(await use(one));
+    versions.add(await use(two));
+  }
+  // As it was saved, and as each minute's first use sealed it.
+  assert.equal(versions.size, 3);
+  const [{ value }] = await two.vault.find(ADA.subject, true);
+  assert.equal(value.keyId, one.vault.keyId);
+  now += 60;
+  await use(two);
+  const [anew] = await two.vault.find(ADA.subject, true);
+  assert.equal(anew.value.keyId, two.vault.keyId);
+});
+
 test.onDatabases("a person has so many accounts at most, and many of one service where they have names", async ({ kv, other }) => {
   const { vault } = open(kv);
   const save = (label: string, by = vault) =>
