@@ -25,6 +25,8 @@ COPY --from=build /app/dist dist
 COPY --from=build --chown=65532:65532 /app/cache cache
 COPY --from=build --chown=65532:65532 /app/data data
 ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_DIR=/app/cache DENO_NO_UPDATE_CHECK=1
+# Deno's client of denokv would print a line for each try while that is away.
+ENV DENO_LOG=error,denokv_remote=off
 # For when OTEL_DENO=true is set: malformed baggage, a collector that hangs or a
 # reader of stdout that stalls would hold up the process.
 ENV OTEL_PROPAGATORS=tracecontext OTEL_EXPORTER_OTLP_TIMEOUT=1000 OTEL_DENO_CONSOLE=ignore

@@ -273,7 +273,7 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
   );
 });
 
-Deno.test("whatever starts a service for others sets what telemetry needs", async () => {
+Deno.test("whatever starts a service for others sets what telemetry and the log need", async () => {
   for (
     const path of [
       "Dockerfile",
@@ -286,5 +286,8 @@ Deno.test("whatever starts a service for others sets what telemetry needs", asyn
     const text = await Deno.readTextFile(new URL(path, ROOT));
     assert.match(text, /OTEL_PROPAGATORS\b.*\btracecontext/, path);
     assert.match(text, /OTEL_EXPORTER_OTLP_TIMEOUT\b[^]*\b1000/, path);
+    // The processes of the cores have the environment of the first.
+    if (path.startsWith("src/")) continue;
+    assert.match(text, /DENO_LOG\b.*\bdenokv_remote=off/, path);
   }
 });
