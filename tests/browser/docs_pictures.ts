@@ -8,7 +8,7 @@ import { Process, REPOSITORY } from "../kit/process.ts";
 import { startChromium } from "../kit/chromium.ts";
 import { gallery } from "./gallery.tsx";
 
-const PAGES = ["landing", "consent", "account"];
+const PAGES = ["landing", "consent", "account", "connect", "accounts"];
 
 const THEMES = ["light", "dark"] as const;
 

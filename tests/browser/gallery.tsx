@@ -725,6 +725,32 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       accounts={[{ title: "Linear", since: NOW - 90_000 }, { title: "Notion" }]}
     />
   ),
+  "accounts": (
+    <AccountPage
+      {...ACCOUNT}
+      part="accounts"
+      title="Your accounts at other services"
+      parts={PARTS.toSpliced(2, 0, { name: "accounts", label: "Accounts" })}
+    >
+      <AccountsSection
+        csrf="c"
+        accounts={[
+          { ...LINEAR_ACCOUNT, title: "Linear", isServed: true },
+          {
+            ...LINEAR_ACCOUNT,
+            id: "a2",
+            title: "Example Tickets",
+            label: "ada@example.com",
+            usedAt: NOW - 86_400,
+            refusedAt: NOW - 600,
+            isServed: true,
+          },
+        ]}
+        offered={[{ name: "notion", title: "Notion" }]}
+        now={NOW}
+      />
+    </AccountPage>
+  ),
   "account-accounts": (
     <AccountPage {...ACCOUNT} part="accounts" title="Your accounts">
       <AccountsSection
