@@ -3,6 +3,7 @@
  * their place: none lets anyone in.
  */
 import assert from "node:assert/strict";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
 import { openRegister } from "../../packages/operate/register.ts";
 import { runCommand } from "../../packages/operate/run_command.ts";
 import { keyRing } from "../../src/crypto/key_ring.ts";
@@ -11,6 +12,7 @@ import { accountKey } from "../../src/store/keys.ts";
 import { Database } from "../../src/store/database.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { resultOf, statusOf, textOf } from "../kit/answer.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { Client } from "../kit/client.ts";
 import {
   type Call,
@@ -365,6 +367,40 @@ Deno.test("who comes with a JWT acts with the accounts that they connected here,
   const ada = await callAs("ada");
   assert.equal(await textOf(ada("who")), `200 ${ADA}`);
   await checkHasNone(await callAs("eve"));
+});
+
+Deno.test("who comes with an assertion of an employer acts with the accounts that they connected here, where they sign in at its issuer", async () => {
+  await using work = await startAssertionProvider();
+  await using other = await startAssertionProvider();
+  const client_secret = "a-secret-of-many-letters";
+  await using at = await scene(undefined, {
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: work.issuer,
+    OAUTH_ASSERTION_ISSUERS: `${work.issuer},${other.issuer}`,
+    OAUTH_CLIENTS: JSON.stringify([{
+      client_id: "desk",
+      grant_types: [JWT_BEARER_GRANT_TYPE],
+      client_secret_env: "OAUTH_CLIENT_SECRET_DESK",
+    }]),
+    OAUTH_CLIENT_SECRET_DESK: client_secret,
+  });
+  const callAs = async ({ assertion }: typeof work, sub: string) => {
+    const { access_token } = await (await at.server.form("/token", {
+      grant_type: JWT_BEARER_GRANT_TYPE,
+      assertion: await assertion(BASE_URL, { sub }),
+      client_id: "desk",
+      client_secret,
+    })).json();
+    const authorization = `Bearer ${access_token}`;
+    return await callBy(at.server, "2026", { authorization });
+  };
+  assert.equal(await textOf((await callAs(work, "ada"))("who")), `200 ${ADA}`);
+  await checkHasNone(await callAs(work, "eve"));
+  // Another issuer's person of the same name.
+  assert.match(
+    await textOf((await callAs(other, "ada"))("who")),
+    /this person cannot sign in to the pages of this server/,
+  );
 });
 
 test.inMemory("a person who is erased, ended or blocked loses their accounts", async ({ kv }) => {
