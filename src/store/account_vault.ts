@@ -67,6 +67,8 @@ export function accountVault(
   const known = recent(store.read);
   /** The last note of a refusal that was begun. */
   let notes = Promise.resolve();
+  /** The keys of records that are in memory, for as long as these are. */
+  const opened = new WeakMap<object, Promise<string>>();
   /** The records whose use is noted since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
@@ -78,11 +80,21 @@ export function accountVault(
     return { ...found.value, ...await sealing.seal(key, context) };
   }
 
-  /** Opens the key of an account. @throws {Error} when it was sealed otherwise */
+  /**
+   * Opens the key of an account, once for each record that was read.
+   *
+   * @throws {Error} when it was sealed otherwise
+   */
   function open(
-    { key, value }: Pick<Found<AccountRecord>, "key" | "value">,
+    found: Pick<Found<AccountRecord>, "key" | "value">,
   ): Promise<string> {
-    return sealing.unseal(value, contextOf(value, key));
+    let key = opened.get(found);
+    if (!key) {
+      key = sealing.unseal(found.value, contextOf(found.value, found.key));
+      opened.set(found, key);
+      key.catch(() => opened.delete(found));
+    }
+    return key;
   }
 
   /** Seals the key of an account anew, if that was done with an old key. */

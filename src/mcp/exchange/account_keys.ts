@@ -23,12 +23,6 @@ export interface TokenAccess {
 }
 
 export class AccountKeys {
-  /**
-   * Texts that were unsealed, by the name and the version of their record:
-   * records of one commit, as a move of the database makes, share a version.
-   */
-  readonly #unsealed = new Map<string, string>();
-
   constructor(
     private readonly vault: AccountVault,
     private readonly log: Logger,
@@ -118,13 +112,8 @@ export class AccountKeys {
 
   /** Unseals a text; undefined if no key of the operator opens it. */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
-    const version = JSON.stringify([found.key, found.versionstamp]);
-    const known = this.#unsealed.get(version);
-    if (known !== undefined) return known;
     try {
-      const text = await this.vault.open(found);
-      this.#unsealed.set(version, text);
-      return text;
+      return await this.vault.open(found);
     } catch (error) {
       // Its person is asked to connect it again.
       logRepeated(this.log, "An account could not be opened", {
