@@ -7,7 +7,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Sealing } from "../crypto/key_ring.ts";
-import { HttpError, StorageError } from "../errors.ts";
+import { HttpError } from "../errors.ts";
 import {
   type AccountRecord,
   accountStore,
@@ -233,29 +233,4 @@ export function accountVault(
       });
     },
   };
-}
-
-/**
- * Seals all keys anew that were sealed with an old one.
- *
- * @returns the number of those done, and of those left: no key of the ring opens
- * them, or someone changed them meanwhile
- */
-export async function resealAll(
-  vault: AccountVault,
-): Promise<{ sealed: number; resealed: number; left: number }> {
-  const counts = { sealed: 0, resealed: 0, left: 0 };
-  for await (const some of vault.all()) {
-    for (const found of some) {
-      counts.sealed++;
-      const before = found.value.keyId;
-      const isCurrent = await vault.reseal(found).catch((error) => {
-        if (error instanceof StorageError) throw error;
-        return false;
-      });
-      if (!isCurrent) counts.left++;
-      else if (before !== vault.keyId) counts.resealed++;
-    }
-  }
-  return counts;
 }

@@ -4,7 +4,8 @@
  * connected, and what the tool can do with it.
  */
 import assert from "node:assert/strict";
-import { tool, z } from "../../src/mod.ts";
+import { jsonLine } from "../../src/log/log_line.ts";
+import { tool, ToolError, z } from "../../src/mod.ts";
 import { Events, resultOf, textOf } from "../kit/answer.ts";
 import {
   clientOf,
@@ -18,6 +19,7 @@ import { AccountVisitor } from "../kit/account_visitor.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
+import { recordLog } from "../kit/log.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
 
@@ -335,3 +337,29 @@ for (const generation of ["2025", "2026"] as const) {
     assert.equal(await textOf(call("who")), "200 ada@new");
   });
 }
+
+Deno.test("an error that quotes the key leaves it in no log and no answer", async () => {
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const key = keyOf("ada@acme");
+  const quote = tool({
+    name: "quote",
+    input: z.object({ isForModel: z.boolean() }),
+    needs: { linear },
+    async run({ isForModel }, { needs }) {
+      const words = `no such key ${await needs.linear.reveal()}`;
+      const cause = new Error(words);
+      throw isForModel ? new ToolError(words) : new Error("x", { cause });
+    },
+  });
+  const log = recordLog();
+  await using server = await startConnected(linear, { ...log, tools: [quote] });
+  await connect(await openConnect(server), key);
+  const call = await clientOf(server, "2026");
+  const told = await textOf(call("quote", { isForModel: true }));
+  assert.equal(told, "no such key (hidden)");
+  assert.match(await textOf(call("quote", { isForModel: false })), /Internal/);
+  const lines = log.events.map((event) => jsonLine(event)).join();
+  assert.match(lines, /Internal error.*accounts_test/);
+  assert.doesNotMatch(lines, new RegExp(key));
+});

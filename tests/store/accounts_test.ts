@@ -3,11 +3,8 @@ import assert from "node:assert/strict";
 import { keyRing } from "../../src/crypto/key_ring.ts";
 import { HttpError } from "../../src/errors.ts";
 import { accountStore } from "../../src/store/accounts.ts";
-import {
-  accountVault,
-  MAX_ACCOUNTS,
-  resealAll,
-} from "../../src/store/account_vault.ts";
+import { accountVault, MAX_ACCOUNTS } from "../../src/store/account_vault.ts";
+import { resealAll } from "../../src/store/reseal.ts";
 import { Database } from "../../src/store/database.ts";
 import type { Write } from "../../src/store/transaction.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";

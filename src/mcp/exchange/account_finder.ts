@@ -35,6 +35,8 @@ export interface CallAccounts {
   account?: string;
   /** Gives a context of the call its accounts. */
   bind(context: Context): void;
+  /** Takes the keys of the call out of an error of its function. */
+  clean?(error: unknown): unknown;
   /** Adds to a result as whom the tool has acted, where it could be several. */
   sign?(result: CallToolResult): CallToolResult;
 }
@@ -134,6 +136,7 @@ export function accountFinder(
     return {
       account: accounts.chosenName,
       bind: (context) => accounts.bind(context),
+      clean: (error) => keys.given.clean(error),
       ...as !== undefined && {
         sign: (result) => signed(result, as, item.output !== undefined),
       },

@@ -13,6 +13,7 @@ import type { AccountTokenStore } from "../../store/account_tokens.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { Found } from "../../store/database.ts";
+import { GivenKeys } from "./given_keys.ts";
 import type { accountRefresh } from "../../auth/provider/account_clients.ts";
 
 /** Access to the services that issue tokens, one for all calls. */
@@ -23,6 +24,9 @@ export interface TokenAccess {
 }
 
 export class AccountKeys {
+  /** The keys that the call was given. */
+  readonly given = new GivenKeys();
+
   constructor(
     private readonly vault: AccountVault,
     private readonly log: Logger,
@@ -44,7 +48,9 @@ export class AccountKeys {
     if (service.kind === "account") {
       return await this.#accessToken(service, found, text);
     }
-    return found.value.oauth === undefined ? text : undefined;
+    if (found.value.oauth !== undefined) return undefined;
+    this.given.add(text);
+    return text;
   }
 
   /** True unless the person has to connect an account again. */
@@ -95,7 +101,9 @@ export class AccountKeys {
     if (!isUsable) return undefined;
     try {
       const known = tokens.known(found, text);
-      return await refresh(service, client, known, rejected);
+      const token = await refresh(service, client, known, rejected);
+      this.given.add(token);
+      return token;
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.kind === "dead") return undefined;

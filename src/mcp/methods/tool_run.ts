@@ -25,7 +25,7 @@ export interface ToolRun {
   input: JsonObject;
   prepared?: unknown;
   /** The accounts that the tool needs. */
-  accounts?: Pick<CallAccounts, "account" | "bind" | "sign">;
+  accounts?: CallAccounts;
   call: {
     engine: Pick<Engine, "around" | "findAccounts">;
     stateless: boolean;
@@ -79,7 +79,7 @@ function run(
   { tool, input, prepared, accounts, call }: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
-  return CallContext.follow(
+  const running = CallContext.follow(
     context,
     tool.run(input, context, prepared),
     (output) => {
@@ -87,6 +87,19 @@ function run(
       return accounts?.sign ? follow(result, accounts.sign) : result;
     },
   );
+  return withoutKeys(running, accounts);
+}
+
+/** Takes the keys of a call out of the error of its function. */
+export function withoutKeys<R>(
+  running: MaybePromise<R>,
+  accounts: Pick<CallAccounts, "clean"> | undefined,
+): MaybePromise<R> {
+  const clean = accounts?.clean;
+  if (!clean || !(running instanceof Promise)) return running;
+  return running.catch((error) => {
+    throw clean(error);
+  });
 }
 
 function toolResult(

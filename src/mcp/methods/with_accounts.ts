@@ -10,6 +10,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Finding } from "../exchange/account_finder.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
+import { withoutKeys } from "./tool_run.ts";
 
 /**
  * Gives the context of a call the accounts that an item needs, then reads it.
@@ -30,7 +31,7 @@ export function withAccounts<I extends JsonObject, R>(
     engine.findAccounts(context, { name, needs }, account, finding),
     (found) => {
       found.bind(context);
-      return read(own as I);
+      return withoutKeys(read(own as I), found);
     },
   );
 }
