@@ -10,6 +10,9 @@ import { base64url, fromBase64url } from "./crypto.ts";
 /** The parts of a JWE in compact form. */
 const PARTS = 5;
 
+/** The longest header: it is parsed before the text is known to be ours. */
+const MAX_HEADER_CHARACTERS = 10_000;
+
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
 /**
@@ -39,7 +42,10 @@ export async function unseal(
 ): Promise<string> {
   // A stranger may send millions of dots.
   const parts = sealed.split(".", PARTS + 1);
-  if (parts.length !== PARTS || !parts.every(isCanonical)) {
+  if (
+    parts.length !== PARTS || parts[0].length > MAX_HEADER_CHARACTERS ||
+    !parts.every(isCanonical)
+  ) {
     throw new Error("Not as it was sealed");
   }
   const { compactDecrypt } = await import("jose");

@@ -11,7 +11,7 @@ Deno.test("unseal() gives back what was sealed, with the key and the context", a
   }
 });
 
-Deno.test("unseal() refuses another key, another context and a changed bit", async () => {
+Deno.test("unseal() refuses another key, another context and a changed bit, and a header that is too long", async () => {
   const key = newDataKey();
   const sealed = await seal(key, "text", "grant");
   await assert.rejects(unseal(newDataKey(), sealed, "grant"));
@@ -26,6 +26,8 @@ Deno.test("unseal() refuses another key, another context and a changed bit", asy
   await assert.rejects(
     unseal(key, [head, ...parts.slice(1)].join("."), "other"),
   );
+  const long = await seal(key, "text", "c".repeat(10_000));
+  await assert.rejects(unseal(key, long, "c".repeat(10_000)));
   parts[3] = (parts[3][0] === "A" ? "B" : "A") + parts[3].slice(1);
   await assert.rejects(unseal(key, parts.join("."), "grant"));
 });
