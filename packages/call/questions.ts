@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, elicitation
  */
-import type { Json, Question } from "../client/mod.ts";
+import { Client, type Json, type Question } from "../client/mod.ts";
 import { convert, seen } from "./arguments.ts";
 import { Failure, usageFailure } from "./failure.ts";
 import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
@@ -20,10 +20,30 @@ export const CAPABILITIES: Json = {
 export type Asking = Pick<Terminal, "ask" | "report">;
 
 /**
- * Answers a question. @throws {Error} for a kind that this command cannot
- * answer
+ * Answers a question, unless it is answered elsewhere meanwhile.
+ *
+ * @throws {Error} for a kind that this command cannot answer
  */
 export async function answer(
+  question: Question,
+  terminal: Asking,
+  interruption: AbortSignal,
+): Promise<Json> {
+  const { signal } = question;
+  if (!signal) return await answerHere(question, terminal, interruption);
+  const either = AbortSignal.any([interruption, signal]);
+  try {
+    return await answerHere(question, terminal, either);
+  } catch (error) {
+    if (!interruption.aborted && signal.aborted) {
+      const isAnswered = signal.reason?.message === Client.ANSWERED;
+      terminal.report(isAnswered ? "\nAnswered on the page." : "");
+    }
+    throw error;
+  }
+}
+
+async function answerHere(
   { method, params }: Question,
   terminal: Asking,
   signal: AbortSignal,

@@ -24,6 +24,8 @@ export class Terminal {
   readonly isSeen = Deno.stderr.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
+  /** The line that is being read: a question may end before it is there. */
+  #line?: Promise<IteratorResult<string, void>>;
   #hasProgress = false;
 
   /** Writes a result to standard output. @throws {Failure} on a full disk */
@@ -70,9 +72,19 @@ export class Terminal {
     const text = this.#encoder.encode(`${harmless(question)} `);
     writeBeside(text);
     this.#lines ??= readLines();
-    const { value } = await unlessAborted(signal, this.#lines.next());
+    const line = this.#line ??= this.#lines.next();
+    const { value } = await unlessAborted(signal, line).catch((error) => {
+      // Enter, pressed too late at this question, is no answer to the next one.
+      if (Deno.stdin.isTerminal()) void line.then(() => this.#drop(line));
+      throw error;
+    });
+    this.#drop(line);
     if (!Deno.stdin.isTerminal()) this.report("");
     return value as string | undefined;
+  }
+
+  #drop(line: Promise<unknown>): void {
+    if (this.#line === line) this.#line = undefined;
   }
 
   async readAll(): Promise<string> {

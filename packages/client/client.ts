@@ -5,7 +5,8 @@
  * @module
  * @see MCP 2025-11-25 and 2026-07-28
  */
-import { Exchange, type RequestOptions } from "./exchange.ts";
+import type { RequestOptions } from "./exchange.ts";
+import { TaskExchange } from "./task_exchange.ts";
 import type { Json, Message, TaskState } from "./connection.ts";
 
 /** A list of a server, as far as it was read. */
@@ -33,7 +34,7 @@ export interface ListRead {
  * const { tools } = await client.request("tools/list");
  * ```
  */
-export class Client extends Exchange {
+export class Client extends TaskExchange {
   /** The time that `tasks/cancel` may take after its request was cancelled. */
   static readonly CANCEL_MILLISECONDS = 3000;
 
@@ -101,27 +102,53 @@ export class Client extends Exchange {
   }
 
   /**
-   * Waits for the end of a task of 2026-07-28 and answers its questions. If the
-   * server has no stream of the task's changes, or it ends, the state is
-   * polled. While no server answers, each request is tried again for a minute.
+   * Waits for the end of a task of 2026-07-28 and answers its questions, unless
+   * they are answered elsewhere meanwhile. If the server has no stream of the
+   * task's changes, or it ends, the state is polled. While no server answers,
+   * each request is tried again for a minute.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled
    */
   async follow(
     { taskId }: Pick<TaskState, "taskId">,
-    { signal }: RequestOptions = {},
+    options: RequestOptions = {},
   ): Promise<Json> {
-    const isAnswered = new Set<string>();
-    for (;;) {
-      const heard = await this.#hear(taskId, isAnswered, signal);
-      if (heard) return heard;
-      signal?.throwIfAborted();
-      const asked = await this.#postToTask("tasks/get", { taskId }, signal);
-      const state = await this.read(asked) as TaskState;
-      const result = await this.#settle(state, asked, isAnswered, signal);
-      if (result) return result;
-      await Client.#pause(Number(state.pollIntervalMs) || 1000, signal);
+    /** Fires with the reason if a question could not be answered. */
+    const failing = new AbortController();
+    const signal = options.signal
+      ? AbortSignal.any([options.signal, failing.signal])
+      : failing.signal;
+    /** The questions that were put to `onQuestion`, by key. */
+    const asked = new Map<string, AbortController>();
+    let answering = Promise.resolve();
+    const onState = (state: TaskState, response: Response) => {
+      const open = this.openQuestions(state, asked);
+      if (open) {
+        answering = answering
+          .then(() => this.answerTask(taskId, open, asked, signal))
+          .catch((error) => failing.abort(error));
+      }
+      return this.#settle(state, response);
+    };
+    try {
+      for (;;) {
+        const heard = await this.#hear(taskId, onState, signal);
+        if (heard) return heard;
+        signal.throwIfAborted();
+        const got = await this.postToTask("tasks/get", { taskId }, signal);
+        const state = await this.read(got) as TaskState;
+        const result = onState(state, got);
+        if (result) return result;
+        await Client.pause(Number(state.pollIntervalMs) || 1000, signal);
+      }
+    } catch (error) {
+      failing.signal.throwIfAborted();
+      throw error;
+    } finally {
+      for (const question of asked.values()) question.abort();
+      // The answer that ended the task may still be under way.
+      await answering;
     }
   }
 
@@ -131,11 +158,11 @@ export class Client extends Exchange {
    */
   async #hear(
     taskId: string,
-    isAnswered: Set<string>,
+    onState: (state: TaskState, response: Response) => Json | undefined,
     signal?: AbortSignal,
   ): Promise<Json | undefined> {
     const notifications = { taskIds: [taskId] };
-    const response = await this.#postToTask(
+    const response = await this.postToTask(
       "subscriptions/listen",
       { notifications },
       signal,
@@ -154,35 +181,18 @@ export class Client extends Exchange {
       if (method !== "notifications/tasks") continue;
       const state = params as TaskState;
       if (state.taskId !== taskId) continue;
-      const result = await this.#settle(state, response, isAnswered, signal);
+      const result = onState(state, response);
       if (!result) continue;
       await messages.return(undefined);
       return result;
     }
   }
 
-  /** Answers the questions of a task. Returns its result if it has one. */
-  async #settle(
-    state: TaskState,
-    response: Response,
-    isAnswered: Set<string>,
-    signal?: AbortSignal,
-  ): Promise<Json | undefined> {
+  /** Returns the result of a task if it has one. @throws {ServerError} */
+  #settle(state: TaskState, response: Response): Json | undefined {
     const { taskId } = state;
     this.options.onTask?.(state);
     switch (state.status) {
-      case "input_required": {
-        const open = Object.entries(state.inputRequests as Json)
-          .filter(([key]) => !isAnswered.has(key));
-        if (open.length === 0) return;
-        for (const [key] of open) isAnswered.add(key);
-        const inputResponses = await this.answerAll(Object.fromEntries(open));
-        const answers = { taskId, inputResponses };
-        await this.read(
-          await this.#postToTask("tasks/update", answers, signal),
-        );
-        return;
-      }
       case "completed":
         return state.result as Json;
       case "failed":
@@ -192,58 +202,6 @@ export class Client extends Exchange {
         );
       case "cancelled":
         throw new DOMException("The task was cancelled", "AbortError");
-    }
-  }
-
-  /**
-   * Posts a request, again while no server answers: one that restarts is back
-   * soon.
-   */
-  async #postToTask(
-    method: string,
-    params: Json,
-    signal?: AbortSignal,
-  ): Promise<Response> {
-    const { onAnswering } = this.options;
-    let isAnswering = true;
-    for (let left = 60;; left--) {
-      try {
-        const response = await this.post(method, params, signal);
-        if (![502, 503, 504].includes(response.status)) {
-          if (!isAnswering) onAnswering?.(true);
-          return response;
-        }
-        if (left === 0) return response;
-        await response.body?.cancel();
-      } catch (error) {
-        signal?.throwIfAborted();
-        const { cause = error } = error as Error;
-        if (left === 0 || !(cause instanceof TypeError)) throw error;
-      }
-      if (isAnswering) onAnswering?.(false);
-      isAnswering = false;
-      await Client.#pause(1000, signal);
-    }
-  }
-
-  /** Waits before a task's state is read again, for 0.1 to 60 seconds. */
-  static async #pause(
-    milliseconds: number,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const stop = () => reject(signal!.reason);
-    signal?.addEventListener("abort", stop, { once: true });
-    const timer = setTimeout(
-      resolve,
-      Math.min(Math.max(100, milliseconds), 60_000),
-    );
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
     }
   }
 }

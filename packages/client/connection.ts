@@ -42,6 +42,8 @@ export interface Question {
   params: Json;
   /** The question's name within its request; 2025 has none. */
   key?: string;
+  /** Fires when its task waits for no answer any more, and takes none. */
+  signal?: AbortSignal;
 }
 
 /** A task in the form of the wire. */

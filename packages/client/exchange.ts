@@ -89,13 +89,48 @@ export class Exchange extends Session {
     }
   }
 
-  /** Answers the questions of one round, by key. */
-  protected async answerAll(inputRequests: Json): Promise<Json> {
+  /**
+   * Answers the questions of one round, by key. Leaves out those that no one
+   * waits for any more.
+   */
+  protected async answerAll(
+    inputRequests: Json,
+    signals?: ReadonlyMap<string, AbortSignal>,
+  ): Promise<Json> {
     const answers: Json = {};
     for (const [key, asked] of Object.entries(inputRequests)) {
-      answers[key] = await this.#answer({ ...asked as Question, key });
+      const signal = signals?.get(key);
+      if (signal?.aborted) continue;
+      try {
+        const question = { ...asked as Question, key, signal };
+        answers[key] = await Exchange.#unlessAborted(
+          signal,
+          this.#answer(question),
+        );
+      } catch (error) {
+        if (!signal?.aborted) throw error;
+      }
+    }
+    for (const [key, signal] of signals ?? []) {
+      if (signal.aborted) delete answers[key];
     }
     return answers;
+  }
+
+  /** Waits for an answer, or throws the signal's reason if that is first. */
+  static async #unlessAborted<T>(
+    signal: AbortSignal | undefined,
+    answering: Promise<T>,
+  ): Promise<T> {
+    if (!signal) return await answering;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await Promise.race([answering, promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   async #answer(question: Question): Promise<Json> {

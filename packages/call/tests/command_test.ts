@@ -7,6 +7,8 @@ import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { notYetMeta } from "../../../src/protocol/not_yet.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
+import { Client } from "../../client/mod.ts";
+import { CAPABILITIES as capabilities } from "../questions.ts";
 import { answering, call, type Ended, listen, Running, serve } from "./kit.ts";
 
 const PIXEL = "iVBORw0KGgo=";
@@ -343,6 +345,52 @@ Deno.test("call follows a task to its end, and answers it", async () => {
     content: { milk: true },
   });
   assert.match(err, /Brewing/);
+});
+
+Deno.test("call goes on when its question is answered elsewhere, and asks the next one", async () => {
+  const asking = tool({
+    name: "asking",
+    task: "required",
+    async run(_input, { ask }) {
+      const schema = z.object({ sure: z.literal(true) });
+      const first = await ask({ message: "Milk?", key: "milk", schema });
+      const second = await ask({ message: "Sugar?", key: "sugar", schema });
+      return `${first.action} ${second.action}`;
+    },
+  });
+  await using server = await serve({ tools: [asking] });
+  const { url } = server;
+  const running = new Running(["asking", "--url", url], {
+    stdin: "",
+    isOpen: true,
+  });
+  const [, taskId] = await running.reported(/call --task (\S+)/);
+  await running.reported(/Milk\?[^]*sure \(yes or no\):/);
+  const client = new Client({ url, capabilities });
+  const { inputRequests } = await client.request("tasks/get", { taskId });
+  const [key] = Object.keys(inputRequests as Json);
+  const answer = { action: "accept", content: { sure: true } };
+  const inputResponses = { [key]: answer };
+  await client.request("tasks/update", { taskId, inputResponses });
+  await running.reported(/Answered on the page\.\n[^]*Sugar\?[^]*sure \(/);
+  await running.type("no\n");
+  const { code, out, err } = await running.ended;
+  assert.deepEqual([code, out], [0, "accept decline\n"], err);
+});
+
+Deno.test("call ends when its task is cancelled at a question", async () => {
+  await using server = await serve({ tools });
+  const { url } = server;
+  const running = new Running(["brew", "--url", url], {
+    stdin: "",
+    isOpen: true,
+  });
+  const [, taskId] = await running.reported(/call --task (\S+)/);
+  await running.reported(/milk \(yes or no\):/);
+  await new Client({ url, capabilities }).request("tasks/cancel", { taskId });
+  const { code, err } = await running.ended;
+  assert.equal(code, 3);
+  assert.match(err, /milk \(yes or no\): \nThe task was cancelled\n$/);
 });
 
 Deno.test("Ctrl+C cancels the task that a call became", async () => {

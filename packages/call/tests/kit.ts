@@ -25,6 +25,8 @@ export interface CallOptions {
   stdin?: string;
   /** True to end the command when it asks someone to sign in. */
   isAlone?: boolean;
+  /** True to leave standard input open: {@linkcode Running.type} writes more. */
+  isOpen?: boolean;
 }
 
 /** A command that runs. */
@@ -32,10 +34,11 @@ export class Running {
   err = "";
   readonly ended: Promise<Ended>;
   readonly #child: Deno.ChildProcess;
+  readonly #isOpen: boolean;
 
   constructor(
     args: readonly string[],
-    { env = {}, stdin, isAlone = false }: CallOptions = {},
+    { env = {}, stdin, isAlone = false, isOpen = false }: CallOptions = {},
   ) {
     this.#child = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--quiet", "packages/call/mod.ts", ...args],
@@ -52,6 +55,7 @@ export class Running {
       stdout: "piped",
       stderr: "piped",
     }).spawn();
+    this.#isOpen = isOpen;
     this.ended = this.#read(stdin, isAlone);
   }
 
@@ -76,14 +80,21 @@ export class Running {
     })();
     const out = await new Response(this.#child.stdout).text();
     await Promise.all([listening, writing]);
+    if (this.#isOpen) await this.#child.stdin.close().catch(() => {});
     const { code } = await this.#child.status;
     return { code, out, err: this.err };
+  }
+
+  /** Writes to standard input, as a person who types. */
+  async type(text: string): Promise<void> {
+    await this.#write(text);
   }
 
   async #write(text: string): Promise<void> {
     const writer = this.#child.stdin.getWriter();
     await writer.write(new TextEncoder().encode(text));
-    await writer.close();
+    if (this.#isOpen) writer.releaseLock();
+    else await writer.close();
   }
 }
 
