@@ -106,7 +106,7 @@ function configuration({ configuration, host, read = [] }: Source) {
       default: {
         env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
         net: true,
-        read: ["data", "dist/postgres_package.js", ...read],
+        read: [".env", "data", "dist/postgres_package.js", ...read],
         write: ["data"],
       },
     },

@@ -89,7 +89,8 @@ function wrap(words: string, prefix = ""): string {
 }
 
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
-  "empty one is unset; several values are separated by commas. Every mistake " +
+  "empty one is unset; several values are separated by commas. Every mistake, " +
+  "a broken line of `.env` too, " +
   "is reported when the server starts, all at once, with its fix. This page " +
   "and `.env.example` are written by `deno task settings`.";
 

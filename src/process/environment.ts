@@ -7,6 +7,7 @@
  */
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { type Config, isLocal } from "../settings/config.ts";
+import { brokenLines } from "../settings/environment_file.ts";
 import type { Logger } from "../log/log.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 import { StartError } from "../settings/complaint.ts";
@@ -25,6 +26,7 @@ export function processSettings(): SettingsOptions & {
         isDenied(variable) ? undefined : Deno.env.get(variable),
     }),
     isDenied,
+    brokenLines: readBrokenLines(),
     readFile(path) {
       if (stateOf({ name: "read", path }) === "granted") {
         return Deno.readTextFileSync(path);
@@ -34,6 +36,25 @@ export function processSettings(): SettingsOptions & {
       );
     },
   };
+}
+
+/**
+ * Reads which lines of `.env` are broken, under the permissions of the tasks,
+ * which load it. No tool can read the file afterwards.
+ */
+function readBrokenLines(): number[] {
+  const path = ".env";
+  const file = { name: "read", path } as const;
+  const mayRead = (it: Deno.PermissionDescriptor) =>
+    Deno.permissions.querySync(it).state === "granted";
+  if (mayRead({ name: "read" }) || !mayRead(file)) return [];
+  try {
+    return brokenLines(Deno.readTextFileSync(path));
+  } catch {
+    return [];
+  } finally {
+    Deno.permissions.revokeSync(file);
+  }
 }
 
 /** Reads all variables, misspelt ones too; undefined if not all may be read. */

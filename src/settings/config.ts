@@ -139,6 +139,15 @@ export function parseConfig(
     ),
     notes: settings.notes(),
   };
+  const { brokenLines = [] } = process;
+  if (brokenLines.length > 0) {
+    settings.complaints.unshift({
+      variable: ".env",
+      got: `line ${brokenLines.join(", ")}`,
+      wants: "NAME=value in each line",
+      fix: "Write it so, or begin a comment with #",
+    });
+  }
   if (settings.complaints.length > 0) {
     throw new ConfigError(settings.complaints);
   }

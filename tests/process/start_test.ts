@@ -5,6 +5,7 @@ import { LAYOUT } from "../../src/store/layout.ts";
 import {
   openSession,
   Process,
+  REPOSITORY,
   startArgs,
   startProcess,
   TemporaryDirectory,
@@ -134,6 +135,26 @@ Deno.test("a misspelt name of a setting is told at the start, under the permissi
     /WARNING.*OAUTH_ALLOWED_USER is not read: is OAUTH_ALLOWED_USERS meant\?/,
   );
   assert.doesNotMatch(server.output, /jo@example/);
+});
+
+Deno.test("a broken line of .env ends the start, with its number and without its text", async () => {
+  await using directory = new TemporaryDirectory();
+  const text = "PORT=0\nHOST 127.0.0.1\nAPI_KEY: hush\n";
+  await Deno.writeTextFile(`${directory.path}/.env`, text);
+  const [run, ...args] = await startArgs();
+  const config = new URL("deno.json", REPOSITORY).pathname;
+  const main = new URL("main.ts", REPOSITORY).pathname;
+  const flags = args.map((it) => it === "main.ts" ? main : it);
+  await using server = new Process(
+    [run, "--allow-read=.env", `--config=${config}`, ...flags],
+    { cwd: directory.path, env: { KV_PATH: ":memory:" } },
+  );
+  assert.equal(await server.end(), 1);
+  assert.match(
+    server.output,
+    /\.env: got "line 2, 3", wants NAME=value in each line\. Fix: /,
+  );
+  assert.doesNotMatch(server.output, /hush/);
 });
 
 Deno.test("a start reads what --allow-env names, and never asks for more", async () => {

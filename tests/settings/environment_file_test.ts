@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { brokenLines } from "../../src/settings/environment_file.ts";
+
+for (
+  const [text, lines] of [
+    ["", []],
+    ["# PORT 1\n\nPORT=1\r\nexport HOST = a\n  A.b-c=\n", []],
+    ["PORT 3108\nHOST=a\nPORT: 1\n=1\n", [1, 3, 4]],
+    ["A B=1\nexport A\n1A=1", [1, 2, 3]],
+    ['KEY="a\nb c\nd"\nPORT 1\n', [4]],
+    ["KEY='a\nPORT 1\n", [2]],
+    ["KEY='a' b\nPORT 1\n", [2]],
+  ] as const
+) {
+  Deno.test(`brokenLines() finds ${JSON.stringify(lines)} in ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(brokenLines(text), lines);
+  });
+}
