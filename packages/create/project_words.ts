@@ -26,8 +26,9 @@ deno task tool NAME      # adds a tool and its test
 deno task ci             # formatting, lint, types, tests, settings
 \`\`\`
 
-Editors that read \`.mcp.json\` or \`.vscode/mcp.json\` connect by themselves while
-it runs. Open <http://127.0.0.1:3000> for other clients. Claude and ChatGPT call
+For another port, put \`PORT=3108\` into \`.env\`, which every command reads, and
+change it in \`.mcp.json\` and \`.vscode/mcp.json\`. Editors that read these two
+connect by themselves while it runs. Open <http://127.0.0.1:3000> for other clients. Claude and ChatGPT call
 from the internet and cannot reach that address; for a try, a tunnel can:
 
 \`\`\`sh
