@@ -13,6 +13,7 @@ import {
 import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
+import { CLIENT_NAME } from "./credentials.ts";
 import { Exit, usageFailure, withAddress } from "./failure.ts";
 import { mayGoOn, resultAfter } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
@@ -53,7 +54,7 @@ export class Command {
     this.#options = {
       url,
       fetch: access.fetch,
-      clientInfo: { name: "tool-server-call", version: "1" },
+      clientInfo: { name: CLIENT_NAME, version: "1" },
       capabilities: CAPABILITIES,
       logLevel: line.log,
       onQuestion: (question) => answer(question, terminal, signal),
@@ -203,11 +204,8 @@ export class Command {
 
   async #readResource(client: Client): Promise<number> {
     const uri = this.#line.target;
-    const result = await client.request(
-      "resources/read",
-      { uri },
-      { signal: this.#signal },
-    );
+    const options = { signal: this.#signal };
+    const result = await client.request("resources/read", { uri }, options);
     await this.#output.show(result, result.contents);
     return 0;
   }

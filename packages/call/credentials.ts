@@ -40,6 +40,9 @@ const SOON_MILLISECONDS = 30_000;
 
 const NOTHING = Promise.resolve(undefined);
 
+/** The name of this command as a client, wherever people see it. */
+export const CLIENT_NAME = "Tool Server command line";
+
 export class Credentials {
   readonly #options: CredentialsOptions;
   #kept?: Promise<KeptSignIn | undefined>;
@@ -141,7 +144,7 @@ export class Credentials {
       url,
       metadataUrl,
       redirectUri,
-      clientName: "Tool Server command line",
+      clientName: CLIENT_NAME,
       registered: clientId !== undefined
         ? { clientId }
         : isKnown

@@ -67,7 +67,15 @@ export function ConnectedPage(
   return (
     <CardPage {...props} title={`${title} is connected`}>
       <p class="note good" role="status">
-        Connected as <AccountName label={account.label} />.
+        {account.label === undefined
+          ? `Connected. ${title} does not say whose ${
+            account.scopes === undefined ? "key" : "account"
+          } it is.`
+          : (
+            <>
+              Connected as <AccountName label={account.label} />.
+            </>
+          )}
       </p>
       <p>
         You can go back to your app. If it does not go on by itself, ask it

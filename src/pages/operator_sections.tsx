@@ -78,7 +78,7 @@ export function OperatorClients(
         />
       )}
       <Table
-        title="Clients you set up"
+        title="All clients of OAUTH_CLIENTS"
         empty="None is set up in OAUTH_CLIENTS. Clients that registered themselves are with the people who use them."
         columns={["Client", "Gets tokens by", "Last used", "Redirect URIs"]}
         rows={clients.map(({ client, usedAt }) => [
@@ -149,9 +149,10 @@ export function OperatorWork(props: OperatorWorkProps) {
   return (
     <>
       <p class="small soft">
-        Read: the next {wakes}{" "}
-        wakes, so the times at which work is due, and the count of steps that
-        failed. {work.length} {work.length === 1 ? "task" : "tasks"} found
+        This page looks at the next {wakes}{" "}
+        times at which work is due, and at the steps that failed. {work.length}
+        {" "}
+        {work.length === 1 ? "task" : "tasks"} found
         {hasMore && "; there are more"}. Work that waits for an answer alone has
         no wake, and is not among them.
       </p>

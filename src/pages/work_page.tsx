@@ -6,7 +6,7 @@
  */
 import { AskedOnce } from "./connection_forms.tsx";
 import { AccountForm, type FormPage } from "./layout.tsx";
-import { Moment, Upcoming } from "./times.tsx";
+import { Moment, printDuration, Upcoming } from "./times.tsx";
 import { type QuestionInWords, QuestionItem } from "./question_form.tsx";
 import { shownMessage } from "./names.tsx";
 import {
@@ -21,6 +21,8 @@ import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 export interface WorkPageProps extends FormPage, WorkInWords {
   updatedAt: number;
   expiresAt: number;
+  /** For durable work: the seconds for which it is kept after its end. */
+  keep?: number;
   /** True if the task has not ended. */
   isOpen: boolean;
   statusMessage?: string;
@@ -55,8 +57,14 @@ export function WorkPage(props: WorkPageProps) {
         <p class="small soft">
           Asked by <AskedBy client={client} />{" "}
           <Moment at={props.createdAt} now={now} />, last change{" "}
-          <Moment at={props.updatedAt} now={now} />. Kept until{" "}
-          <Upcoming at={props.expiresAt} now={now} />.
+          <Moment at={props.updatedAt} now={now} />.{" "}
+          {props.isOpen && props.keep !== undefined
+            ? `Kept for ${printDuration(props.keep)} after its end`
+            : (
+              <>
+                Kept until <Upcoming at={props.expiresAt} now={now} />
+              </>
+            )}.
         </p>
         {statusMessage && (
           <p class="said">

@@ -15,6 +15,8 @@
  */
 import { Log } from "../log/log.ts";
 import { jsonLine } from "../log/log_line.ts";
+import { StartError } from "../settings/complaint.ts";
+import { addressComplaint } from "./address_complaint.ts";
 import { Cores, stderr, stdout } from "./core_processes.ts";
 import { watchParent, WITH_PARENT } from "./signals.ts";
 
@@ -28,7 +30,14 @@ function readNumber(variable: string, usual: number): number {
   const text = Deno.env.get(variable)?.trim() || String(usual);
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
-  refuse(`${variable}: got ${JSON.stringify(text)}, wants a number above 0.`);
+  refuse(
+    new StartError({
+      variable,
+      got: text,
+      wants: "a number above 0",
+      fix: `Use ${variable}=${usual}, or leave it unset`,
+    }).message,
+  );
 }
 
 async function main(args: readonly string[]): Promise<never> {
@@ -48,7 +57,8 @@ async function main(args: readonly string[]): Promise<never> {
     // A service that already shares this port would get half of the requests.
     Deno.listen({ hostname, port }).close();
   } catch (error) {
-    refuse(`PORT: ${port} on ${hostname}: ${(error as Error).message}`);
+    const complaint = addressComplaint(error, { host: hostname, port });
+    refuse(new StartError(complaint).message);
   }
   const log = new Log({ level: "info" }, {
     write: (event) => stdout.push(jsonLine(event)),

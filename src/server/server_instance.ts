@@ -123,7 +123,10 @@ function reportAccounts(
   if (missing.includes("SECRETS_KEYS")) {
     log.warning(
       "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +
-        "rand -base64 32), and AUTH_STRATEGY=oauth so that people sign in",
+        "rand -base64 32)" +
+        (plan.config.auth.oauth
+          ? ""
+          : ", and AUTH_STRATEGY=oauth so that people sign in"),
     );
   }
   for (const setting of missing) {

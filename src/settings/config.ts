@@ -149,7 +149,11 @@ export function parseConfig(
     });
   }
   if (settings.complaints.length > 0) {
-    throw new ConfigError(settings.complaints);
+    const address = (fix: string) =>
+      fix.replaceAll("BASE_URL/", () => `${baseUrl ?? "BASE_URL"}/`);
+    throw new ConfigError(
+      settings.complaints.map((it) => ({ ...it, fix: address(it.fix) })),
+    );
   }
   return config;
 }

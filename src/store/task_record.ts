@@ -80,6 +80,8 @@ export interface Task extends
   /** The scopes that the tool needed, as does reading the task. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
+  /** For durable work: the seconds for which it is stored after its end. */
+  keep?: number;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
 }
@@ -123,7 +125,7 @@ export async function readTask(
   record: TaskRecord,
 ): Promise<Task> {
   const { questions, outcome, scopes = [], ...rest } = record;
-  const { binding: _, durable: __, repeat: ___, ...visible } = rest;
+  const { binding: _, durable, repeat: __, ...visible } = rest;
   const { sleepsUntil = 0, waitsFor, ...own } = visible;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
@@ -137,6 +139,7 @@ export async function readTask(
     ...sleepsUntil > database.now() && { sleepsUntil },
     ...!isTerminal(record.status) && { waitsFor },
     ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
+    ...durable && { keep: durable.keep },
     ...outcome && { outcome: await read(outcome) },
   };
 }

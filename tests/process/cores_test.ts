@@ -244,6 +244,31 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a wrong setting of start:cores ends it in one line, with its fix",
+  ignore,
+  async fn() {
+    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = taken.addr as Deno.NetAddr;
+    for (
+      const [env, words] of [
+        [{ PORT: `${port}` }, /^PORT: got "\d+", wants a port that is free/],
+        [
+          { PORT: "3000", PROCESSES: "x" },
+          /^PROCESSES: got "x", wants a number above 0\./,
+        ],
+      ] as const
+    ) {
+      await using task = new Process(["task", "--quiet", "start:cores"], {
+        env: { KV_PATH: ":memory:", ...env },
+      });
+      assert.notEqual(await task.end(), 0);
+      assert.match(task.output, words);
+      assert.match(task.output, / Fix: .*\n$/);
+    }
+  },
+});
+
+Deno.test({
   name: "SIGKILL to the deno task that starts them ends all in good order",
   ignore,
   async fn() {

@@ -227,6 +227,18 @@ Deno.test("parseConfig() refuses a remote database without its token", () => {
   ]);
 });
 
+Deno.test("parseConfig() tells the whole callback address to register at the provider", () => {
+  assert.throws(
+    () =>
+      parseConfig({
+        AUTH_STRATEGY: "oauth",
+        OAUTH_PROVIDER: "github",
+        BASE_URL: "https://tools.example.com",
+      }),
+    /OAUTH_CLIENT_ID: .*https:\/\/tools\.example\.com\/oauth\/provider-callback/,
+  );
+});
+
 Deno.test("ConfigError tells every complaint with its fix, one to a line", () => {
   const { message } = configError({
     PORT: "http",
@@ -254,8 +266,14 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
     assert.doesNotMatch(tasks[name], /--allow-/, name);
   }
   const { env, ...others } = permissions.default;
-  // What Postgres needs is loaded by name, where it is needed.
-  const read = ["data", "packages/postgres", "dist/postgres_package.js"];
+  // What Postgres needs is loaded by name, where it is needed. The start looks
+  // for broken lines in .env, and gives the permission for it away.
+  const read = [
+    ".env",
+    "data",
+    "packages/postgres",
+    "dist/postgres_package.js",
+  ];
   assert.deepEqual(others, { net: true, read, write: ["data"] });
   const isMatch = (pattern: string, name: string) =>
     pattern === name ||

@@ -28,7 +28,7 @@ const CHECK_MILLISECONDS = 10_000;
 export class KeyRefusal extends Error {}
 
 /** Parses a pasted key. @throws {KeyRefusal} */
-export function parseKey({ shape }: PersonalKey, text: string): string {
+export function parseKey({ shape, title }: PersonalKey, text: string): string {
   const key = text.trim();
   if (key === "") throw new KeyRefusal("Paste the key first.");
   if (key.length > MAX_KEY_CHARACTERS) {
@@ -43,7 +43,7 @@ export function parseKey({ shape }: PersonalKey, text: string): string {
     );
   }
   if (shape && key.search(shape) < 0) {
-    throw new KeyRefusal("This does not look like such a key.");
+    throw new KeyRefusal(`This does not look like a key of ${title}.`);
   }
   return key;
 }

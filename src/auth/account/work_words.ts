@@ -50,9 +50,15 @@ type OutlinedStep = Omit<Step, "text">;
 /** The steps of a wait for a webhook. */
 const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
 
+/**
+ * Describes the steps of a task.
+ *
+ * @param isAsking true if a question of it waits on a page of ours
+ */
 export function stepsInWords(
   steps: readonly OutlinedStep[],
-  { status }: Pick<Task, "status">,
+  { status, inputRequests = {} }: Pick<Task, "status" | "inputRequests">,
+  isAsking: boolean,
   now: number,
 ): StepInWords[] {
   const known = new Map(steps.map((step) => [step.id, step]));
@@ -63,7 +69,10 @@ export function stepsInWords(
       const end = known.get(`step:wait ${wait}: end`);
       return part === "time" ? waitInWords(wait, step, end, isOver, now) : [];
     }
-    return stepInWords(step, isOver, now);
+    // An answer is stored before the work that waits for it goes on.
+    const isAnswered = step.key !== undefined && !isAsking &&
+      !Object.hasOwn(inputRequests, step.key);
+    return stepInWords(step, { isOver, isAnswered }, now);
   });
 }
 
@@ -82,7 +91,7 @@ function waitInWords(
 
 function stepInWords(
   step: OutlinedStep,
-  isOver: boolean,
+  { isOver, isAnswered }: { isOver: boolean; isAnswered: boolean },
   now: number,
 ): StepInWords {
   const { id, state, startedAt, until = now, attempts = 0, most } = step;
@@ -91,7 +100,8 @@ function stepInWords(
   switch (id.slice(0, colon)) {
     case "ask":
       if (state === "kept") return { ...words, state: "answered" };
-      return { ...words, state: isOver ? "left" : "asking" };
+      if (isOver) return { ...words, state: "left" };
+      return { ...words, state: isAnswered ? "answered" : "asking" };
     case "sleep":
       if (until <= now) return { ...words, state: "slept", at: until };
       if (isOver) return { ...words, state: "left" };

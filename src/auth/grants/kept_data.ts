@@ -55,9 +55,11 @@ export const KEPT_DATA: readonly KeptData[] = [
       "access-token",
     ],
     until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
-      `until they end, ${printDuration(grantSeconds)} at most, a token of ` +
-      `yours ${printDuration(personalTokenSeconds)}; without a name and ` +
-      "address, unless it is blocked, as long as they would have lived",
+      `until they end (${
+        printDuration(grantSeconds)
+      } at most; your own access ` +
+      `tokens ${printDuration(personalTokenSeconds)}). After that, without ` +
+      "your name and address, unless it is blocked, until that same date",
     member: "connections",
   },
   {

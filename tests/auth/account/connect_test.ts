@@ -30,7 +30,7 @@ Deno.test("POST /connect/:name tells what is no key before anything is kept", as
   const refusals: [key: string, words: RegExp][] = [
     ["", /Paste the key first/],
     ["  ", /Paste the key first/],
-    ["sk-another", /does not look like such a key/],
+    ["sk-another", /does not look like a key of Linear/],
     [`lin_${"a".repeat(5000)}`, /has 5004 characters, more than a key has/],
     ["lin_a\nlin_b", /one line of letters, digits and signs/],
     ["lin_a b", /one line/],
@@ -78,8 +78,11 @@ Deno.test("POST /connect/:name asks the service, and says what it answered", asy
 Deno.test("a check may tell no name, or fail", async () => {
   await using service = new KeyService("ada@acme");
   const checks: [PersonalKeyOptions["check"], RegExp][] = [
-    [undefined, /Connected as an account without a name/],
-    [(fetch) => fetch("/me"), /Connected as an account without a name/],
+    [undefined, /Connected\. Linear does not say whose key it is/],
+    [
+      (fetch) => fetch("/me"),
+      /Connected\. Linear does not say whose key it is/,
+    ],
     [() => "Ada \u202e<b>", /Name the account/],
     [() => "<b>Ada</b>", /it is the key of &lt;b&gt;Ada/],
     [() => Promise.reject(new Error("x")), /gave no answer that says/],

@@ -54,7 +54,7 @@ Deno.test("stepsInWords() makes one line of a wait for a word from outside", () 
   const end = stepOf("step:wait pay: end", { startedAt: NOW - 5 });
   const working = { status: "working" } as const;
   const told = (...steps: Step[]) =>
-    stepsInWords(steps, working, NOW)
+    stepsInWords(steps, working, false, NOW)
       .map(({ name, state, at }) => [name, state, at - NOW]);
   assert.deepEqual(told(open, time), [["pay", "awaiting", 60]]);
   assert.deepEqual(told(open, time, end), [["pay", "waited", -5]]);
@@ -69,6 +69,7 @@ Deno.test("stepsInWords() gives the words of a tool for a failure, and those of 
         error: { name, message: "of an error" },
       })],
       { status: "failed" },
+      false,
       NOW,
     )[0].said;
   assert.equal(said("ToolError"), "of an error");
@@ -84,7 +85,7 @@ Deno.test("stepsInWords() says of a task that is over what it left", () => {
     stepOf("sleep:wait e: time", { until: NOW + 60 }),
   ];
   const told = (status: "working" | "cancelled") =>
-    stepsInWords(steps, { status }, NOW).map(({ state }) => state);
+    stepsInWords(steps, { status }, false, NOW).map(({ state }) => state);
   assert.deepEqual(told("working"), [
     "running",
     "tried",
@@ -110,4 +111,20 @@ Deno.test("resultInWords() takes whatever a tool gave for text", () => {
   const failed = { status: "failed", outcome: { message: "No" } } as const;
   assert.equal(resultInWords(failed)?.text, "No");
   assert.equal(resultInWords({ status: "working" }), undefined);
+});
+
+Deno.test("stepsInWords() says that a question is answered before its work goes on", () => {
+  const step = stepOf("ask:sure", { state: "begun", key: "sure" });
+  const asked = { method: "elicitation/create" as const, params: {} };
+  const told = (open: Record<string, typeof asked>, isOnPage = false) =>
+    stepsInWords(
+      [step],
+      { status: "working", inputRequests: open },
+      isOnPage,
+      NOW,
+    )[0].state;
+  assert.equal(told({ sure: asked }), "asking");
+  assert.equal(told({ other: asked }), "answered");
+  assert.equal(told({}), "answered");
+  assert.equal(told({}, true), "asking");
 });
