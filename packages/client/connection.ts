@@ -35,14 +35,13 @@ export interface ServerError extends Error {
   taskId?: string;
 }
 
-/** A question of a server to its client. */
+/** A question to the client; `signal` fires once no answer is awaited. */
 export interface Question {
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   method: string;
   params: Json;
   /** The question's name within its request; 2025 has none. */
   key?: string;
-  /** Fires when its task waits for no answer any more, and takes none. */
   signal?: AbortSignal;
 }
 

@@ -7,7 +7,6 @@
  */
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { type Config, isLocal } from "../settings/config.ts";
-import { brokenLines } from "../settings/environment_file.ts";
 import type { Logger } from "../log/log.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 import { StartError } from "../settings/complaint.ts";
@@ -55,6 +54,29 @@ function readBrokenLines(): number[] {
   } finally {
     Deno.permissions.revokeSync(file);
   }
+}
+
+/** A name and `=` in front of a value. */
+const SETTING = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
+
+/** Lists the numbers of the lines that set no variable, and are no comment. */
+export function brokenLines(text: string): number[] {
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  const broken: number[] = [];
+  for (let index = 0; index < lines.length; index++) {
+    if (/^\s*(#|$)/.test(lines[index])) continue;
+    const value = SETTING.exec(lines[index])?.[1];
+    if (value === undefined) broken.push(index + 1);
+    else index += quotedLines(value, lines.slice(index + 1));
+  }
+  return broken;
+}
+
+/** Counts the further lines of a value between quotes. */
+function quotedLines(value: string, next: readonly string[]): number {
+  const [quote] = value;
+  if (!/["'`]/.test(quote ?? "") || value.includes(quote, 1)) return 0;
+  return next.findIndex((line) => line.includes(quote)) + 1;
 }
 
 /** Reads all variables, misspelt ones too; undefined if not all may be read. */

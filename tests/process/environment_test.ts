@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { brokenLines } from "../../src/settings/environment_file.ts";
+import { brokenLines } from "../../src/process/environment.ts";
 
 for (
   const [text, lines] of [
