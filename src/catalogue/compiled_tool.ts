@@ -85,7 +85,7 @@ export function compileTool(
   }
   const compiled = {
     ...tool,
-    author: tool.author ?? tool,
+    author: given.author ?? given,
     inputSchema,
     paramHeaders: paramHeadersOf(inputSchema),
     hasObjectOutput,
