@@ -205,7 +205,10 @@ Deno.test("there is no page for a service that no tool needs, nor without a key 
   assert.equal(await statusOf(off.fetch(PATH)), 503);
   assert.equal((await (await off.fetch("/ready")).json()).accounts, "off");
   const warnings = log.events.filter(({ level }) => level === "warning");
-  assert.match(warnings[0].message, /accounts are off: set SECRETS_KEYS/);
+  assert.match(
+    warnings[0].message,
+    /are off: set SECRETS_KEYS \(openssl rand -base64 32\)$/,
+  );
   assert.equal(
     (await (await server.fetch("/ready")).json()).accounts,
     undefined,
