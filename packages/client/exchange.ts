@@ -103,10 +103,7 @@ export class Exchange extends Session {
       if (signal?.aborted) continue;
       try {
         const question = { ...asked as Question, key, signal };
-        answers[key] = await Exchange.#unlessAborted(
-          signal,
-          this.#answer(question),
-        );
+        answers[key] = await this.#answer(question);
       } catch (error) {
         if (!signal?.aborted) throw error;
       }
@@ -115,22 +112,6 @@ export class Exchange extends Session {
       if (signal.aborted) delete answers[key];
     }
     return answers;
-  }
-
-  /** Waits for an answer, or throws the signal's reason if that is first. */
-  static async #unlessAborted<T>(
-    signal: AbortSignal | undefined,
-    answering: Promise<T>,
-  ): Promise<T> {
-    if (!signal) return await answering;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await Promise.race([answering, promise]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
   }
 
   async #answer(question: Question): Promise<Json> {

@@ -372,7 +372,9 @@ Deno.test("call goes on when its question is answered elsewhere, and asks the ne
   const answer = { action: "accept", content: { sure: true } };
   const inputResponses = { [key]: answer };
   await client.request("tasks/update", { taskId, inputResponses });
-  await running.reported(/Answered on the page\.\n[^]*Sugar\?[^]*sure \(/);
+  await running.reported(
+    /Milk\?[^]*Answered on the page\.\n[^]*Sugar\?[^]*sure \(/,
+  );
   await running.type("no\n");
   const { code, out, err } = await running.ended;
   assert.deepEqual([code, out], [0, "accept decline\n"], err);
