@@ -75,7 +75,8 @@ export class Terminal {
     const line = this.#line ??= this.#lines.next();
     const { value } = await unlessAborted(signal, line).catch((error) => {
       // Enter, pressed too late at this question, is no answer to the next one.
-      if (Deno.stdin.isTerminal()) void line.then(() => this.#drop(line));
+      const drop = () => this.#drop(line);
+      if (Deno.stdin.isTerminal()) void line.then(drop, drop);
       throw error;
     });
     this.#drop(line);

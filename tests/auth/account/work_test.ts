@@ -324,6 +324,7 @@ Deno.test("the steps of durable work are a line: kept, sleeping until, and what 
   await untilSays(visitor, "/work", until);
   await visitor.look(at(asleep));
   assert.match(visitor.words, /steps Sleeping until \d\d:\d\d UTC Asked by/);
+  assert.match(visitor.words, /Kept for 24 hours after its end/);
   assert.match(visitor.words, /draft Kept just now/);
   assert.match(visitor.words, /until morning Sleeping Until \d\d:\d\d UTC/);
   assert.doesNotMatch(visitor.page.text, /intermediate/);
@@ -333,6 +334,7 @@ Deno.test("the steps of durable work are a line: kept, sleeping until, and what 
   assert.match(visitor.words, /hang May have happened/);
   await visitor.look(at(asleep));
   await visitor.press("/account/work/cancel");
+  assert.match(visitor.words, /Kept until \d/);
   assert.match(visitor.words, /until morning Cut off/);
 });
 
