@@ -95,10 +95,12 @@ export async function serve<
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, ...rest } = processSettings();
+  const { fileComplaints } = await import("./process/environment_file.ts");
+  const complaints = fileComplaints();
   await startTelemetry();
   let log: Log | undefined;
   try {
-    const plan = new Plan(options, environment, rest);
+    const plan = new Plan(options, environment, { ...rest, complaints });
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,

@@ -25,7 +25,6 @@ export function processSettings(): SettingsOptions & {
         isDenied(variable) ? undefined : Deno.env.get(variable),
     }),
     isDenied,
-    brokenLines: readBrokenLines(),
     readFile(path) {
       if (stateOf({ name: "read", path }) === "granted") {
         return Deno.readTextFileSync(path);
@@ -35,48 +34,6 @@ export function processSettings(): SettingsOptions & {
       );
     },
   };
-}
-
-/**
- * Reads which lines of `.env` are broken, under the permissions of the tasks,
- * which load it. No tool can read the file afterwards.
- */
-function readBrokenLines(): number[] {
-  const path = ".env";
-  const file = { name: "read", path } as const;
-  const mayRead = (it: Deno.PermissionDescriptor) =>
-    Deno.permissions.querySync(it).state === "granted";
-  if (mayRead({ name: "read" }) || !mayRead(file)) return [];
-  try {
-    return brokenLines(Deno.readTextFileSync(path));
-  } catch {
-    return [];
-  } finally {
-    Deno.permissions.revokeSync(file);
-  }
-}
-
-/** A name and `=` in front of a value. */
-const SETTING = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
-
-/** Lists the numbers of the lines that set no variable, and are no comment. */
-export function brokenLines(text: string): number[] {
-  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
-  const broken: number[] = [];
-  for (let index = 0; index < lines.length; index++) {
-    if (/^\s*(#|$)/.test(lines[index])) continue;
-    const value = SETTING.exec(lines[index])?.[1];
-    if (value === undefined) broken.push(index + 1);
-    else index += quotedLines(value, lines.slice(index + 1));
-  }
-  return broken;
-}
-
-/** Counts the further lines of a value between quotes. */
-function quotedLines(value: string, next: readonly string[]): number {
-  const [quote] = value;
-  if (!/["'`]/.test(quote ?? "") || value.includes(quote, 1)) return 0;
-  return next.findIndex((line) => line.includes(quote)) + 1;
 }
 
 /** Reads all variables, misspelt ones too; undefined if not all may be read. */

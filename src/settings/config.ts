@@ -139,15 +139,7 @@ export function parseConfig(
     ),
     notes: settings.notes(),
   };
-  const { brokenLines = [] } = process;
-  if (brokenLines.length > 0) {
-    settings.complaints.unshift({
-      variable: ".env",
-      got: `line ${brokenLines.join(", ")}`,
-      wants: "NAME=value in each line",
-      fix: "Write it so, or begin a comment with #",
-    });
-  }
+  settings.complaints.unshift(...process.complaints ?? []);
   if (settings.complaints.length > 0) {
     const address = (fix: string) =>
       fix.replaceAll("BASE_URL/", () => `${baseUrl ?? "BASE_URL"}/`);

@@ -65,8 +65,8 @@ export interface SettingsOptions {
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;
   readFile?: (path: string) => string;
-  /** The numbers of the lines of `.env` that set no variable. */
-  brokenLines?: readonly number[];
+  /** The complaints about the file `.env` itself. */
+  complaints?: readonly Complaint[];
 }
 
 /** Reads settings one by one and remembers what was wrong with them. */
