@@ -357,12 +357,12 @@ const STARTED = [
 const MAX_STARTED_MODULES = 205;
 
 /** The most characters of their code: comments are not counted. */
-const MAX_STARTED_CHARACTERS = 738_000;
+const MAX_STARTED_CHARACTERS = 739_000;
 
 /** The comments of a source that have lines of their own. */
 const COMMENTS = /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
 
-Deno.test("a start without sign-in loads these folders, 205 modules and 738,000 characters of code", async () => {
+Deno.test("a start without sign-in loads these folders, 205 modules and 739,000 characters of code", async () => {
   const loaded = [...loadedWith("main.ts")].filter((path) =>
     path.startsWith("src/") && !AUTHORED.test(path)
   );
