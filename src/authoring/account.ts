@@ -44,7 +44,7 @@ export interface PersonalKeyOptions {
   /**
    * Tries a key or an access token before it is kept. Returns the name of the
    * account, or the service's response: one that is not `ok` means that it is
-   * not taken.
+   * not taken. It has ten seconds, and 1 MiB of each response.
    */
   check?(
     fetch: AccountFetch,

@@ -19,6 +19,7 @@ import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { OAuthServer } from "../kit/sign_in.ts";
 import { TokenService } from "../kit/token_service.ts";
+import { HastyTimers } from "../kit/timers.ts";
 import { until } from "../kit/wait.ts";
 
 const PATH = "/connect/crm";
@@ -169,6 +170,33 @@ Deno.test("a token without a refresh token ends when the service no longer knows
   await asked(call);
 });
 
+Deno.test("a check that does not end, or ends in too much, keeps no call", async () => {
+  await using service = new TokenService();
+  service.lifetime = 0;
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  let isAborted = false;
+  const bodies = [
+    new ReadableStream({ cancel: () => void (isAborted = true) }),
+    ReadableStream.from(endless()),
+  ];
+  for (const body of bodies) {
+    service.answer = (_, path) =>
+      path === "/api/me"
+        ? new Response(body)
+        : new Response(null, { status: 401 });
+    using _timers = new HastyTimers(body === bodies[0] ? [10_000] : []);
+    assert.equal(await textOf(call("fetch", { path: "/closed" })), "401");
+  }
+  await until(() => isAborted);
+});
+
+/** Gives text without an end. */
+async function* endless(): AsyncGenerator<Uint8Array> {
+  for (;;) yield new Uint8Array(64 * 1024);
+}
+
 Deno.test("invalid_grant asks the person again, and the service no second time", async () => {
   await using service = new TokenService();
   service.lifetime = 30;
@@ -226,6 +254,8 @@ const FAULTS: Record<string, () => Response | Promise<Response>> = {
   "another error": () =>
     Response.json({ error: "invalid_client" }, { status: 401 }),
   "no token": () => Response.json({}),
+  "a token that is too long": () =>
+    Response.json({ access_token: "a".repeat(20_000) }),
 };
 
 for (const [name, fault] of Object.entries(FAULTS)) {

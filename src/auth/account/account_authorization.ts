@@ -17,7 +17,10 @@ import { redirect } from "../../http/browser.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
 import { stateStore } from "../../store/once.ts";
-import type { AccountClient } from "../provider/account_client.ts";
+import {
+  type AccountClient,
+  MAX_TOKEN_CHARACTERS,
+} from "../provider/account_client.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
@@ -31,9 +34,6 @@ import { checkKey, KeyRefusal, nameTold } from "./pasted_key.ts";
 
 /** The time in which a person must come back from the service, in seconds. */
 const AWAY_SECONDS = 1800;
-
-/** The longest tokens of an account, in characters of their JSON. */
-const MAX_TOKEN_CHARACTERS = 16 * 1024;
 
 /** The part of `state` that only this session can open. */
 interface Departure {

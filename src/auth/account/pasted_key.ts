@@ -4,15 +4,11 @@
  *
  * @module
  */
-import type {
-  AccountFetch,
-  AccountService,
-  PersonalKey,
-} from "../../authoring/account.ts";
+import type { AccountService, PersonalKey } from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { pause } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import { checkAccount } from "../../http/account_check.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
 import { errorNameOf, framesOf } from "../../thrown.ts";
 
@@ -20,9 +16,6 @@ const MAX_KEY_CHARACTERS = 4096;
 
 /** The longest name of an account, in characters. */
 const MAX_LABEL_CHARACTERS = 80;
-
-/** The time in which a service must have checked a key, in milliseconds. */
-const CHECK_MILLISECONDS = 10_000;
 
 /** A key that is not kept; the message tells its person why. */
 export class KeyRefusal extends Error {}
@@ -82,21 +75,11 @@ export async function checkKey(
 ): Promise<string | undefined> {
   if (!service.check) return undefined;
   const title = titleOf(service);
-  const send = accountFetch(service, () => Promise.resolve(key));
-  const done = new AbortController();
-  const bound: AccountFetch = (path, init) => {
-    const signals = [done.signal, init?.signal].filter((it) => it != null);
-    return send(path, { ...init, signal: AbortSignal.any(signals) });
-  };
-  const late = pause(CHECK_MILLISECONDS, done.signal).then(() => undefined);
   try {
-    const answer = await Promise.race([
-      (async () => ({ told: await service.check!(bound) }))(),
-      late,
-    ]);
+    const answer = await checkAccount(service, key);
     if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
     const { told } = answer;
-    if (told instanceof Response) await checkStatus(told, title);
+    if (told instanceof Response) checkStatus(told, title);
     return nameTold(told, key);
   } catch (error) {
     if (error instanceof KeyRefusal) throw error;
@@ -107,9 +90,6 @@ export async function checkKey(
       error: `${errorNameOf(error) ?? "An exception"}${framesOf(error)}`,
     });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
-  } finally {
-    // What the check still waits for ends with it.
-    done.abort();
   }
 }
 
@@ -121,11 +101,7 @@ function shortened(told: string): string {
   return `${beginning}… ${fingerprint(name).slice(0, 8)}`;
 }
 
-async function checkStatus(
-  { ok, status, body }: Response,
-  title: string,
-): Promise<void> {
-  await body?.cancel();
+function checkStatus({ ok, status }: Response, title: string): void {
   if (ok) return;
   throw new KeyRefusal(
     status === 429 || status >= 500

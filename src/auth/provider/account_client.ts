@@ -12,6 +12,7 @@ import { discovery, type Metadata, PLAIN_ENDPOINTS } from "./discovery.ts";
 import { type Issuer, oauthClient } from "./oauth_client.ts";
 import {
   afterCode,
+  misbehaved,
   UpstreamError,
   type UpstreamRequest,
   type UpstreamResponse,
@@ -23,6 +24,9 @@ import {
   type UpstreamFetch,
   upstreamFetch,
 } from "./upstream_fetch.ts";
+
+/** The longest tokens of an account, in characters of their JSON. */
+export const MAX_TOKEN_CHARACTERS = 16 * 1024;
 
 /** The tokens of an account, and its name, if the service told one. */
 export interface RedeemedAccount {
@@ -164,6 +168,10 @@ export function accountClient(
 
     async refresh(refreshToken) {
       const { tokens } = await client.refresh(await findServer(), refreshToken);
+      // One that no record holds would be written again and again, for minutes.
+      if (JSON.stringify(tokens).length > MAX_TOKEN_CHARACTERS) {
+        throw misbehaved(`${name} gave a token that is too long`);
+      }
       return tokens;
     },
 

@@ -7,7 +7,8 @@ import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
 import { UpstreamError } from "../../auth/provider/provider.ts";
-import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import { checkAccount } from "../../http/account_check.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { AccountTokenStore } from "../../store/account_tokens.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
@@ -138,13 +139,10 @@ async function hasEnded(
   service: OAuthAccount,
   token: string,
 ): Promise<boolean> {
+  if (!service.check) return false;
   try {
-    const told = await service.check?.(
-      accountFetch(service, () => Promise.resolve(token)),
-    );
-    if (!(told instanceof Response)) return false;
-    await told.body?.cancel();
-    return told.status === 401;
+    const { told } = await checkAccount(service, token) ?? {};
+    return told instanceof Response && told.status === 401;
   } catch {
     return false;
   }

@@ -49,6 +49,14 @@ Deno.test("POST /connect/:name tells what is no key before anything is kept", as
   assert.doesNotMatch(visitor.words, /Disconnect/);
 });
 
+/** Makes an answer that becomes larger when it is decoded. */
+function zipped(bytes: number): Response {
+  const body = new Blob(["a".repeat(bytes)]).stream();
+  return new Response(body.pipeThrough(new CompressionStream("gzip")), {
+    headers: { "content-encoding": "gzip" },
+  });
+}
+
 Deno.test("POST /connect/:name asks the service, and says what it answered", async () => {
   await using service = new KeyService("ada@acme");
   const log = recordLog();
@@ -64,6 +72,7 @@ Deno.test("POST /connect/:name asks the service, and says what it answered", asy
       /Linear leads to https:\/\/evil\.example, where its key does not go/,
     ],
     [() => new Response("\n\n"), /Name the account/],
+    [() => zipped(2 << 20), /Linear answered with more than 1048576 bytes/],
   ];
   for (const [answer, words] of answers) {
     service.answer = answer;
