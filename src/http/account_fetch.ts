@@ -153,8 +153,9 @@ function addressAt(service: AccountService, input: string | URL): URL {
   );
 }
 
-/** A path that a server may resolve only after it has decoded its slashes. */
-const ENCODED_PARENT = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|;|%2f|%5c|$)/i;
+/** A path that a server may resolve only after decoding it, even twice. */
+const ENCODED_PARENT =
+  /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;
 
 /** True if an address is one of the service's API: others share its host. */
 function isWithin(
