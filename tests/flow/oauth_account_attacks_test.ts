@@ -8,6 +8,7 @@ import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import type { Arrival } from "../kit/browser.ts";
 import { resultOf, textOf } from "../kit/answer.ts";
 import { type Call, clientOf, linkOf, toolsOf } from "../kit/connected.ts";
+import { MovedTime } from "../kit/fake_time.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
@@ -167,6 +168,9 @@ Deno.test("an answer counts once: loading it again asks the service nothing, and
   assert.equal(await textOf(call("who")), "200 ada@acme");
   assert.match((await press(confirm)).text, /is connected/);
   at.crm.grants[0].access.clear();
+  // A refused token is replaced once a minute.
+  using time = new MovedTime();
+  time.tick(61);
   assert.equal(await textOf(call("who")), "200 ada@acme");
   assert.equal(at.crm.reused, 0);
 });

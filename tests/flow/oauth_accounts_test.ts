@@ -3,7 +3,7 @@
  * and an OpenID provider that we did not write.
  */
 import assert from "node:assert/strict";
-import { account } from "../../src/mod.ts";
+import { account, tool } from "../../src/mod.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { resultOf, textOf } from "../kit/answer.ts";
 import {
@@ -13,6 +13,7 @@ import {
   startConnected,
 } from "../kit/connected.ts";
 import { test } from "../kit/databases.ts";
+import { MovedTime } from "../kit/fake_time.ts";
 import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
 import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
@@ -152,6 +153,69 @@ Deno.test("a token that the API refuses is refreshed, and the request sent again
   service.grants[0].access.clear();
   assert.equal(await textOf(call("who")), "200 ada@acme");
   assert.equal(service.reused, 0);
+});
+
+Deno.test("requests at once that lose one token share the next, which a late answer does not end", async () => {
+  await using service = new TokenService();
+  const linear = service.declare();
+  const many = tool({
+    name: "many",
+    needs: { linear },
+    async run(_input, { needs }) {
+      const sent = ["/0", "/1", "/2"].map((path) => needs.linear.fetch(path));
+      const answers = await Promise.all(sent);
+      await Promise.all(answers.map(({ body }) => body?.cancel()));
+      return answers.map(({ status }) => status).join();
+    },
+  });
+  await using server = await startConnected(linear, {
+    environment: service.environment,
+    tools: [many],
+  });
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  const [{ access }] = service.grants;
+  access.clear();
+  const before = service.asked.length;
+  const sent = Promise.withResolvers<undefined>();
+  const renewed = Promise.withResolvers<undefined>();
+  service.lose = (path) => {
+    // A new token ends the one before.
+    if (path === "/token" && access.size > 1) access.delete([...access][0]);
+    const asked = service.asked.slice(before);
+    if (asked.length === 3) sent.resolve(undefined);
+    if (asked.filter((it) => it === "/api/0").length === 2) {
+      renewed.resolve(undefined);
+    }
+    if (path === "/api/0") return sent.promise;
+    return path === "/token" ? undefined : renewed.promise;
+  };
+  assert.equal(await textOf(call("many")), "200,200,200");
+  const renewals = service.asked.slice(before).filter((it) => it === "/token");
+  assert.equal(renewals.length, 1);
+});
+
+Deno.test("a resource that is refused for ever costs one token a minute, and the tool gets the refusal", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  const before = service.asked.length;
+  let isBusy = false;
+  service.answer = (_, path) =>
+    path === "/api/closed"
+      ? new Response(null, { status: 401 })
+      : isBusy
+      ? new Response(null, { status: 429 })
+      : undefined;
+  using time = new MovedTime();
+  for (const [seconds, renewals] of [[0, 1], [0, 1], [61, 2], [0, 2]]) {
+    time.tick(seconds);
+    isBusy = renewals > 1;
+    assert.equal(await textOf(call("fetch", { path: "/closed" })), "401");
+    const asked = service.asked.slice(before);
+    assert.equal(asked.filter((it) => it === "/token").length, renewals);
+  }
 });
 
 Deno.test("a token without a refresh token ends when the service no longer knows whose it is", async () => {

@@ -28,6 +28,7 @@ import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
 import { AccountKeys, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
+import { Renewals } from "./renewals.ts";
 
 /** The accounts of one call. */
 export interface CallAccounts {
@@ -97,6 +98,7 @@ export function accountFinder(
       clients: accountClients(services, settings),
       tokens,
       refresh: accountRefresh(tokens, { clock, background }),
+      renewals: new Renewals(),
     };
   }
   const accessOnce = () => access ??= loadAccess();

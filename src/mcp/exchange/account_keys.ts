@@ -6,6 +6,7 @@
 import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
+import type { accountRefresh } from "../../auth/provider/account_clients.ts";
 import { UpstreamError } from "../../auth/provider/provider.ts";
 import { checkAccount } from "../../http/account_check.ts";
 import { titleOf } from "../../http/account_fetch.ts";
@@ -15,13 +16,20 @@ import type { AccountVault } from "../../store/account_vault.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { Found } from "../../store/database.ts";
 import { GivenKeys } from "./given_keys.ts";
-import type { accountRefresh } from "../../auth/provider/account_clients.ts";
+import type { Renewals } from "./renewals.ts";
 
 /** Access to the services that issue tokens, one for all calls. */
 export interface TokenAccess {
   clients: ReadonlyMap<string, AccountClient>;
   tokens: AccountTokenStore;
   refresh: ReturnType<typeof accountRefresh>;
+  renewals: Renewals;
+}
+
+/** A record, and the key or the access token that it gave. */
+export interface OpenedAccount {
+  found: Found<AccountRecord>;
+  key: string;
 }
 
 export class AccountKeys {
@@ -70,22 +78,53 @@ export class AccountKeys {
 
   /**
    * Gives an access token in place of one that the API has refused; undefined if
-   * there is none.
+   * there is none now: the tool is given the refusal.
    *
-   * @throws {ToolError} as {@linkcode open}
+   * @param signal the end of the call
    */
   async renew(
     service: OAuthAccount,
+    { found, key }: OpenedAccount,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const token = await this.#renew(service, found, key, signal);
+      if (token !== undefined) this.given.add(token);
+      return token;
+    } catch (error) {
+      // An error of the service is in the log already.
+      if (!(error instanceof ToolError)) {
+        logRepeated(this.log, "A token of an account could not be renewed", {
+          service: service.name,
+          error,
+        });
+      }
+      return undefined;
+    }
+  }
+
+  async #renew(
+    service: OAuthAccount,
     found: Found<AccountRecord>,
     rejected: string,
+    signal: AbortSignal,
   ): Promise<string | undefined> {
-    const text = await this.#unseal(found);
-    if (text === undefined) return undefined;
+    const { tokens, renewals } = await this.access();
+    // Not from the cache: another process may have renewed it.
+    const now = await tokens.find(found);
+    if (!now) return undefined;
+    const renewNow = () =>
+      this.#accessToken(service, now, now.tokens, rejected);
+    const { accessToken, refreshToken } = JSON.parse(now.tokens);
+    if (accessToken !== rejected) return await renewNow();
+    if (refreshToken !== undefined) {
+      return await renewals.renew(now.id, rejected, renewNow);
+    }
     // An API refuses for other reasons too: a token that cannot be replaced has
     // ended only if it cannot say any more whose it is.
-    const isLast = JSON.parse(text).refreshToken === undefined;
-    if (isLast && !await hasEnded(service, rejected)) return undefined;
-    return await this.#accessToken(service, found, text, rejected);
+    return await hasEnded(service, rejected, signal)
+      ? await renewNow()
+      : undefined;
   }
 
   async #accessToken(
@@ -138,10 +177,11 @@ export class AccountKeys {
 async function hasEnded(
   service: OAuthAccount,
   token: string,
+  signal: AbortSignal,
 ): Promise<boolean> {
   if (!service.check) return false;
   try {
-    const { told } = await checkAccount(service, token) ?? {};
+    const { told } = await checkAccount(service, token, signal) ?? {};
     return told instanceof Response && told.status === 401;
   } catch {
     return false;

@@ -4,21 +4,17 @@
  *
  * @module
  */
-import type {
-  Account,
-  AccountFetch,
-  AccountService,
-  OAuthAccount,
-} from "../../authoring/account.ts";
+import type { Account, AccountService } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { ItemWithNeeds } from "../../catalogue/account_needs.ts";
-import { accountFetch, titleOf } from "../../http/account_fetch.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import { accountName, type AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import type { AccountKeys } from "./account_keys.ts";
+import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { Asking } from "./asking.ts";
 import type { Acting } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
@@ -138,9 +134,8 @@ export class AccountLookup {
   }
 
   #accountAt(service: AccountService, acting: Acting): Account {
-    let used: Found<AccountRecord> | undefined;
-    const reveal = async () => {
-      const found = used = await this.#find(service);
+    const open = async () => {
+      const found = await this.#find(service);
       const key = found && await this.keys.open(service, found);
       if (found === undefined || key === undefined) {
         throw new ToolError(
@@ -150,7 +145,7 @@ export class AccountLookup {
       const { item: { name }, context: { client } } = this;
       const clientName = client.info?.name.slice(0, MAX_NAME_CHARACTERS);
       this.vault.noteUse(found, { client: clientName, tool: name });
-      return key;
+      return { found, key };
     };
     const labels = this.#labels;
     return {
@@ -159,31 +154,10 @@ export class AccountLookup {
       },
       fetch: acting.fetch(
         service.kind === "account"
-          ? this.#renewing(service, reveal)
-          : accountFetch(service, reveal, {
-            onStatus: (status) => this.#refusals.note(used!, status),
-          }),
+          ? tokenFetch(service, open, this.keys, this.context.signal)
+          : keyFetch(service, open, this.#refusals),
       ),
-      reveal: () => acting.do(reveal),
-    };
-  }
-
-  /** Makes the bound `fetch`, which sends again what an old token has lost. */
-  #renewing(
-    service: OAuthAccount,
-    reveal: () => Promise<string>,
-  ): AccountFetch {
-    return async (path, init) => {
-      let sent = "";
-      const send = accountFetch(service, async () => sent = await reveal());
-      const response = await send(path, init);
-      const isStream = init?.body instanceof ReadableStream;
-      if (response.status !== 401 || isStream) return response;
-      const found = await this.#find(service);
-      const fresh = found && await this.keys.renew(service, found, sent);
-      if (fresh === undefined) return response;
-      await response.body?.cancel();
-      return await send(path, init);
+      reveal: () => acting.do(async () => (await open()).key),
     };
   }
 
