@@ -5,19 +5,19 @@
  * @module
  * @see RFC 7516 §3.1, RFC 7518 §4.5 and §5.3
  */
-import { base64url, fromBase64url } from "./crypto.ts";
+import { base64url, fingerprint, fromBase64url } from "./crypto.ts";
 
 /** The parts of a JWE in compact form. */
 const PARTS = 5;
 
 /** The longest header: it is parsed before the text is known to be ours. */
-const MAX_HEADER_CHARACTERS = 10_000;
+const MAX_HEADER_CHARACTERS = 128;
 
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
 /**
- * Seals a text, bound to `context`, which is readable in the result but cannot
- * be changed.
+ * Seals a text, bound to `context`. The result has only the fingerprint of it:
+ * others may read the header.
  */
 export async function seal(
   key: Uint8Array,
@@ -26,7 +26,7 @@ export async function seal(
 ): Promise<string> {
   const { CompactEncrypt } = await import("jose");
   return await new CompactEncrypt(new TextEncoder().encode(text))
-    .setProtectedHeader({ ...HEADER, kid: context })
+    .setProtectedHeader({ ...HEADER, kid: keyIdOf(context) })
     .encrypt(key);
 }
 
@@ -53,10 +53,15 @@ export async function unseal(
     keyManagementAlgorithms: [HEADER.alg],
     contentEncryptionAlgorithms: [HEADER.enc],
   });
-  if (protectedHeader.kid !== context) {
+  if (protectedHeader.kid !== keyIdOf(context)) {
     throw new Error("Sealed for another context");
   }
   return new TextDecoder().decode(plaintext);
+}
+
+/** Gives the `kid` that binds a text to its context. */
+function keyIdOf(context: string | undefined): string | undefined {
+  return context === undefined ? undefined : fingerprint(context);
 }
 
 /**

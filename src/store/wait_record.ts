@@ -6,7 +6,6 @@
  * @module
  */
 import type { Grant } from "../oauth/grant.ts";
-import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -141,7 +140,7 @@ function contextOf(
   [, wait]: Deno.KvKey,
   member: Member,
 ): string {
-  return fingerprint(JSON.stringify([subject, kind, askerKey, wait, member]));
+  return JSON.stringify([subject, kind, askerKey, wait, member]);
 }
 
 export type WaitSeals = ReturnType<typeof waitSeals>;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CompactEncrypt, decodeProtectedHeader } from "jose";
 import { newDataKey } from "../../src/oauth/data_key.ts";
 import { seal, unseal } from "../../src/crypto/seal.ts";
 
@@ -26,10 +27,24 @@ Deno.test("unseal() refuses another key, another context and a changed bit, and 
   await assert.rejects(
     unseal(key, [head, ...parts.slice(1)].join("."), "other"),
   );
-  const long = await seal(key, "text", "c".repeat(10_000));
-  await assert.rejects(unseal(key, long, "c".repeat(10_000)));
+  const { kid } = decodeProtectedHeader(sealed);
+  const withHeader = async (more: { cty?: string }) =>
+    await new CompactEncrypt(new Uint8Array())
+      .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid, ...more })
+      .encrypt(key);
+  assert.equal(await unseal(key, await withHeader({}), "grant"), "");
+  const long = await withHeader({ cty: "c".repeat(100) });
+  await assert.rejects(unseal(key, long, "grant"));
   parts[3] = (parts[3][0] === "A" ? "B" : "A") + parts[3].slice(1);
   await assert.rejects(unseal(key, parts.join("."), "grant"));
+});
+
+Deno.test("seal() shows nothing of the context, which may name a person", async () => {
+  const [header] = (await seal(newDataKey(), "text", "github:42")).split(".");
+  const { kid, ...rest } = JSON.parse(atob(header));
+  assert.deepEqual(rest, { alg: "dir", enc: "A256GCM" });
+  assert.match(kid, /^[\w-]{43}$/);
+  assert.doesNotMatch(kid, /github|42$/);
 });
 
 Deno.test("unseal() refuses what is no base64url, and decodes no more than the ends of five parts", async () => {
