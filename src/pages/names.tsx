@@ -133,14 +133,20 @@ const MARKS =
 
 const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
+/** Makes a name one line without a character that hides or reorders others. */
+export function withoutHidden(name: string): string {
+  return name.replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
+}
+
 /**
  * Makes a name harmless to read: one line, no character that hides or reorders
  * others, no quotation mark, no check mark, 80 letters at most. A page shows it
  * in `<bdi>`, so that its direction does not reorder the text around it.
  */
 export function displayName(name: string): string {
-  const plain = name.replaceAll(QUOTES, "'").replaceAll(MARKS, " ")
-    .replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
+  const plain = withoutHidden(
+    name.replaceAll(QUOTES, "'").replaceAll(MARKS, " "),
+  );
   const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`

@@ -10,6 +10,7 @@ import { fingerprint } from "../../crypto/crypto.ts";
 import { checkAccount } from "../../http/account_check.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
+import { withoutHidden } from "../../pages/names.tsx";
 import { errorNameOf, framesOf } from "../../thrown.ts";
 
 const MAX_KEY_CHARACTERS = 4096;
@@ -43,23 +44,28 @@ export function parseKey({ shape, title }: PersonalKey, text: string): string {
 
 /** Parses the name of the account of a key. @throws {KeyRefusal} */
 export function parseLabel(text: string, key: string): string {
-  const label = text.trim();
-  if (!/^\P{C}+$/u.test(label) || label.length > MAX_LABEL_CHARACTERS) {
+  const label = cleanName(text, key);
+  if (label === "" || label.length > MAX_LABEL_CHARACTERS) {
     throw new KeyRefusal(
       `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,
     );
   }
-  // Names are shown to apps, and stored as they are.
-  if (label.includes(key)) {
+  return label;
+}
+
+/** Makes a name fit to store, and to show to apps. @throws {KeyRefusal} */
+function cleanName(text: string, key: string): string {
+  const name = withoutHidden(text);
+  if (name.includes(key)) {
     throw new KeyRefusal("The name of the account must not hold the key.");
   }
-  return label;
+  return name;
 }
 
 /** Gives the name of an account that a service has told; undefined if it is none. */
 export function nameTold(told: unknown, key: string): string | undefined {
   return typeof told === "string"
-    ? parseLabel(shortened(told), key)
+    ? shortened(cleanName(told, key)) || undefined
     : undefined;
 }
 
@@ -94,8 +100,7 @@ export async function checkKey(
 }
 
 /** Shortens a name that a service has told, so that no two become the same. */
-function shortened(told: string): string {
-  const name = told.trim();
+function shortened(name: string): string {
   if (name.length <= MAX_LABEL_CHARACTERS) return name;
   const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");
   return `${beginning}… ${fingerprint(name).slice(0, 8)}`;

@@ -71,7 +71,6 @@ Deno.test("POST /connect/:name asks the service, and says what it answered", asy
       () => Response.redirect("https://evil.example/"),
       /Linear leads to https:\/\/evil\.example, where its key does not go/,
     ],
-    [() => new Response("\n\n"), /Name the account/],
     [() => zipped(2 << 20), /Linear answered with more than 1048576 bytes/],
   ];
   for (const [answer, words] of answers) {
@@ -92,7 +91,8 @@ Deno.test("a check may tell no name, or fail", async () => {
       (fetch) => fetch("/me"),
       /Connected\. Linear does not say whose key it is/,
     ],
-    [() => "Ada \u202e<b>", /Name the account/],
+    [() => "\n\n", /Connected\. Linear does not say whose key it is/],
+    [() => "Ada \u202e<b>", /it is the key of Ada &lt;b&gt;/],
     [() => "<b>Ada</b>", /it is the key of &lt;b&gt;Ada/],
     [() => Promise.reject(new Error("x")), /gave no answer that says/],
   ];
@@ -151,20 +151,29 @@ Deno.test("a check ends with its time: the key is sent nowhere after it", async 
   assert.deepEqual(service.seen, []);
 });
 
-Deno.test("accounts with long names that begin alike are two", async () => {
+Deno.test("accounts with long names that begin alike are two, and one that replaces another says so", async () => {
   await using service = new KeyService();
   const name = "a-team-with-a-name-of-many-words-and-letters@";
   const names = ["x", "y"].map((end) => `${name.repeat(2)}${end}`);
   for (const [n, name] of names.entries()) {
     service.accounts.set(`lin_${n}`, name);
   }
+  service.accounts.set("lin_2", "another");
   await using server = await startConnected(
     service.key("linear", { several: true }),
   );
   const visitor = await openConnect(server);
-  for (const n of names.keys()) {
+  for (const key of ["lin_0", "lin_1", "lin_1"]) {
     visitor.page = await visitor.browser.open(BASE_URL + PATH);
-    await connect(visitor, `lin_${n}`);
+    await connect(visitor, key);
+  }
+  for (const [key, replaces] of [["lin_1", true], ["lin_2", false]] as const) {
+    visitor.page = await visitor.browser.open(BASE_URL + PATH);
+    await visitor.press(PATH, { answer: "connect", key });
+    const said = / It takes the place of a-team-with-a-name/.test(
+      visitor.words,
+    );
+    assert.equal(said, replaces);
   }
   await visitor.look("/accounts");
   assert.equal(visitor.words.match(/As a-team-with-a-name/g)?.length, 2);
