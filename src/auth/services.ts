@@ -136,10 +136,10 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     })
     : undefined;
   const { accountClients: clients } = options;
-  const revoke = accountRevocation({ vault, clients, database, log });
+  const revokeAccount = accountRevocation({ vault, clients, database, log });
   const stores = {
     ...openStores(database, log, config),
-    accounts: accountStore(database, revoke),
+    accounts: accountStore(database, revokeAccount),
   };
   const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
@@ -156,6 +156,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     ...shared,
     frame,
     vault,
+    revokeAccount,
     allowedUsers,
     configured,
     lifetimes,

@@ -14,15 +14,21 @@ import {
 } from "./connect_form.tsx";
 import { AccountName } from "./connected_account.tsx";
 import { CardPage } from "./layout.tsx";
+import { Moment } from "./times.tsx";
 
 /**
  * The account that a key or a token is of, before it is kept. Send it with
  * `forms: "self"`.
  */
 export function ConfirmPage(
-  props: ConnectProps & { label?: string; checked: string },
+  props: ConnectProps & {
+    label?: string;
+    checked: string;
+    /** The account in whose place it is kept. */
+    replaced?: ListedAccount;
+  },
 ) {
-  const { title, label, scopes, checked } = props;
+  const { title, label, scopes, checked, replaced, now } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       <p class="note good" role="status">
@@ -45,6 +51,13 @@ export function ConfirmPage(
             </>
           )}
       </p>
+      {replaced && (
+        <p>
+          It takes the place of{" "}
+          <AccountName label={replaced.label} />, connected{" "}
+          <Moment at={replaced.createdAt} now={now} />.
+        </p>
+      )}
       <dl class="facts">
         <SignedInAs {...props} />
       </dl>

@@ -14,6 +14,7 @@ export interface FoundAccount extends Found<AccountRecord> {
   id: string;
   /** The unsealed text. */
   tokens: string;
+  account?: string;
 }
 
 export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
@@ -31,7 +32,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
 
   /** Names tokens that were unsealed. */
   function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
-    return { ...found, id: JSON.stringify(found.key), tokens };
+    const { label: account } = found.value;
+    return { ...found, id: JSON.stringify(found.key), tokens, account };
   }
 
   return {

@@ -13,7 +13,7 @@ import {
   accountStore,
   type AccountUse,
 } from "./accounts.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
 import { recent } from "./recent.ts";
 import type { Write } from "./transaction.ts";
@@ -49,7 +49,7 @@ function contextOf(
   key: Deno.KvKey,
 ) {
   const parts = ["account", subject, service, label, oauth?.application, key];
-  return fingerprint(JSON.stringify(parts));
+  return JSON.stringify(parts);
 }
 
 export type AccountVault = ReturnType<typeof accountVault>;
@@ -142,14 +142,14 @@ export function accountVault(
      * Keeps the key of an account, in place of the one that is there.
      *
      * @param extraWrites checks of the same commit: those of the browser's session
-     * @returns false if one of these failed
+     * @returns the record that was there before; undefined if a check failed
      * @throws {HttpError} 409 when the person has too many accounts
      */
     async save(
       account: NewAccount,
       key: string,
       extraWrites: Write,
-    ): Promise<boolean> {
+    ): Promise<Entry<AccountRecord> | undefined> {
       const { subject, service, label, oauth, scopes } = account;
       const at = accountKey(subject, idOf(account));
       // Every new account changes this record: so two at once cannot both pass
@@ -161,7 +161,7 @@ export function accountVault(
         const [entry, head] = await read();
         const { confirmation } = entry.value?.oauth ?? {};
         // The same form came twice: the tokens may have been refreshed since.
-        if (confirmation && confirmation === oauth?.confirmation) return true;
+        if (confirmation && confirmation === oauth?.confirmation) return entry;
         const isNew = entry.value === undefined;
         const others = isNew ? await store.read(subject) : [];
         if (others.length >= MAX_ACCOUNTS) {
@@ -192,12 +192,12 @@ export function accountVault(
             .set(headKey, { expiresAt: record.expiresAt });
         });
         known.forget(subject);
-        if (isSaved) return true;
+        if (isSaved) return entry;
         const [entryNow, headNow] = await read();
         const isUnchanged = entryNow.versionstamp === entry.versionstamp &&
           headNow.versionstamp === head.versionstamp;
         // Then it was another check that failed.
-        if (isUnchanged) return false;
+        if (isUnchanged) return undefined;
       }
     },
 

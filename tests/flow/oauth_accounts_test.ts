@@ -384,28 +384,95 @@ Deno.test("a lost answer to a refresh loses the connection only where the servic
   }
 });
 
-Deno.test("tokens that come for an account that is gone are revoked", async () => {
+Deno.test("the tokens of an account that another replaces are revoked, and those of the same account are not", async () => {
   await using service = new TokenService();
-  service.lifetime = 30;
   await using server = await start(service);
   const visitor = await connect(await visit(server, service));
-  const call = await clientOf(server, "2026");
-  const arrived = Promise.withResolvers<void>();
-  const gone = Promise.withResolvers<undefined>();
-  service.lose = (path) => {
-    if (path !== "/token") return undefined;
-    arrived.resolve();
-    return gone.promise;
+  // Some services end all tokens of an account together.
+  const again = async () => {
+    visitor.page = await visitor.browser.open(BASE_URL + PATH);
+    await visitor.press(PATH, { answer: "connect" });
+    assert.match(visitor.words, /takes the place of ada@acme , connected/);
+    return visitor.page;
   };
-  const answer = textOf(call("who"));
-  await arrived.promise;
-  await visitor.look("/accounts");
-  await visitor.press("/account/accounts/disconnect");
-  gone.resolve(undefined);
-  assert.match(await answer, /connect\/crm/);
-  await until(() => service.revoked.length === 2);
-  assert.deepEqual(service.revoked, ["crm-refresh-3", "crm-refresh-5"]);
+  await again();
+  await visitor.press(PATH, { answer: "not-now" });
+  const kept = await again();
+  await visitor.press(PATH, { answer: "connect" });
+  // The same page once more, by the Back button.
+  visitor.page = kept;
+  await visitor.press(PATH, { answer: "not-now" });
+  service.account = "ada@other";
+  await again();
+  await visitor.press(PATH, { answer: "connect" });
+  await until(() => service.revoked.length > 0);
+  assert.deepEqual(service.revoked, ["crm-refresh-9"]);
+  const call = await clientOf(server, "2026");
+  assert.equal(await textOf(call("who")), "200 ada@other");
 });
+
+Deno.test("tokens that came with a wrong id_token are revoked, and a plain service may send one unasked", async () => {
+  for (const isOpenId of [true, false]) {
+    await using service = new TokenService();
+    const { origin, environment } = service;
+    const declared = isOpenId
+      ? account("crm", { issuer: origin, api: origin })
+      : service.declare();
+    await using server = await startConnected(declared, { environment });
+    service.answer = (_, path) =>
+      path === "/.well-known/openid-configuration"
+        ? Response.json({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          revocation_endpoint: `${origin}/revoke`,
+          jwks_uri: `${origin}/keys`,
+        })
+        : undefined;
+    service.lose = (path) =>
+      path === "/token"
+        ? Response.json({ access_token: "crm-access-2", id_token: "a.b.c" })
+        : undefined;
+    const visitor = await visit(server, service);
+    await visitor.press(PATH, { answer: "connect" });
+    if (isOpenId) {
+      assert.match(visitor.words, /answer that is of no use/);
+      await until(() => service.revoked.length === 1);
+    } else assert.match(visitor.words, /says that you are ada@acme there/);
+  }
+});
+
+for (const other of [undefined, "ada@other"]) {
+  Deno.test(`tokens that come for an account that is ${other ?? "gone"} by now are revoked`, async () => {
+    await using service = new TokenService();
+    service.lifetime = 30;
+    await using server = await start(service);
+    const visitor = await connect(await visit(server, service));
+    const call = await clientOf(server, "2026");
+    const arrived = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<undefined>();
+    service.lose = (path) => {
+      if (path !== "/token") return undefined;
+      arrived.resolve();
+      return gone.promise;
+    };
+    const answer = textOf(call("who"));
+    await arrived.promise;
+    await visitor.look("/accounts");
+    await visitor.press("/account/accounts/disconnect");
+    if (other) {
+      service.lose = undefined;
+      service.account = other;
+      service.lifetime = 3600;
+      visitor.page = await visitor.browser.open(BASE_URL + PATH);
+      await connect(visitor);
+    }
+    gone.resolve(undefined);
+    assert.match(await answer, other ? /200 ada@other/ : /connect\/crm/);
+    await until(() => service.revoked.length === 2);
+    assert.deepEqual(service.revoked, ["crm-refresh-3", "crm-refresh-5"]);
+  });
+}
 
 Deno.test("an OpenID provider that we did not write names the account, and is asked for new tokens", async () => {
   const redirectUri = `${BASE_URL}/connect/work/callback`;

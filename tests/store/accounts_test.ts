@@ -77,7 +77,7 @@ test.onDatabases("save() rests on the checks of the caller", async ({ kv }) => {
     "secret",
     (transaction) => transaction.check({ key, versionstamp: null }),
   );
-  assert.equal(checked, false);
+  assert.equal(checked, undefined);
   assert.deepEqual(await accountStore(database).read(ADA.subject), []);
 });
 

@@ -21,7 +21,11 @@ import {
   type AccountClient,
   MAX_TOKEN_CHARACTERS,
 } from "../provider/account_client.ts";
-import { refusalOf, UpstreamError } from "../provider/provider.ts";
+import {
+  refusalOf,
+  UpstreamError,
+  type UpstreamTokens,
+} from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
@@ -74,6 +78,14 @@ export function accountAuthorization(
     const derive = (purpose: string) =>
       base64url(deriveKey(`${id} ${handle}`, `connect ${purpose}`));
     return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
+  }
+
+  /** Revokes tokens that are not kept, unless their account is connected. */
+  function discardLater(visit: Visit, tokens: UpstreamTokens, label?: string) {
+    database.background(async () => {
+      if (await visits.hasConnected(visit, label)) return;
+      await visit.client!.revoke(tokens);
+    });
   }
 
   /** Asks the service. @throws {KeyRefusal} with words for the person */
@@ -192,7 +204,7 @@ export function accountAuthorization(
       if (!await states.spend(`connect ${handle}`, departure)) {
         throw new KeyRefusal("This answer was used already. Begin again.");
       }
-      const { tokens, label: told } = await ask(visit, () =>
+      const { tokens, findLabel } = await ask(visit, () =>
         client.redeem({
           code,
           ...secretsOf(person, handle),
@@ -202,6 +214,7 @@ export function accountAuthorization(
       const { idToken: _, ...kept } = tokens;
       const key = JSON.stringify(kept);
       try {
+        const told = await ask(visit, findLabel);
         if (key.length > MAX_TOKEN_CHARACTERS) {
           throw new KeyRefusal(
             `${titleOf(service)} gave a token that is too long.`,
@@ -214,7 +227,7 @@ export function accountAuthorization(
           label: label ?? nameTold(told, tokens.accessToken),
         });
       } catch (error) {
-        database.background(() => client.revoke(tokens));
+        discardLater(visit, tokens);
         throw error;
       }
     },
@@ -224,7 +237,7 @@ export function accountAuthorization(
       const { client } = visit;
       const checked = client && await visits.openConfirmed(visit, sealed);
       if (!checked) return;
-      database.background(() => client.revoke(JSON.parse(checked.key)));
+      discardLater(visit, JSON.parse(checked.key), checked.label);
     },
   };
 }

@@ -20,6 +20,7 @@ import type { ConnectProps } from "../../pages/connect_form.tsx";
 import { ConnectPage } from "../../pages/connect_page.tsx";
 import { page } from "../../pages/respond.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
+import type { AccountRecord } from "../../store/accounts.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AccountClient } from "../provider/account_client.ts";
 import type { AuthServices } from "../services.ts";
@@ -132,6 +133,17 @@ export function connectVisits(services: AuthServices) {
         : undefined;
     },
 
+    /** True if the person has connected what may be the account of this name. */
+    async hasConnected(
+      { person, service, vault }: Visit,
+      label?: string,
+    ): Promise<boolean> {
+      const own = await vault.find(person.session.subject, true);
+      return own.some(({ value }) =>
+        value.service === service.name && !isOther(value, label)
+      );
+    },
+
     /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
     countTry({ person: { session: { subject } } }: Visit): void {
       refuseFor(tries.take(fingerprint(subject)));
@@ -145,8 +157,17 @@ export function connectVisits(services: AuthServices) {
     ): Promise<Response> {
       const sealed = await pagesOf(visit).seal(checked, now(clock));
       const { label } = checked;
-      const props = { ...await propsOf(visit), label, checked: sealed };
-      return page(c, ConfirmPage(props), { forms: "self" });
+      const props = await propsOf(visit);
+      const replaced = props.connected.find((account) =>
+        !visit.service.several || account.label === label
+      );
+      const content = ConfirmPage({
+        ...props,
+        label,
+        checked: sealed,
+        replaced,
+      });
+      return page(c, content, { forms: "self" });
     },
 
     /** Opens an account that its person has confirmed. */
@@ -165,7 +186,7 @@ export function connectVisits(services: AuthServices) {
       const { person, service, vault, client } = visit;
       const { subject } = person.session;
       const { name, several } = service;
-      const isSaved = await vault.save(
+      const before = await vault.save(
         {
           subject,
           service: name,
@@ -179,7 +200,10 @@ export function connectVisits(services: AuthServices) {
         key,
         await signedIn.staysAllowed(person),
       );
-      if (!isSaved) throw signedOut();
+      if (!before) throw signedOut();
+      if (before.value && isOther(before.value, label)) {
+        services.revokeAccount({ ...before, value: before.value }, key);
+      }
       log.audit("Account connected", {
         reference: c.get("reference"),
         subject,
@@ -197,6 +221,18 @@ export function connectVisits(services: AuthServices) {
       });
     },
   };
+}
+
+/**
+ * True if an account is surely not the one of a name. Only then are tokens of one
+ * revoked and the other's stay: many services end all tokens of an account at once.
+ */
+function isOther(
+  account: Pick<AccountRecord, "label">,
+  label: string | undefined,
+): boolean {
+  return account.label !== undefined && label !== undefined &&
+    account.label !== label;
 }
 
 /** The targets that the forms of a service's page may have. */

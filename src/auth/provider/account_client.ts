@@ -11,7 +11,6 @@ import { type AccountApplication, quirksOf } from "./account_quirks.ts";
 import { discovery, type Metadata, PLAIN_ENDPOINTS } from "./discovery.ts";
 import { type Issuer, oauthClient } from "./oauth_client.ts";
 import {
-  afterCode,
   misbehaved,
   UpstreamError,
   type UpstreamRequest,
@@ -28,10 +27,11 @@ import {
 /** The longest tokens of an account, in characters of their JSON. */
 export const MAX_TOKEN_CHARACTERS = 16 * 1024;
 
-/** The tokens of an account, and its name, if the service told one. */
+/** The tokens of an account, which are to be revoked if the rest fails. */
 export interface RedeemedAccount {
   tokens: UpstreamTokens;
-  label?: string;
+  /** Verifies the `id_token`, and finds the account's name, if there is one. */
+  findLabel(): Promise<string | undefined>;
 }
 
 /** A client of one service. Every method throws {@linkcode UpstreamError}. */
@@ -153,17 +153,20 @@ export function accountClient(
         ...response,
         issuer: checkable(server, response.issuer),
       });
-      if (idToken === undefined) return { tokens };
-      const claims = await afterCode(() =>
-        client.verify(server, idToken, {
-          nonce: response.nonce,
-          isIssuer: (issuer, tenant) =>
-            isTokenIssuer(server.issuer, issuer, tenant),
-        })
-      );
-      const label = nameIn(claims) ?? nameIn(await userinfo(server, tokens)) ??
-        claims.sub;
-      return { tokens, label };
+      return {
+        tokens,
+        async findLabel() {
+          // Without metadata there are no keys to verify one with.
+          if (idToken === undefined || !discover) return undefined;
+          const claims = await client.verify(server, idToken, {
+            nonce: response.nonce,
+            isIssuer: (issuer, tenant) =>
+              isTokenIssuer(server.issuer, issuer, tenant),
+          });
+          return nameIn(claims) ?? nameIn(await userinfo(server, tokens)) ??
+            claims.sub;
+        },
+      };
     },
 
     async refresh(refreshToken) {

@@ -21,6 +21,8 @@ export interface StoredTokens {
   readonly id: string;
   /** The unsealed text. */
   tokens: string;
+  /** Names the account of the tokens, where the record may get another. */
+  account?: string;
 }
 
 /** The store of such tokens. */
@@ -46,7 +48,7 @@ export interface TokenIssuer {
   gone(): Error;
   /** Makes the error while the server does not answer. */
   unavailable(cause?: unknown): Error;
-  /** Disposes of new tokens that no record is left for. */
+  /** Disposes of new tokens whose record is gone, or has another account. */
   discard?(tokens: UpstreamTokens): void;
 }
 
@@ -192,7 +194,9 @@ export function leasedRefresh<F extends StoredTokens>(
         }
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
-        if (!again) issuer.discard?.(tokens);
+        if (!again || again.account !== leased.account) {
+          issuer.discard?.(tokens);
+        }
         // Another process may have leased the old tokens too; ours are newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;

@@ -39,6 +39,9 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
+/** The longest lifetime that is believed; a longer one counts as none. */
+const MAX_LIFETIME_SECONDS = 2 ** 31;
+
 /** Finds the refusal in an answer of any status: GitHub's have 200. */
 export async function refusalIn(
   response: Response,
@@ -91,7 +94,9 @@ export function parseTokenAnswer(
       tokenType: token_type,
       refreshToken: text(answer.refresh_token),
       scope: text(answer.scope),
-      expiresAt: seconds > 0 ? now + seconds : undefined,
+      expiresAt: seconds > 0 && seconds <= MAX_LIFETIME_SECONDS
+        ? now + seconds
+        : undefined,
     },
     idToken: text(answer.id_token),
   };

@@ -69,6 +69,8 @@ const DEFAULT_LIFETIMES: [unknown, number | undefined][] = [
   [0, undefined],
   [-1, undefined],
   ["soon", undefined],
+  ["1e999", undefined],
+  [2 ** 32, undefined],
 ];
 
 for (const [expires_in, seconds] of DEFAULT_LIFETIMES) {
