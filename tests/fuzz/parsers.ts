@@ -115,9 +115,9 @@ export const PARSERS: readonly Property[] = [
     fc.oneof(json.map((value) => JSON.stringify(value) ?? ""), texts),
     async (text) => {
       const request = new Request(BASE_URL, { method: "POST", body: text });
-      const value = await parsed(() => readBody(request));
-      if (value !== undefined) {
-        assert.deepEqual(value, JSON.parse(text.toWellFormed()));
+      const body = await parsed(() => readBody(request));
+      if (body !== undefined) {
+        assert.deepEqual(body.value, JSON.parse(text.toWellFormed()));
       }
     },
   ),
