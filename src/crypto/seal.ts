@@ -15,10 +15,7 @@ const MAX_HEADER_CHARACTERS = 128;
 
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
-/**
- * Seals a text, bound to `context`. The result has only the fingerprint of it:
- * others may read the header.
- */
+/** Seals a text, bound to `context`, which the result does not show. */
 export async function seal(
   key: Uint8Array,
   text: string,
@@ -26,7 +23,7 @@ export async function seal(
 ): Promise<string> {
   const { CompactEncrypt } = await import("jose");
   return await new CompactEncrypt(new TextEncoder().encode(text))
-    .setProtectedHeader({ ...HEADER, kid: keyIdOf(context) })
+    .setProtectedHeader({ ...HEADER, kid: keyIdOf(key, context) })
     .encrypt(key);
 }
 
@@ -53,15 +50,20 @@ export async function unseal(
     keyManagementAlgorithms: [HEADER.alg],
     contentEncryptionAlgorithms: [HEADER.enc],
   });
-  if (protectedHeader.kid !== keyIdOf(context)) {
+  if (protectedHeader.kid !== keyIdOf(key, context)) {
     throw new Error("Sealed for another context");
   }
   return new TextDecoder().decode(plaintext);
 }
 
-/** Gives the `kid` that binds a text to its context. */
-function keyIdOf(context: string | undefined): string | undefined {
-  return context === undefined ? undefined : fingerprint(context);
+/**
+ * Gives the `kid` that binds a text to its context. Others may read it, so that
+ * the key is part of it: without, they could try every person of a provider.
+ */
+function keyIdOf(key: Uint8Array, context?: string): string | undefined {
+  return context === undefined
+    ? undefined
+    : fingerprint(`${base64url(key)} ${context}`);
 }
 
 /**
