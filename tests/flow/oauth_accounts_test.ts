@@ -397,6 +397,11 @@ Deno.test("the tokens of an account that another replaces are revoked, and those
   };
   await again();
   await visitor.press(PATH, { answer: "not-now" });
+  lose(service, "/api/me");
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /cannot say now/);
+  lose(service);
   const kept = await again();
   await visitor.press(PATH, { answer: "connect" });
   // The same page once more, by the Back button.
@@ -406,7 +411,7 @@ Deno.test("the tokens of an account that another replaces are revoked, and those
   await again();
   await visitor.press(PATH, { answer: "connect" });
   await until(() => service.revoked.length > 0);
-  assert.deepEqual(service.revoked, ["crm-refresh-9"]);
+  assert.deepEqual(service.revoked, ["crm-refresh-12"]);
   const call = await clientOf(server, "2026");
   assert.equal(await textOf(call("who")), "200 ada@other");
 });

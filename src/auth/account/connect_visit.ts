@@ -224,8 +224,8 @@ export function connectVisits(services: AuthServices) {
 }
 
 /**
- * True if an account is surely not the one of a name. Only then are tokens of one
- * revoked and the other's stay: many services end all tokens of an account at once.
+ * True if an account is surely not the one of a name. While it is connected, other
+ * tokens are revoked only then: many services end all of an account's together.
  */
 function isOther(
   account: Pick<AccountRecord, "label">,
