@@ -313,9 +313,6 @@ Deno.test("the parts of the account are one list of links away, by keyboard and 
     for (const list of await nav.getByRole("list").all()) {
       assert.ok((await list.boundingBox())!.height < 48);
     }
-    // A fragment from when all was one page.
-    await page.goto(`${origin}/account-people#calls`);
-    assert.equal(await nav.locator(":target").textContent(), "Calls");
     await nav.getByRole("link", { name: "Connections" }).focus();
     for (const name of ["Tokens", "Calls", "Work", "Your data"]) {
       await page.keyboard.press("Tab");
