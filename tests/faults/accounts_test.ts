@@ -29,7 +29,7 @@ const options = {
 testFaults("connecting and disconnecting an account", options, async (line) => {
   const browser = browserOf(line);
   const address = `${BASE_URL}/connect/linear`;
-  const isDone = (text: string) => text.includes("Connected as");
+  const isDone = (text: string) => text.includes("Connected. ");
   let page = await persistent(() => browser.open(address));
   for (let tries = 0; !isDone(page.text); tries++) {
     assert(tries < 15, page.text);

@@ -82,7 +82,7 @@ test.onDatabases("save() rests on the checks of the caller", async ({ kv }) => {
 });
 
 test.onDatabases("nothing brings a forgotten account back", async ({ kv, other }) => {
-  const { vault } = open(kv);
+  const { vault, database } = open(kv);
   await vault.save(ADA, "secret", freely);
   const [found] = await vault.find(ADA.subject);
   const [{ id }] = await vault.listOf(ADA.subject);
@@ -94,7 +94,7 @@ test.onDatabases("nothing brings a forgotten account back", async ({ kv, other }
   // A use, and a sealing anew, that began before.
   vault.noteUse(found, { tool: "who" });
   assert.equal(await there.vault.reseal(found), false);
-  await there.database.idle();
+  await Promise.all([database.idle(), there.database.idle()]);
   assert.deepEqual(await vault.find(ADA.subject, true), []);
 });
 
