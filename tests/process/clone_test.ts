@@ -80,12 +80,15 @@ Deno.test("deno task dev shows a type error, and goes on serving", async () => {
   await using clone = await Clone.make();
   await using server = clone.run(["deno", "task", "dev"], { terminal: true });
   await server.url();
-  await Deno.writeTextFile(
-    `${clone.path}/src/tools/mod.ts`,
-    "export const seven: string = 7;\n",
-    { append: true },
-  );
-  await server.prints(/TS2322[\s\S]*tools\/mod\.ts/);
+  const path = `${clone.path}/src/tools/mod.ts`;
+  const source = await Deno.readTextFile(path);
+  const mistake = "export const seven: string = 7;\n";
+  const change = () => Deno.writeTextFileSync(path, source + mistake);
+  change();
+  // A check that is reading the files at that time does not see the change.
+  const again = setInterval(change, 15_000);
+  await server.prints(/TS2322[\s\S]*tools\/mod\.ts/)
+    .finally(() => clearInterval(again));
   await server.prints(/listens on[\s\S]*listens on/);
   const url = server.output.match(/http:\/\/[\w.]+:\d+(?=\/mcp)/g)!.at(-1)!;
   assert.equal(await callHealth(url, await openSession(url)), 200);
