@@ -84,7 +84,7 @@ const before = new Times();
 const until = performance.now() + seconds * 1000;
 await load(kv, before, () => performance.now() > until);
 
-const beside = new Times();
+const during = new Times();
 /** True while expired records are left, by whomever they are collected. */
 const isLeft = async () =>
   await postgres.sql(
@@ -92,7 +92,7 @@ const isLeft = async () =>
   ) === "t";
 
 let isOver = false;
-const loading = load(kv, beside, () => isOver);
+const loading = load(kv, during, () => isOver);
 const started = performance.now();
 while (await kv.sweep(MAX_ROWS) > 0 || await isLeft()) {
   await pause(BREATH_MILLISECONDS);
@@ -109,7 +109,7 @@ console.log(table(
       columns.map((column) => `${verb}: ${column}`)
     ),
   ],
-  [before.row("before"), beside.row("beside the collection")],
+  [before.row("before"), during.row("during the collection")],
 ));
 console.log(
   `${rows / 2} rows were collected in ${print(taken / 1000)} s, ` +

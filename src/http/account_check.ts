@@ -43,7 +43,7 @@ export async function checkAccount(
   try {
     return await Promise.race([check(), late]);
   } finally {
-    // What the check still waits for ends with it.
+    // Requests that the check still waits for end with it.
     done.abort();
   }
 }

@@ -183,7 +183,7 @@ export class SharedBuckets {
   async #fill(share: Share, name: string, time: number): Promise<void> {
     const { unshared } = share;
     const begun = wholeMilliseconds();
-    // What has come back meanwhile is not taken off. The token of this request
+    // Tokens that have come back meanwhile are not taken off. That of this request
     // is missing here too, but was not given yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(unshared, Math.max(0, missing));

@@ -521,7 +521,7 @@ Deno.test("a caller has 32 MiB of long messages under way, in tasks too, and oth
     ),
   );
   assert(tasks.every(({ resultType }) => resultType === "task"));
-  // Whatever the answers of the others are, they are under way.
+  // The other calls are under way, with any answer.
   await until(async () => !(await wordsOf(call("echo", ada)))[1]);
   assert.deepEqual(await wordsOf(call("echo", ada)), [
     "Too many long messages at a time: try again in 5 seconds",

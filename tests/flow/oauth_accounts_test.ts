@@ -359,7 +359,7 @@ Deno.test("an answer that is lost on the way back keeps nothing, and the next tr
     assert.equal(visitor.page.status, 400);
     assert.match(visitor.words, /Example CRM .*Nothing was kept/);
   }
-  // What was not kept is no good at the service either.
+  // Tokens that were not kept are no good at the service either.
   await until(() => service.grants[1].isEnded);
   lose(service);
   await connect(visitor);
@@ -523,7 +523,7 @@ Deno.test("tokens of another application at the service are not used, whatever t
   const call = await clientOf(after, "2026");
   await asked(call);
   await connect(await visit(after, service, { as: "7" }));
-  // Who can write the database names the new application in the old record.
+  // Someone with the database names the new application in the old record.
   const rows = await Array.fromAsync(kv.list<Json>({ prefix: ["account"] }));
   const [ada, eve] = ["42", "7"].map((as) =>
     rows.find(({ key, value }) =>

@@ -56,7 +56,7 @@ for (
           or has_database_privilege('tool_server', '${database}', 'create')`);
       assert.equal(await reaches("tool_server"), "f");
       assert.equal(await reaches(ROLE), "f");
-      // Whoever made it keeps no way into it by membership.
+      // The role that made it keeps no way into it by membership.
       assert.equal(
         await facts(`select count(*) from pg_auth_members
           where roleid = 'tool_server'::regrole`),

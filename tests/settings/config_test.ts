@@ -266,7 +266,7 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
     assert.doesNotMatch(tasks[name], /--allow-/, name);
   }
   const { env, ...others } = permissions.default;
-  // What Postgres needs is loaded by name, where it is needed. The start looks
+  // Modules of Postgres are loaded by name, where they are needed. The start looks
   // for broken lines in .env, and gives the permission for it away.
   const read = [
     ".env",

@@ -74,7 +74,7 @@ export function boundedFetch(
       bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
     }
     const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
-      // Who asks too often takes nothing from the others.
+      // A network that asks too often takes nothing from the others.
       bounds.every(([bound, name]) => bound.take(name));
     if (!isAllowed) {
       const cause = new Error("Too many are fetched");

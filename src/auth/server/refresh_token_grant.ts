@@ -105,7 +105,7 @@ export function refreshTokenGrant(
       // valid and has the scopes of this request. After that a new access
       // token, with the refresh token of that response.
       const { scopes: own, grantedScopes = own } = stored;
-      // Those that the person has revoked since may be requested, and are left
+      // Scopes that the person has revoked since may be requested, and are left
       // out later, as RFC 6749 §6 allows.
       const requested = narrowScopes(scopes, grantedScopes);
       const replayed = state === "exchanged"

@@ -1,6 +1,6 @@
 /**
  * The requests of a tool at a service. Each remembers what it was sent with, as
- * others run beside it: a late refusal says nothing of a newer key.
+ * others run at the same time: a late refusal says nothing of a newer key.
  *
  * @module
  */

@@ -15,7 +15,7 @@ export class KeyRefusals {
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Notes the status of an answer. A 401 beside another answer of the same call
+   * Notes the status of an answer. A 401 besides another answer of the same call
    * says nothing of the key.
    */
   note(found: Found<AccountRecord>, status: number): void {
