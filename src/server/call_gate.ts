@@ -23,7 +23,10 @@ import type { ServerCore } from "./server_core.ts";
  * @param upstream loads the provider's API for the tools that a caller calls
  */
 export async function callGate(
-  { plan, database }: Pick<ServerCore, "plan" | "database">,
+  { plan, database, readAccountsAhead: readAhead }: Pick<
+    ServerCore,
+    "plan" | "database" | "readAccountsAhead"
+  >,
   baseUrl: string,
   upstream: (key: GrantKey) => Promise<Upstream>,
 ): Promise<Gate> {
@@ -42,6 +45,7 @@ export async function callGate(
       grants,
       upstream: (key) => lateApi(() => upstream(key)),
       lifetimes: oauth.lifetimes,
+      readAhead,
       clock,
     }),
     jwt: jwt && jwtDoor?.({
@@ -51,6 +55,7 @@ export async function callGate(
       blocked: oauth?.blocked,
       isKnownBlocked: grants.isKnownBlocked,
       isBlockedPerson: blockedPeople(database),
+      readAhead,
       clock,
     }),
     ...staticDoors(auth),

@@ -8,7 +8,10 @@ import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { ArrivingBodies } from "../net/body_bytes.ts";
-import type { FindAccounts } from "../mcp/exchange/account_finder.ts";
+import type {
+  AccountFinder,
+  FindAccounts,
+} from "../mcp/exchange/account_finder.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
@@ -61,6 +64,8 @@ export interface ServerCore {
   database: Database;
   waits: WaitStore;
   engine: Omit<TaskEngine, "gate" | "waitPages">;
+  /** Begins to read the accounts that calls of a grant have needed before. */
+  readAccountsAhead(grantId: string): void;
   /** Fires when the server is about to end. */
   stopping: AbortController;
 }
@@ -89,7 +94,7 @@ export function openCore(
   });
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
-  let finder: FindAccounts | undefined;
+  let finder: AccountFinder | undefined;
   const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0
       ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
@@ -122,15 +127,18 @@ export function openCore(
         ? []
         : plan.missingAccountSettings(Object.values(needs)),
     async findAccounts(...of) {
-      finder ??= given.findAccounts ??
-        (await import("../mcp/exchange/account_finder.ts")).accountFinder({
-          database,
-          log,
-          oauth: config.auth.oauth,
-          services: plan.accountServices,
-          settings: config.own,
-        });
-      return await finder(...of);
+      if (given.findAccounts) return await given.findAccounts(...of);
+      const { accountFinder } = await import(
+        "../mcp/exchange/account_finder.ts"
+      );
+      finder ??= accountFinder({
+        database,
+        log,
+        oauth: config.auth.oauth,
+        services: plan.accountServices,
+        settings: config.own,
+      });
+      return await finder.find(...of);
     },
     taskRegistry: new TaskRegistry({
       database,
@@ -145,7 +153,15 @@ export function openCore(
   const resume = resumeBy(engine, (address) => sites.site(address));
   const waits = waitStore(database);
   const stopping = new AbortController();
-  return { plan, given, database, waits, engine, stopping };
+  return {
+    plan,
+    given,
+    database,
+    waits,
+    engine,
+    readAccountsAhead: (grantId) => finder?.readAhead(grantId),
+    stopping,
+  };
 }
 
 function openDatabase(

@@ -128,6 +128,8 @@ export function accountVault(
     keyId: sealing.keyId,
     open,
     reseal,
+    /** Begins to read the accounts of a person, which a call will need. */
+    readAhead: known.readAhead,
 
     /** Finds the accounts of a person, at most a second stale. */
     async find(

@@ -6,6 +6,8 @@
  * @module
  */
 const FRESH_MILLISECONDS = 1000;
+/** The age from which a value that will be needed is read again. */
+const AHEAD_MILLISECONDS = FRESH_MILLISECONDS / 2;
 const CAPACITY = 10_000;
 
 /** A read, under way or over. */
@@ -40,9 +42,11 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
     return promise;
   }
 
-  function isFresh(reading: Reading<T>): boolean {
-    const age = performance.now() - reading.startedMilliseconds;
-    return age < FRESH_MILLISECONDS;
+  function isFresh(
+    { startedMilliseconds }: Reading<T>,
+    freshMilliseconds = FRESH_MILLISECONDS,
+  ): boolean {
+    return performance.now() - startedMilliseconds < freshMilliseconds;
   }
 
   function dropOldest(): void {
@@ -59,6 +63,15 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
       return reading && isFresh(reading)
         ? reading.value ?? reading.promise
         : startReading(name);
+    },
+    /**
+     * Begins to read a name that will be needed, unless that began a moment ago.
+     * A failure is met by the code that needs it.
+     */
+    readAhead(name: string): void {
+      const reading = readings.get(name);
+      if (reading && isFresh(reading, AHEAD_MILLISECONDS)) return;
+      startReading(name).catch(() => {});
     },
     /** Forgets a name: the next `find` reads. */
     forget(name: string): void {

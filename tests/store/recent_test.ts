@@ -71,6 +71,37 @@ Deno.test("recent() does not keep that a name was not found", async () => {
   assert.equal(await find("a"), "b");
 });
 
+Deno.test("readAhead() reads what would be old in half a second, once", async () => {
+  using time = new FakeTime();
+  const { read, waiting, names } = reads();
+  const { find, readAhead } = recent(read);
+  readAhead("a");
+  const first = find("a");
+  waiting[0]("old");
+  assert.equal(await first, "old");
+  time.tick(0.49);
+  readAhead("a");
+  assert.equal(find("a"), "old");
+  time.tick(0.01);
+  for (let n = 0; n < 10; n++) readAhead("a");
+  const second = find("a");
+  waiting[1]("new");
+  assert.equal(await second, "new");
+  assert.deepEqual(names, ["a", "a"]);
+});
+
+Deno.test("readAhead() leaves a failure to who needs the value", async () => {
+  let count = 0;
+  const { find, readAhead } = recent(() =>
+    ++count < 3 ? Promise.reject(new Error("no")) : Promise.resolve("b")
+  );
+  readAhead("a");
+  await assert.rejects(async () => await find("a"), /no/);
+  readAhead("a");
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(await find("a"), "b");
+});
+
 Deno.test("forget() makes the next find() read", async () => {
   let count = 0;
   const { find, forget } = recent(() => Promise.resolve(`${++count}`));

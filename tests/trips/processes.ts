@@ -128,7 +128,7 @@ export class Processes implements Steps, AsyncDisposable {
   async next(): Promise<TestServer> {
     const { isCold } = this.surroundings;
     const running = isCold ? undefined : this.#started[0];
-    return running ?? await this.#start();
+    return running ?? await this.start();
   }
 
   step<T>(name: string, action: () => Promise<T>): Promise<T> {
@@ -147,7 +147,7 @@ export class Processes implements Steps, AsyncDisposable {
     });
   }
 
-  async #start(): Promise<TestServer> {
+  async start(): Promise<TestServer> {
     const { door, provider, options } = this;
     const { kv, uncounted } = this.surroundings;
     const environment = { ...ENV[door], ...options.environment };

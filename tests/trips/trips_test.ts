@@ -164,6 +164,12 @@ testBudgets("a call with two accounts at other services", walkAccounts, {
   // In the background the use of each is noted.
   "first call": ["2 (5)", "2 (5)"],
   "next call": ["2 (3)", "0 (0)"],
+  // Read beside the token of a grant whose calls have needed them before.
+  "a second later": ["2 (3)", "1 (2)"],
+  "another second later": ["2 (3)", "1 (2)"],
+  "before its second is over": ["2 (3)", "0 (0)"],
+  // Looked for once more, and asked for.
+  "after a disconnect elsewhere": ["9 (11)", "8 (10)"],
 });
 
 for (const door of ["none", "bearer"] as const) {

@@ -9,6 +9,7 @@ import { tool } from "../../src/authoring/tool.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { textOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { Processes, type Surroundings } from "./processes.ts";
@@ -19,6 +20,8 @@ const needs = {
   one: personalKey("one", { api }),
   two: personalKey("two", { api }),
 };
+
+const KEYS = "key-one key-two";
 
 const reveal = tool({
   name: "reveal",
@@ -43,9 +46,26 @@ export async function walkAccounts(surroundings: Surroundings): Promise<void> {
     const fields = { answer: "connect", key: `key-${name}` };
     await visitor.press(`/connect/${name}`, fields);
   }
-  for (const step of ["first call", "next call"]) {
+  using time = new FakeTime();
+  async function call(step: string, secondsLater: number): Promise<string> {
+    time.tick(secondsLater);
     client.server = processes.as(step);
-    const text = await textOf(client.call(access_token, "reveal"));
-    assert.equal(text, "key-one key-two");
+    return await textOf(client.call(access_token, "reveal"));
   }
+  assert.equal(await call("first call", 0), KEYS);
+  assert.equal(await call("next call", 0.99), KEYS);
+  assert.equal(await call("a second later", 0.01), KEYS);
+  // Read at the same time, so they are old at the same time.
+  assert.equal(await call("another second later", 1), KEYS);
+  assert.equal(await call("before its second is over", 0.9), KEYS);
+  const elsewhere = await processes.start();
+  const other = await AccountVisitor.signIn(
+    { fetch: (path, init) => elsewhere.fetch(path, init), provider },
+    { at: "/accounts" },
+  );
+  await other.press("/account/accounts/disconnect");
+  assert.match(
+    await call("after a disconnect elsewhere", 0.1),
+    /Connect your account/,
+  );
 }

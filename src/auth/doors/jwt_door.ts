@@ -58,6 +58,8 @@ export function jwtDoor(
     isKnownBlocked?(subject: string): Promise<boolean>;
     /** Returns true if an operator has blocked a subject. */
     isBlockedPerson(subject: string): Promise<boolean>;
+    /** Begins the reads, beside that of the blocks, that a person's calls need. */
+    readAhead?(subject: string): void;
     clock: Clock;
   },
 ): Gate {
@@ -76,6 +78,7 @@ export function jwtDoor(
   async function verify(token: string): Promise<Verified> {
     const { caller, expiresAt } = await read(token);
     const person = personOf(caller);
+    options.readAhead?.(caller.subject);
     return {
       authenticated: {
         caller,

@@ -11,6 +11,7 @@ import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import { recent } from "../../store/recent.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { parseCredential } from "../../oauth/credential.ts";
 import {
   callerOf,
   endOfToken,
@@ -54,6 +55,8 @@ export function oauthDoor(
     grants: Pick<GrantStore, "touch">;
     upstream: ProviderTokens["upstream"];
     lifetimes: Lifetimes;
+    /** Begins the reads, beside that of its token, that a grant's calls need. */
+    readAhead?(grantId: string): void;
     clock: Clock;
   },
 ): Gate {
@@ -129,8 +132,12 @@ export function oauthDoor(
 
   return {
     authenticate(headers) {
-      const found = verified.find(presentedBearer(headers));
-      return found instanceof Promise ? found.then(admit) : admit(found);
+      const token = presentedBearer(headers);
+      const found = verified.find(token);
+      if (!(found instanceof Promise)) return admit(found);
+      const grantId = parts.readAhead && parseCredential(token)?.grantId;
+      if (grantId !== undefined) parts.readAhead!(grantId);
+      return found.then(admit);
     },
 
     // Without `upstream`: the provider's tokens are sealed with the access

@@ -28,6 +28,7 @@ import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
 import { AccountKeys, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
+import { AccountsAhead } from "./accounts_ahead.ts";
 import { Renewals } from "./renewals.ts";
 
 /** The accounts of one call. */
@@ -67,6 +68,13 @@ export type FindAccounts = (
 /** The member of a result's `_meta` that says as whom the tool has acted. */
 const ACCOUNT = "tool-server/account";
 
+/** Finds accounts, and reads those that a call will need before it is let in. */
+export interface AccountFinder {
+  find: FindAccounts;
+  /** @param name the grant of a caller, or the subject of one without */
+  readAhead(name: string): void;
+}
+
 /** Makes the finder of accounts. */
 export function accountFinder(
   { database, log, oauth, services, settings }: {
@@ -78,13 +86,14 @@ export function accountFinder(
     /** The values of the settings of our applications there. */
     settings: Readonly<Record<string, unknown>>;
   },
-): FindAccounts {
+): AccountFinder {
   const vault = oauth && oauth.secretsKeys.length > 0
     ? accountVault(database, {
       sealing: keyRing(oauth.secretsKeys),
       idleSeconds: oauth.accountIdleDays * 86_400,
     })
     : undefined;
+  const ahead = vault && new AccountsAhead(vault);
 
   let access: Promise<TokenAccess> | undefined;
   async function loadAccess(): Promise<TokenAccess> {
@@ -115,9 +124,10 @@ export function accountFinder(
     }
   }
 
-  return async (context, item, account, finding) => {
+  const find: FindAccounts = async (context, item, account, finding) => {
     const asking = CallContext.askingOf(context);
     checkMayHave(context.caller, asking, vault);
+    ahead!.note(context.caller);
     await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
     // Durable work stays with the account that its call has begun with.
@@ -144,6 +154,7 @@ export function accountFinder(
       },
     };
   };
+  return { find, readAhead: (name) => ahead?.read(name) };
 }
 
 /**

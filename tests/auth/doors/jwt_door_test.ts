@@ -10,6 +10,7 @@ const ISSUER = "https://login.example.com";
 const CLAIMS = { iss: ISSUER, aud: "tools", sub: "42", exp: now() + 600 };
 
 async function start(issuers = [ISSUER], otherIds?: string[]) {
+  const reads: string[] = [];
   const keys = await keyServer();
   const gate = jwtDoor({
     issuers: issuers.map((issuer) => ({ issuer, jwksUrl: keys.url })),
@@ -19,11 +20,16 @@ async function start(issuers = [ISSUER], otherIds?: string[]) {
     scopeClaims: ["scope", "scp"],
     baseUrl: "https://tools.example.com",
     otherIds,
-    isBlockedPerson: () => Promise.resolve(false),
+    isBlockedPerson: (subject) => {
+      reads.push(`block of ${subject}`);
+      return Promise.resolve(false);
+    },
+    readAhead: (subject) => void reads.push(`ahead for ${subject}`),
     clock: systemClock,
   });
   return {
     keys,
+    reads,
     authenticate: async (token?: string): Promise<Authenticated> =>
       await gate.authenticate(
         new Headers(token ? { authorization: `Bearer ${token}` } : {}),
@@ -80,6 +86,18 @@ Deno.test("jwtDoor() refuses a token that any of several keys may have signed", 
   await server.keys.publish("2");
   const token = await server.keys.sign(CLAIMS, undefined, { kid: undefined });
   await assert.rejects(server.authenticate(token), isInvalid);
+});
+
+Deno.test("jwtDoor() reads ahead for a person when it knows them, beside their block", async () => {
+  await using server = await start();
+  const forged = await server.keys.sign({ ...CLAIMS, aud: "another" });
+  await assert.rejects(server.authenticate(forged), isInvalid);
+  assert.deepEqual(server.reads, []);
+  await server.authenticate(await server.keys.sign(CLAIMS));
+  assert.deepEqual(server.reads, [
+    "ahead for 42",
+    "block of https://login.example.com#42",
+  ]);
 });
 
 Deno.test("jwtDoor() believes an e-mail address that its issuer has checked", async () => {

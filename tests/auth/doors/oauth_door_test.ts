@@ -3,6 +3,7 @@ import { DEFAULT_LIFETIMES } from "../../../src/oauth/lifetimes.ts";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { oauthDoor } from "../../../src/auth/doors/oauth_door.ts";
+import { mintCredential, newGrantId } from "../../../src/oauth/credential.ts";
 import type { Grant } from "../../../src/oauth/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
@@ -27,6 +28,8 @@ function start({ grant = GRANT, dataKey }: {
 } = {}) {
   const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
   const touched: string[] = [];
+  const ahead: string[] = [];
+  const grantId = newGrantId();
   const expiresAt = now() + 600;
   const upstream = {} as Upstream;
   const door = oauthDoor({
@@ -48,14 +51,17 @@ function start({ grant = GRANT, dataKey }: {
       touch: (id: string) => void touched.push(id),
     } as unknown as Parts["grants"],
     upstream: () => upstream,
+    readAhead: (grantId) => void ahead.push(grantId),
     clock: systemClock,
   });
-  const headers = new Headers({ authorization: "Bearer tsa_x" });
+  const headers = new Headers({
+    authorization: `Bearer ${mintCredential("access_token", grantId)}`,
+  });
   const verified = async (): Promise<Authenticated> =>
     await door.authenticate(headers);
   const restored = (scopes = ["a", "b"]) =>
     door.restore({ grantId: "g", subject: "dev:42", binding: "", scopes });
-  return { state, touched, upstream, verified, restored };
+  return { state, touched, ahead, grantId, upstream, verified, restored };
 }
 
 Deno.test("oauthDoor() refuses a token from the second at which it expires", async () => {
@@ -65,6 +71,20 @@ Deno.test("oauthDoor() refuses a token from the second at which it expires", asy
   await verified();
   time.tick(1);
   await assert.rejects(verified(), /unknown, expired or revoked/);
+});
+
+Deno.test("oauthDoor() reads ahead for a request whose token has to be read, not for one that goes on", async () => {
+  using time = new FakeTime();
+  const { ahead, grantId, verified } = start();
+  const { isAccepted } = await verified();
+  await verified();
+  assert.deepEqual(ahead, [grantId]);
+  time.tick(1);
+  assert.equal(await isAccepted!(), true);
+  assert.deepEqual(ahead, [grantId]);
+  time.tick(1);
+  await verified();
+  assert.deepEqual(ahead, [grantId, grantId]);
 });
 
 Deno.test("oauthDoor() restores the caller of work with what their grant still holds, until it ends", async () => {

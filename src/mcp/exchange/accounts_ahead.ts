@@ -1,0 +1,43 @@
+/**
+ * The accounts of people whose calls have needed them here before. They are
+ * read while the credential of a call is read again, so that such a call waits
+ * for one round trip to the database, not for two.
+ *
+ * @module
+ */
+import type { Caller } from "../../caller.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+
+/** The most callers that a process remembers. */
+const MAX_CALLERS = 10_000;
+
+export class AccountsAhead {
+  /**
+   * Subjects by grant; those of callers without one by themselves. A grant is of
+   * one person for ever, so nothing here grows old.
+   */
+  readonly #subjects = new Map<string, string>();
+
+  constructor(private readonly vault: Pick<AccountVault, "readAhead">) {}
+
+  /** Remembers that calls of a caller need accounts. */
+  note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
+    const subjects = this.#subjects;
+    const name = grantId ?? subject;
+    if (subjects.has(name)) return;
+    if (subjects.size >= MAX_CALLERS) {
+      subjects.delete(subjects.keys().next().value!);
+    }
+    subjects.set(name, subject);
+  }
+
+  /**
+   * Begins to read the accounts of a caller who needed them before.
+   *
+   * @param name the grant of the caller, or the subject of one without
+   */
+  read(name: string): void {
+    const subject = this.#subjects.get(name);
+    if (subject !== undefined) this.vault.readAhead(subject);
+  }
+}
