@@ -160,8 +160,11 @@ export class HttpError extends Refusal {
  */
 export class StorageError extends HttpError {
   override readonly name = "StorageError";
-  constructor(options?: ErrorOptions) {
-    super(503, "Storage is unavailable, try again shortly", options);
+  constructor(
+    options?: ErrorOptions,
+    message = "Storage is unavailable, try again shortly",
+  ) {
+    super(503, message, options);
   }
 }
 

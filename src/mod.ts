@@ -118,6 +118,7 @@ export {
   type SettingSchemas,
   type SettingValues,
 } from "./authoring/setting.ts";
+export type { Sealed, Sealing } from "./crypto/sealing.ts";
 export type { About } from "./authoring/about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";

@@ -30,6 +30,12 @@ export const ACCOUNTS_CHECK: Check = {
         "Set SECRETS_KEYS to what `openssl rand -base64 32` prints.",
       );
     }
+    if (names.includes("AUTH_STRATEGY")) {
+      throw new Fault(
+        "tools need them, and no one can sign in",
+        "Set AUTH_STRATEGY=oauth.",
+      );
+    }
     throw new Fault(
       "tools act at services where this server is not registered",
       `Register an application there, and set ${names.join(" and ")}: ` +

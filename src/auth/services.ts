@@ -8,7 +8,8 @@ import type { AccountService } from "../authoring/account.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
-import { keyRing } from "../crypto/key_ring.ts";
+import { sealingOf } from "../store/own_sealing.ts";
+import type { Sealing } from "../crypto/sealing.ts";
 import type { Logger } from "../log/log.ts";
 import { identityRecheck } from "../oauth/identity_recheck.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
@@ -81,6 +82,8 @@ export interface AuthorizationServerOptions {
   /** True if something here needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
+  /** The app's own sealing of people's accounts, in place of `SECRETS_KEYS`. */
+  sealing?: Sealing;
   /** The services at which tools need people's accounts, by name. */
   accountServices: ReadonlyMap<string, AccountService>;
   /** Our clients at those of them where an application of ours is set. */
@@ -128,13 +131,12 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { clock } = database;
   const { admins, allowedUsers, blocked, clients: configured } = config;
   const { lifetimes, metadataDocuments, policy } = config;
-  /** The accounts with their keys; undefined without `SECRETS_KEYS`. */
-  const vault = config.secretsKeys.length > 0
-    ? accountVault(database, {
-      sealing: keyRing(config.secretsKeys),
-      idleSeconds: config.accountIdleDays * 86_400,
-    })
-    : undefined;
+  const sealing = sealingOf(config.secretsKeys, options.sealing, log);
+  /** The accounts with their keys; undefined without a key that seals. */
+  const vault = sealing && accountVault(database, {
+    sealing,
+    idleSeconds: config.accountIdleDays * 86_400,
+  });
   const { accountClients: clients } = options;
   const revokeAccount = accountRevocation({ vault, clients, database, log });
   const stores = {

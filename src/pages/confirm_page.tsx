@@ -26,11 +26,16 @@ export function ConfirmPage(
     checked: string;
     /** The account in whose place it is kept. */
     replaced?: ListedAccount;
+    /** The reason why it could not be kept yet. */
+    refusal?: string;
   },
 ) {
-  const { title, label, scopes, checked, replaced, now } = props;
+  const { title, label, scopes, checked, replaced, refusal, now } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
+      {refusal !== undefined && (
+        <p class="note warn" role="alert">{refusal} Nothing was kept.</p>
+      )}
       <p class="note good" role="status">
         {scopes === undefined
           ? <>The key works.</>

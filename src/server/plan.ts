@@ -13,6 +13,7 @@ import {
   type Scopes,
   scopesOf,
 } from "../authoring/scope.ts";
+import { ConfigError } from "../settings/complaint.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { Lifecycle, provideNeeds } from "./lifecycle.ts";
@@ -59,6 +60,7 @@ export class Plan {
       scopes: supported,
     });
     const { oauth } = config.auth;
+    if (options.sealing && oauth?.secretsKeys.length) throw doublySealed();
     this.permissions = oauth && permissionsOf({
       rules: oauth.permissions,
       decide: options.permissions,
@@ -89,9 +91,13 @@ export class Plan {
     const applications = services.flatMap((service) =>
       service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
     ).filter((name) => own[name] === undefined);
-    return services.length > 0 && !oauth?.secretsKeys.length
-      ? ["SECRETS_KEYS", ...applications]
-      : applications;
+    if (services.length === 0) return [];
+    if (this.options.sealing) {
+      return oauth ? applications : ["AUTH_STRATEGY", ...applications];
+    }
+    return oauth?.secretsKeys.length
+      ? applications
+      : ["SECRETS_KEYS", ...applications];
   }
 
   /** Warns of probable mistakes, at the first start only. */
@@ -114,6 +120,16 @@ export class Plan {
       });
     }
   }
+}
+
+/** Makes the error for two ways to seal: only one of them would be used. */
+function doublySealed(): ConfigError {
+  return new ConfigError([{
+    variable: "SECRETS_KEYS",
+    got: "keys",
+    wants: "nothing, because the app has a `sealing` of its own in its options",
+    fix: "Unset SECRETS_KEYS, or leave `sealing` out of the app's options",
+  }]);
 }
 
 function openLog(

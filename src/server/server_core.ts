@@ -135,6 +135,7 @@ export function openCore(
         database,
         log,
         oauth: config.auth.oauth,
+        sealing: options.sealing,
         services: plan.accountServices,
         settings: config.own,
       });

@@ -49,7 +49,10 @@ export class ServerInstance implements Server {
     await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.reportDoubts();
-    if (!given.findAccounts) reportAccounts(plan, this.#log);
+    if (!given.findAccounts && plan.missingAccountSettings().length > 0) {
+      const { reportAccounts } = await import("./account_report.ts");
+      reportAccounts(plan, this.#log);
+    }
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => reportOldAddress(database, baseUrl, this.#log));
@@ -111,30 +114,6 @@ export class ServerInstance implements Server {
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     await this.close();
-  }
-}
-
-/** Warns of settings without which tools have no accounts of people. */
-function reportAccounts(
-  plan: Plan,
-  log: Logger,
-): void {
-  const missing = plan.missingAccountSettings();
-  if (missing.includes("SECRETS_KEYS")) {
-    log.warning(
-      "Tools that need people's accounts are off: set SECRETS_KEYS (openssl " +
-        "rand -base64 32)" +
-        (plan.config.auth.oauth
-          ? ""
-          : ", and AUTH_STRATEGY=oauth so that people sign in"),
-    );
-  }
-  for (const setting of missing) {
-    if (setting === "SECRETS_KEYS") continue;
-    log.warning(
-      "Tools that act at a service are off: register this server there",
-      { setting },
-    );
   }
 }
 

@@ -11,6 +11,7 @@ import type { ScopeDefinitions } from "../authoring/scope.ts";
 import type { Services, ServiceValues } from "../authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "../authoring/setting.ts";
 import type { Authenticated } from "../caller.ts";
+import type { Sealing } from "../crypto/sealing.ts";
 import type { Environment } from "../settings/setting.ts";
 import type { LogOptions } from "../log/log.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
@@ -45,6 +46,11 @@ export interface ServerOptions<
    * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
    */
   permissions?: DecidePermissions;
+  /**
+   * Seals the keys and tokens of people's accounts, in place of `SECRETS_KEYS`,
+   * such as by a service for keys (KMS).
+   */
+  sealing?: Sealing;
   /** Settings that `routes` needs. */
   settings?: S;
   /** Services that `routes` needs, or that run next to the tools. */

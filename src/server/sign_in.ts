@@ -60,6 +60,7 @@ export function signInAt(
     opensUnscoped: !catalogue.within([]).isEmpty,
     inWords: (asked) =>
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
+    sealing: options.sealing,
     accountServices: new Map(
       plan.accountServices.map((it) => [it.name, it]),
     ),

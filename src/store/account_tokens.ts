@@ -27,7 +27,11 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     { key }: Pick<FoundAccount, "key">,
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
-    return isFound(entry) ? known(entry, await vault.open(entry)) : undefined;
+    if (!isFound(entry)) return undefined;
+    const tokens = await vault.open(entry);
+    // Another process has sealed them with a key that is not here.
+    if (tokens === undefined) throw new Error("No key opens an account");
+    return known(entry, tokens);
   }
 
   /** Names tokens that were unsealed. */
@@ -39,7 +43,11 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   return {
     find,
     known,
-    lease: (found: FoundAccount) => leases.lease(found),
+    async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
+      // Else the new tokens could not be stored, and the old ones are over.
+      await vault.checkSeals();
+      return await leases.lease(found);
+    },
     release: (leased: FoundAccount) => leases.release(leased),
     replace: (leased: FoundAccount, tokens: string) =>
       vault.replace(leased, tokens),

@@ -1,13 +1,12 @@
 /**
- * The keys of people's accounts at other services. A key is sealed to its
- * record, so that no one who can write the database can move it under another
- * person's name.
+ * The keys of people's accounts at other services, sealed in their records.
  *
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Sealing } from "../crypto/key_ring.ts";
+import type { Sealing } from "../crypto/sealing.ts";
 import { HttpError } from "../errors.ts";
+import { accountSeals } from "./account_seals.ts";
 import {
   type AccountRecord,
   accountStore,
@@ -40,18 +39,6 @@ function idOf({ service, label, several }: AccountPlace): string {
   return fingerprint(JSON.stringify([service, several ? label : ""]));
 }
 
-/**
- * Names a record for its seal: no key opens in another one, or under the name
- * of another account.
- */
-function contextOf(
-  { subject, service, label, oauth }: AccountRecord,
-  key: Deno.KvKey,
-) {
-  const parts = ["account", subject, service, label, oauth?.application, key];
-  return JSON.stringify(parts);
-}
-
 export type AccountVault = ReturnType<typeof accountVault>;
 
 /** Opens the accounts with their keys. */
@@ -64,43 +51,19 @@ export function accountVault(
   },
 ) {
   const store = accountStore(database);
+  const { open, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   /** The last note of a refusal that was begun. */
   let notes = Promise.resolve();
-  /** The keys of records that are in memory, for as long as these are. */
-  const opened = new WeakMap<object, Promise<string>>();
   /** The records whose use is noted since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
-
-  async function sealAnew(
-    found: Pick<Found<AccountRecord>, "key" | "value">,
-    key: string,
-  ): Promise<AccountRecord> {
-    const context = contextOf(found.value, found.key);
-    return { ...found.value, ...await sealing.seal(key, context) };
-  }
-
-  /**
-   * Opens the key of an account, once for each record that was read.
-   *
-   * @throws {Error} when it was sealed otherwise
-   */
-  function open(
-    found: Pick<Found<AccountRecord>, "key" | "value">,
-  ): Promise<string> {
-    let key = opened.get(found);
-    if (!key) {
-      key = sealing.unseal(found.value, contextOf(found.value, found.key));
-      opened.set(found, key);
-      key.catch(() => opened.delete(found));
-    }
-    return key;
-  }
 
   /** Seals the key of an account anew, if that was done with an old key. */
   async function reseal(found: Found<AccountRecord>): Promise<boolean> {
     if (found.value.keyId === sealing.keyId) return true;
-    const record = await sealAnew(found, await open(found));
+    const key = await open(found);
+    if (key === undefined) return false;
+    const record = await sealAnew(found, key);
     return await database.replace(found, record) !== undefined;
   }
 
@@ -125,11 +88,14 @@ export function accountVault(
     ...store,
     replace,
     /** Names the key that seals from now on. */
-    keyId: sealing.keyId,
+    get keyId(): string {
+      return sealing.keyId;
+    },
     open,
     reseal,
     /** Begins to read the accounts of a person, which a call will need. */
     readAhead: known.readAhead,
+    checkSeals,
 
     /** Finds the accounts of a person, at most a second stale. */
     async find(
@@ -223,10 +189,12 @@ export function accountVault(
       if (noted.has(found) || usedAt > now - NOTED_SECONDS) return;
       noted.add(found);
       database.background(async () => {
-        const record = keyId === sealing.keyId
-          ? found.value
-          : await sealAnew(found, await open(found));
+        const key = keyId === sealing.keyId ? undefined : await open(found);
+        // A use is noted also where nothing can be sealed now.
+        const record = key !== undefined && await sealAnew(found, key)
+          .catch(() => undefined);
         await database.replace(found, {
+          ...found.value,
           ...record,
           usedAt: now,
           usedBy,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Sealed } from "../crypto/key_ring.ts";
+import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
 import type { Refreshable } from "./refresh_lease.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { StorageError } from "../errors.ts";
 import type { AccountVault } from "./account_vault.ts";
 
 /**
@@ -20,11 +19,7 @@ export async function resealAll(
     for (const found of some) {
       counts.sealed++;
       const before = found.value.keyId;
-      const isCurrent = await vault.reseal(found).catch((error) => {
-        if (error instanceof StorageError) throw error;
-        return false;
-      });
-      if (!isCurrent) counts.left++;
+      if (!await vault.reseal(found)) counts.left++;
       else if (before !== vault.keyId) counts.resealed++;
     }
   }

@@ -120,6 +120,8 @@ const TYPES = [
   "SchemaOf",
   "ScopeDefinitions",
   "ServeOptions",
+  "Sealed",
+  "Sealing",
   "Server",
   "ServerOptions",
   "Service",

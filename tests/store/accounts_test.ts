@@ -40,13 +40,11 @@ test.onDatabases("save() keeps a key that every process of the ring opens, for i
   assert.equal(found.value.label, "ada@acme");
   assert.equal(await there.open(found), "secret");
   assert.deepEqual(await there.find("github:eve"), []);
-  await assert.rejects(
-    open(other, { keys: [OTHER_SECRETS_KEY] }).vault.open(found),
-    /No key of SECRETS_KEYS is called/,
-  );
+  const alone = open(other, { keys: [OTHER_SECRETS_KEY] }).vault;
+  assert.equal(await alone.open(found), undefined);
   for (const changed of [{ label: "eve@acme" }, { label: undefined }]) {
     const value = { ...found.value, ...changed };
-    await assert.rejects(there.open({ ...found, value }));
+    assert.equal(await there.open({ ...found, value }), undefined);
   }
 });
 
@@ -65,7 +63,7 @@ test.onDatabases("fifty saves at once leave one account, with one of the keys", 
   const { vault } = open(kv);
   const found = await vault.find(ADA.subject);
   assert.equal(found.length, 1);
-  assert.match(await vault.open(found[0]), /^secret-\d+$/);
+  assert.match(await vault.open(found[0]) ?? "", /^secret-\d+$/);
 });
 
 test.onDatabases("save() rests on the checks of the caller", async ({ kv }) => {

@@ -29,11 +29,8 @@ import {
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
-import type {
-  ConnectedService,
-  ConnectVisits,
-  Visit,
-} from "./connect_visit.ts";
+import type { ConnectedService, Visit } from "./connect_pages.ts";
+import type { ConnectVisits } from "./connect_visit.ts";
 import { checkKey, KeyRefusal, nameTold } from "./pasted_key.ts";
 
 /** The time in which a person must come back from the service, in seconds. */

@@ -8,6 +8,7 @@
  */
 import type { Context } from "@hono/hono";
 import type { PersonalKey } from "../../authoring/account.ts";
+import { SealingError } from "../../store/own_sealing.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
@@ -17,12 +18,8 @@ import { page } from "../../pages/respond.ts";
 import type { AuthServices } from "../services.ts";
 import { signedOut } from "../signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
-import {
-  connectVisits,
-  formsOf,
-  labelOf,
-  type Visit,
-} from "./connect_visit.ts";
+import { formsOf, type Visit } from "./connect_pages.ts";
+import { connectVisits, labelOf } from "./connect_visit.ts";
 import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
 import { answerConnecting, noWait } from "./waits.ts";
 
@@ -78,7 +75,7 @@ export function connectEndpoints(services: AuthServices) {
       key.at(-1) === id && value.service === service.name
     );
     const key = found && service.kind === "personalKey"
-      ? await vault.open(found).catch(() => undefined)
+      ? await vault.open(found)
       : undefined;
     if (!found || key === undefined) {
       throw new KeyRefusal("This account is not connected any more.");
@@ -137,6 +134,9 @@ export function connectEndpoints(services: AuthServices) {
       try {
         return await act(c, visit, form);
       } catch (error) {
+        if (error instanceof SealingError) {
+          return await visits.postpone(c, visit, form.get("checked"), error);
+        }
         if (!(error instanceof KeyRefusal)) throw error;
         return await visits.refuse(c, visit, error.message);
       }

@@ -7,84 +7,32 @@
 import type { Context } from "@hono/hono";
 import type { AccountService } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
-import { now } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { HttpError } from "../../errors.ts";
-import { titleOf } from "../../http/account_fetch.ts";
-import { mintCsrf, redirect } from "../../http/browser.ts";
+import { redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
-import { personName } from "../../oauth/person.ts";
-import { ConfirmPage } from "../../pages/confirm_page.tsx";
-import type { ConnectProps } from "../../pages/connect_form.tsx";
-import { ConnectPage } from "../../pages/connect_page.tsx";
-import { page } from "../../pages/respond.ts";
-import type { AccountVault } from "../../store/account_vault.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { Wait } from "../../store/waits.ts";
-import type { AccountClient } from "../provider/account_client.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
-import { type CheckedKey, checkedKeys } from "./checked_key.ts";
+import type { CheckedKey } from "./checked_key.ts";
+import {
+  type ConnectedService,
+  connectPages,
+  type Visit,
+} from "./connect_pages.ts";
 import { parseLabel } from "./pasted_key.ts";
-import { answerConnecting, askingClient, connectsAt } from "./waits.ts";
+import { answerConnecting, connectsAt } from "./waits.ts";
 
 /** The accounts that one person may have tried. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
-/** A service as it is set up here. */
-export interface ConnectedService {
-  service: AccountService;
-  vault: AccountVault;
-  /** Our client there; undefined where people paste keys. */
-  client?: AccountClient;
-}
-
-export interface Visit extends ConnectedService {
-  person: SignedIn;
-  /** The call that waits, if the address named one. */
-  wait?: Wait;
-}
-
 export type ConnectVisits = ReturnType<typeof connectVisits>;
 
 export function connectVisits(services: AuthServices) {
-  const { baseUrl, frame, signedIn, waits, accounts, clock, log } = services;
+  const { baseUrl, signedIn, waits, log } = services;
   const tries = new Buckets(TRIES);
-
-  /** Opens the page that shows a person the account that they would keep. */
-  function pagesOf({ person: { id, session }, service }: Visit) {
-    const { subject } = session;
-    return checkedKeys(id, { subject, service: service.name });
-  }
-
-  async function propsOf(visit: Visit): Promise<ConnectProps> {
-    const { person: { id, session }, service, wait } = visit;
-    const own = await accounts.listOf(session.subject);
-    return {
-      ...frame,
-      name: service.name,
-      title: titleOf(service),
-      host: new URL(service.api).host,
-      ...service.kind === "personalKey"
-        ? { help: service.help }
-        : { scopes: service.scopes ?? [] },
-      several: service.several,
-      asksLabel: service.several === true && !service.check,
-      person: personName(session),
-      connected: own.filter((it) => it.service === service.name),
-      ...wait?.state === "open" && {
-        asked: {
-          id: wait.id!,
-          client: askingClient(wait, services),
-          tool: wait.tool,
-          toolTitle: services.titleOf(wait.tool),
-        },
-      },
-      csrf: mintCsrf(id),
-      now: now(clock),
-    };
-  }
 
   /** Lets the calls go on that wait for an account, and shows that it is there. */
   async function goOn(
@@ -98,7 +46,7 @@ export function connectVisits(services: AuthServices) {
   }
 
   return {
-    propsOf,
+    ...connectPages(services),
     goOn,
 
     /** Finds the service of an address. @throws {HttpError} if it is off */
@@ -149,34 +97,6 @@ export function connectVisits(services: AuthServices) {
       refuseFor(tries.take(fingerprint(subject)));
     },
 
-    /** Shows the account before it is kept. */
-    async confirm(
-      c: Context,
-      visit: Visit,
-      checked: CheckedKey,
-    ): Promise<Response> {
-      const sealed = await pagesOf(visit).seal(checked, now(clock));
-      const { label } = checked;
-      const props = await propsOf(visit);
-      const replaced = props.connected.find((account) =>
-        !visit.service.several || account.label === label
-      );
-      const content = ConfirmPage({
-        ...props,
-        label,
-        checked: sealed,
-        replaced,
-      });
-      return page(c, content, { forms: "self" });
-    },
-
-    /** Opens an account that its person has confirmed. */
-    openConfirmed: (
-      visit: Visit,
-      sealed: string | undefined,
-    ): Promise<CheckedKey | undefined> =>
-      pagesOf(visit).open(sealed, now(clock)),
-
     /** Keeps an account, if the person is still signed in and not blocked. */
     async keep(
       c: Context,
@@ -211,15 +131,6 @@ export function connectVisits(services: AuthServices) {
       });
       return await goOn(c, visit, label);
     },
-
-    /** Shows the page again, with the reason why nothing was kept. */
-    async refuse(c: Context, visit: Visit, refusal: string): Promise<Response> {
-      const props = { ...await propsOf(visit), refusal };
-      return page(c, ConnectPage(props), {
-        forms: formsOf(visit),
-        status: 400,
-      });
-    },
   };
 }
 
@@ -233,11 +144,6 @@ function isOther(
 ): boolean {
   return account.label !== undefined && label !== undefined &&
     account.label !== label;
-}
-
-/** The targets that the forms of a service's page may have. */
-export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
-  return service.kind === "account" ? "any" : "self";
 }
 
 /** Gives the account's name: the one that is known, or the one typed in. */

@@ -28,7 +28,9 @@ export function accountRevocation({ vault, clients, database, log }: {
     if (!vault || !client?.revokes || oauth?.application !== client.id) return;
     database.background(async () => {
       try {
-        const tokens = JSON.parse(await vault.open({ key, value }));
+        const text = await vault.open({ key, value });
+        if (text === undefined) throw new Error("No key opens them");
+        const tokens = JSON.parse(text);
         const { accessToken } = kept === undefined ? {} : JSON.parse(kept);
         if (accessToken !== tokens.accessToken) await client.revoke(tokens);
       } catch (error) {

@@ -14,19 +14,20 @@ import {
   hasSeveral,
   type ItemWithNeeds,
 } from "../../catalogue/account_needs.ts";
-import { keyRing } from "../../crypto/key_ring.ts";
+import { sealingOf } from "../../store/own_sealing.ts";
+import type { Sealing } from "../../crypto/sealing.ts";
 import { ChallengeError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
 import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
 import type { OAuthConfig } from "../../settings/oauth.ts";
 import { accountTokenStore } from "../../store/account_tokens.ts";
-import { type AccountVault, accountVault } from "../../store/account_vault.ts";
+import { accountVault } from "../../store/account_vault.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
-import { AccountKeys, type TokenAccess } from "./account_keys.ts";
+import { AccountKeys, inWords, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
 import { AccountsAhead } from "./accounts_ahead.ts";
 import { Renewals } from "./renewals.ts";
@@ -77,22 +78,23 @@ export interface AccountFinder {
 
 /** Makes the finder of accounts. */
 export function accountFinder(
-  { database, log, oauth, services, settings }: {
+  { database, log, oauth, sealing: own, services, settings }: {
     database: Database;
     log: Logger;
     oauth: OAuthConfig | undefined;
+    /** The app's own sealing, in place of `SECRETS_KEYS`. */
+    sealing?: Sealing;
     /** The services that tools need. */
     services: readonly AccountService[];
     /** The values of the settings of our applications there. */
     settings: Readonly<Record<string, unknown>>;
   },
 ): AccountFinder {
-  const vault = oauth && oauth.secretsKeys.length > 0
-    ? accountVault(database, {
-      sealing: keyRing(oauth.secretsKeys),
-      idleSeconds: oauth.accountIdleDays * 86_400,
-    })
-    : undefined;
+  const sealing = oauth && sealingOf(oauth.secretsKeys, own, log);
+  const vault = sealing && accountVault(database, {
+    sealing,
+    idleSeconds: oauth.accountIdleDays * 86_400,
+  });
   const ahead = vault && new AccountsAhead(vault);
 
   let access: Promise<TokenAccess> | undefined;
@@ -126,7 +128,7 @@ export function accountFinder(
 
   const find: FindAccounts = async (context, item, account, finding) => {
     const asking = CallContext.askingOf(context);
-    checkMayHave(context.caller, asking, vault);
+    checkMayHave(context.caller, asking, (vault ?? own) !== undefined);
     ahead!.note(context.caller);
     await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
@@ -138,8 +140,11 @@ export function accountFinder(
       item,
       finding === "wait" ? { chosen: account } : { named: account },
     );
-    if (finding === "ask") await accounts.ask(asking);
-    if (finding === "look") await accounts.check();
+    if (finding !== "wait") {
+      await inWords(
+        finding === "ask" ? accounts.ask(asking) : accounts.check(),
+      );
+    }
     const findName = () => accounts.findChosenName();
     const { signal } = context;
     const as = !hasSeveral(item.needs)
@@ -167,10 +172,10 @@ export function accountFinder(
 function checkMayHave(
   caller: Caller,
   { work: { pageQuestions } }: Asking,
-  vault: AccountVault | undefined,
+  hasSealing: boolean,
 ): void {
   if (isStranger(caller)) throw new ChallengeError("Sign in to use this");
-  if (!vault) {
+  if (!hasSealing) {
     throw new ToolError(
       "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
     );

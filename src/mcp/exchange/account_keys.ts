@@ -8,6 +8,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
 import type { accountRefresh } from "../../auth/provider/account_clients.ts";
 import { UpstreamError } from "../../auth/provider/provider.ts";
+import { SealingError } from "../../store/own_sealing.ts";
 import { checkAccount } from "../../http/account_check.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { type Logger, logRepeated } from "../../log/log.ts";
@@ -47,6 +48,7 @@ export class AccountKeys {
    * if its person has to connect it again.
    *
    * @throws {ToolError} when the service does not give an access token now
+   * @throws {StorageError} when nothing that is sealed can be opened now
    */
   async open(
     service: AccountService,
@@ -160,17 +162,27 @@ export class AccountKeys {
 
   /** Unseals a text; undefined if no key of the operator opens it. */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
-    try {
-      return await this.vault.open(found);
-    } catch (error) {
+    const { service, keyId } = found.value;
+    const text = await this.vault.open(found);
+    if (text === undefined) {
       // Its person is asked to connect it again.
-      logRepeated(this.log, "An account could not be opened", {
-        service: found.value.service,
-        error,
-      });
-      return undefined;
+      const about = { service, keyId };
+      logRepeated(this.log, "An account could not be opened", about);
     }
+    return text;
   }
+}
+
+/**
+ * Waits for what opens accounts.
+ *
+ * @throws {ToolError} in words for the model, while nothing can be opened
+ */
+export async function inWords<T>(opening: Promise<T>): Promise<T> {
+  return await opening.catch((error) => {
+    if (!(error instanceof SealingError)) throw error;
+    throw new ToolError(`${error.message}.`, { cause: error });
+  });
 }
 
 /** True if a service says by its own check that it takes a token no longer. */

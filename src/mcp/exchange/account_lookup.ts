@@ -13,7 +13,7 @@ import { accountName, type AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
-import type { AccountKeys } from "./account_keys.ts";
+import { type AccountKeys, inWords } from "./account_keys.ts";
 import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { Asking } from "./asking.ts";
 import type { Acting } from "./author_code.ts";
@@ -136,7 +136,7 @@ export class AccountLookup {
   #accountAt(service: AccountService, acting: Acting): Account {
     const open = async () => {
       const found = await this.#find(service);
-      const key = found && await this.keys.open(service, found);
+      const key = found && await inWords(this.keys.open(service, found));
       if (found === undefined || key === undefined) {
         throw new ToolError(
           `${titleOf(service)} is not connected any more: call the tool again.`,

@@ -1,0 +1,140 @@
+/**
+ * The pages of a person's visit to one service, before an account is kept.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { AccountService } from "../../authoring/account.ts";
+import { now } from "../../clock.ts";
+import type { HttpError } from "../../errors.ts";
+import { titleOf } from "../../http/account_fetch.ts";
+import { mintCsrf } from "../../http/browser.ts";
+import { personName } from "../../oauth/person.ts";
+import { ConfirmPage } from "../../pages/confirm_page.tsx";
+import type { ConnectProps } from "../../pages/connect_form.tsx";
+import { ConnectPage } from "../../pages/connect_page.tsx";
+import { page } from "../../pages/respond.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import type { Wait } from "../../store/waits.ts";
+import type { AccountClient } from "../provider/account_client.ts";
+import type { AuthServices } from "../services.ts";
+import type { SignedIn } from "../signed_in.ts";
+import { type CheckedKey, checkedKeys } from "./checked_key.ts";
+import { askingClient } from "./waits.ts";
+
+/** A service as it is set up here. */
+export interface ConnectedService {
+  service: AccountService;
+  vault: AccountVault;
+  /** Our client there; undefined where people paste keys. */
+  client?: AccountClient;
+}
+
+export interface Visit extends ConnectedService {
+  person: SignedIn;
+  /** The call that waits, if the address named one. */
+  wait?: Wait;
+}
+
+export function connectPages(services: AuthServices) {
+  const { frame, accounts, clock } = services;
+
+  /** Opens the page that shows a person the account that they would keep. */
+  function pagesOf({ person: { id, session }, service }: Visit) {
+    const { subject } = session;
+    return checkedKeys(id, { subject, service: service.name });
+  }
+
+  async function propsOf(visit: Visit): Promise<ConnectProps> {
+    const { person: { id, session }, service, wait } = visit;
+    const own = await accounts.listOf(session.subject);
+    return {
+      ...frame,
+      name: service.name,
+      title: titleOf(service),
+      host: new URL(service.api).host,
+      ...service.kind === "personalKey"
+        ? { help: service.help }
+        : { scopes: service.scopes ?? [] },
+      several: service.several,
+      asksLabel: service.several === true && !service.check,
+      person: personName(session),
+      connected: own.filter((it) => it.service === service.name),
+      ...wait?.state === "open" && {
+        asked: {
+          id: wait.id!,
+          client: askingClient(wait, services),
+          tool: wait.tool,
+          toolTitle: services.titleOf(wait.tool),
+        },
+      },
+      csrf: mintCsrf(id),
+      now: now(clock),
+    };
+  }
+
+  /** Shows the account before it is kept, with the reason why it was not yet. */
+  async function confirm(
+    c: Context,
+    visit: Visit,
+    checked: CheckedKey,
+    refused: { refusal?: string; status?: number } = {},
+  ): Promise<Response> {
+    const sealed = await pagesOf(visit).seal(checked, now(clock));
+    const { label } = checked;
+    const props = await propsOf(visit);
+    const replaced = props.connected.find((account) =>
+      !visit.service.several || account.label === label
+    );
+    const { refusal, status } = refused;
+    const content = ConfirmPage({
+      ...props,
+      label,
+      checked: sealed,
+      replaced,
+      refusal,
+    });
+    return page(c, content, { forms: "self", status });
+  }
+
+  /** Opens an account that its person has confirmed. */
+  const openConfirmed = (visit: Visit, sealed: string | undefined) =>
+    pagesOf(visit).open(sealed, now(clock));
+
+  /** Shows the page again, with the reason why nothing was kept. */
+  async function refuse(
+    c: Context,
+    visit: Visit,
+    refusal: string,
+    status = 400,
+  ): Promise<Response> {
+    const content = ConnectPage({ ...await propsOf(visit), refusal });
+    return page(c, content, { forms: formsOf(visit), status });
+  }
+
+  return {
+    propsOf,
+    confirm,
+    openConfirmed,
+    refuse,
+
+    /** Shows the page again that could not be carried out, with all it had. */
+    async postpone(
+      c: Context,
+      visit: Visit,
+      sealed: string | undefined,
+      { message, status }: HttpError,
+    ): Promise<Response> {
+      const refusal = `${message}.`;
+      const checked = await openConfirmed(visit, sealed);
+      return checked
+        ? await confirm(c, visit, checked, { refusal, status })
+        : await refuse(c, visit, refusal, status);
+    },
+  };
+}
+
+/** The targets that the forms of a service's page may have. */
+export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
+  return service.kind === "account" ? "any" : "self";
+}

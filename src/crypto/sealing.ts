@@ -1,0 +1,36 @@
+/**
+ * The contract of what seals people's keys and tokens.
+ *
+ * @module
+ */
+/** A sealed text, and the key that opens it. */
+export interface Sealed {
+  /** At most 48,000 characters, from a text of at most 17,000. */
+  sealed: string;
+  /** Names the key, for {@linkcode Sealing.unseal}: at most 256 characters. */
+  keyId: string;
+}
+
+/**
+ * Seals the keys and tokens of people's accounts. A service for keys (KMS) may
+ * stand behind it. Its methods have ten seconds. They throw when they cannot
+ * answer now: the call says that, and nothing is lost.
+ */
+export interface Sealing {
+  /**
+   * Names the key that seals from now on; it may become another. What another
+   * key has sealed is sealed anew when it is used.
+   */
+  readonly keyId: string;
+  /**
+   * Seals a text so that no one without the key can read or change it. The text
+   * says by itself which record it belongs to.
+   */
+  seal(text: string): Promise<Sealed>;
+  /**
+   * Opens a text, of any key that may still be in use. This is called at most
+   * once a second for an account in use, in each process. Undefined means that
+   * no key opens it any more: its person is asked to connect the account again.
+   */
+  unseal(sealed: Sealed): Promise<string | undefined>;
+}

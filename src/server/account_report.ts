@@ -1,0 +1,38 @@
+/**
+ * The report of what is missing for people's accounts, loaded where something is.
+ *
+ * @module
+ */
+import type { Logger } from "../log/log.ts";
+import type { Plan } from "./plan.ts";
+
+/** Warns of settings without which tools have no accounts of people. */
+export function reportAccounts(
+  plan: Plan,
+  log: Logger,
+): void {
+  for (const setting of plan.missingAccountSettings()) {
+    switch (setting) {
+      case "SECRETS_KEYS":
+        log.warning(
+          "Tools that need people's accounts are off: set SECRETS_KEYS " +
+            "(openssl rand -base64 32)" +
+            (plan.config.auth.oauth
+              ? ""
+              : ", and AUTH_STRATEGY=oauth so that people sign in"),
+        );
+        break;
+      case "AUTH_STRATEGY":
+        log.warning(
+          "Tools that need people's accounts are off: set " +
+            "AUTH_STRATEGY=oauth, so that people sign in",
+        );
+        break;
+      default:
+        log.warning(
+          "Tools that act at a service are off: register this server there",
+          { setting },
+        );
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The seals of people's accounts. A key is sealed to its record, so that no one
+ * who can write the database can move it under another person's name.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import type { Sealing } from "../crypto/sealing.ts";
+import type { AccountRecord } from "./accounts.ts";
+import type { Found } from "./database.ts";
+
+type SealedAccount = Pick<Found<AccountRecord>, "key" | "value">;
+
+/**
+ * Names a record within its seal: no key opens in another one, or under the name
+ * of another account.
+ */
+function contextOf(
+  { subject, service, label, oauth }: AccountRecord,
+  key: Deno.KvKey,
+): string {
+  const parts = ["account", subject, service, label, oauth?.application, key];
+  return fingerprint(JSON.stringify(parts));
+}
+
+export function accountSeals(sealing: Sealing) {
+  /** The keys of records that are in memory, for as long as these are. */
+  const opened = new WeakMap<object, Promise<string | undefined>>();
+
+  async function sealAnew(
+    found: SealedAccount,
+    key: string,
+  ): Promise<AccountRecord> {
+    const context = contextOf(found.value, found.key);
+    const { sealed, keyId } = await sealing.seal(context + key);
+    return { ...found.value, sealed, keyId };
+  }
+
+  async function unseal(
+    { key, value }: SealedAccount,
+  ): Promise<string | undefined> {
+    const { sealed, keyId } = value;
+    const text = await sealing.unseal({ sealed, keyId });
+    const context = contextOf(value, key);
+    return text?.startsWith(context) ? text.slice(context.length) : undefined;
+  }
+
+  /**
+   * Opens the key of an account, once for each record that was read; undefined
+   * if no key of the operator opens it, or it was sealed for another record.
+   *
+   * @throws {StorageError} when that cannot be known now
+   */
+  function open(
+    found: SealedAccount,
+  ): Promise<string | undefined> {
+    let key = opened.get(found);
+    if (!key) {
+      key = unseal(found);
+      opened.set(found, key);
+      key.catch(() => opened.delete(found));
+    }
+    return key;
+  }
+
+  return {
+    open,
+    sealAnew,
+
+    /** Checks that a key can be sealed now. @throws {StorageError} */
+    async checkSeals(): Promise<void> {
+      await sealing.seal("");
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * A sealing of the app's own, in place of `SECRETS_KEYS`, bounded in its time and
+ * its answers.
+ *
+ * @module
+ */
+import { pause } from "../clock.ts";
+import { StorageError } from "../errors.ts";
+import { type Logger, logRepeated } from "../log/log.ts";
+import { keyRing } from "../crypto/key_ring.ts";
+import type { Sealed, Sealing } from "../crypto/sealing.ts";
+
+/** The app's own sealing cannot answer now. What is sealed is still there. */
+export class SealingError extends StorageError {
+  constructor(options?: ErrorOptions) {
+    super(
+      options,
+      "The keys of people's accounts cannot be used now: try again later",
+    );
+  }
+}
+
+/** The time in which a sealing must answer, in milliseconds. */
+const MAX_MILLISECONDS = 10_000;
+
+/** The longest sealed text, in characters: a record has 64 KiB. */
+const MAX_SEALED_CHARACTERS = 48_000;
+
+const MAX_ID_CHARACTERS = 256;
+
+/**
+ * Makes the sealing of a server: the app's own, or that of its keys. Undefined
+ * if it has neither.
+ */
+export function sealingOf(
+  secretsKeys: readonly string[],
+  own: Sealing | undefined,
+  log: Logger,
+): Sealing | undefined {
+  if (own) return bounded(own, log);
+  return secretsKeys.length > 0 ? keyRing(secretsKeys) : undefined;
+}
+
+/** Bounds the time and the answers of a sealing, and logs its failures. */
+function bounded(own: Sealing, log: Logger): Sealing {
+  /** @throws {SealingError} */
+  async function ask<T>(
+    answer: () => Promise<T>,
+    isAnswer: (answer: T) => boolean,
+  ): Promise<T> {
+    const done = new AbortController();
+    const late = pause(MAX_MILLISECONDS, done.signal).then(() => {
+      throw new Error("`sealing` did not answer within 10 seconds");
+    });
+    try {
+      const given = await Promise.race([answer(), late]);
+      if (isAnswer(given)) return given;
+      throw new TypeError("`sealing` gave what is no sealed or opened text");
+    } catch (cause) {
+      logRepeated(log, "Accounts cannot be sealed or opened now", {
+        error: cause,
+      });
+      throw new SealingError({ cause });
+    } finally {
+      late.catch(() => {});
+      done.abort();
+    }
+  }
+  return {
+    get keyId() {
+      return own.keyId;
+    },
+    seal: (text) => ask(async () => await own.seal(text), isSealed),
+    unseal: (sealed) =>
+      ask(
+        async () => await own.unseal(sealed),
+        (text) => text === undefined || typeof text === "string",
+      ),
+  };
+}
+
+function isSealed({ sealed, keyId }: Sealed): boolean {
+  return typeof sealed === "string" && sealed.length <= MAX_SEALED_CHARACTERS &&
+    typeof keyId === "string" && keyId.length <= MAX_ID_CHARACTERS;
+}
