@@ -150,7 +150,10 @@ class PeopleCommand extends Command {
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
-      throw new RefusalError("SECRETS_KEYS is not set: use that of the server");
+      throw new RefusalError(
+        "SECRETS_KEYS is not set: use that of the server. If the app has a " +
+          "`sealing` of its own, accounts are sealed anew as they are used",
+      );
     }
     const counts = await this.operator.register.reseal(secretsKeys);
     this.audit("Accounts sealed anew", counts);

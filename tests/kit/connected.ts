@@ -62,7 +62,7 @@ export function toolsOf(linear: AccountService, github?: AccountService) {
   ];
 }
 
-/** Starts a server with these tools, and a key to seal with. */
+/** Starts a server with these tools, and a key to seal with, or a `sealing`. */
 export function startConnected(
   linear: AccountService,
   { environment, ...options }: OAuthServerOptions & {
@@ -72,7 +72,10 @@ export function startConnected(
   return startOAuthServer({
     tools: toolsOf(linear, options.github),
     ...options,
-    environment: { SECRETS_KEYS: SECRETS_KEY, ...environment },
+    environment: {
+      SECRETS_KEYS: options.sealing ? undefined : SECRETS_KEY,
+      ...environment,
+    },
   });
 }
 

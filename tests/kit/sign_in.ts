@@ -59,7 +59,7 @@ export class OAuthServer extends TestServer {
 export interface OAuthServerOptions
   extends
     Definitions,
-    Pick<CreateServerOptions, "scopes" | "permissions" | "log"> {
+    Pick<CreateServerOptions, "scopes" | "permissions" | "log" | "sealing"> {
   kv?: Deno.Kv;
   provider?: FakeProvider;
   environment?: Environment;

@@ -173,6 +173,20 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
     /^FAILED People's accounts .*Fix: Set SECRETS_KEYS/,
   ],
   [
+    "tools that need people's accounts, and no sign-in",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({
+            provider: "ok",
+            accounts: "off",
+            missing: ["AUTH_STRATEGY"],
+          }),
+      },
+    },
+    /^FAILED People's accounts .*Fix: Set AUTH_STRATEGY=oauth/,
+  ],
+  [
     "tools that act at a service where the server is not registered",
     {
       answers: {
