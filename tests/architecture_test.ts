@@ -116,7 +116,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/server/plan.ts"],
   ["src/server/server_core.ts"],
   [
-    "src/server/account_report.ts",
+    "src/server/start_reports.ts",
     "src/server/error_answer.ts",
     "src/server/request_report.ts",
     "src/server/sign_in.ts",

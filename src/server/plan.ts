@@ -91,13 +91,11 @@ export class Plan {
     const applications = services.flatMap((service) =>
       service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
     ).filter((name) => own[name] === undefined);
-    if (services.length === 0) return [];
-    if (this.options.sealing) {
-      return oauth ? applications : ["AUTH_STRATEGY", ...applications];
+    const { sealing } = this.options;
+    if (services.length === 0 || oauth && (sealing || oauth.secretsKeys[0])) {
+      return applications;
     }
-    return oauth?.secretsKeys.length
-      ? applications
-      : ["SECRETS_KEYS", ...applications];
+    return [sealing ? "AUTH_STRATEGY" : "SECRETS_KEYS", ...applications];
   }
 
   /** Warns of probable mistakes, at the first start only. */
@@ -127,8 +125,8 @@ function doublySealed(): ConfigError {
   return new ConfigError([{
     variable: "SECRETS_KEYS",
     got: "keys",
-    wants: "nothing, because the app has a `sealing` of its own in its options",
-    fix: "Unset SECRETS_KEYS, or leave `sealing` out of the app's options",
+    wants: "nothing beside `sealing`",
+    fix: "Unset it, or leave `sealing` out of the app's options",
   }]);
 }
 

@@ -8,7 +8,6 @@ import type { Logger } from "../log/log.ts";
 import type { TaskRegistry } from "../mcp/work/task_registry.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
-import type { Database } from "../store/database.ts";
 import { checkLayoutOf } from "../store/layout.ts";
 import type { Plan } from "./plan.ts";
 import type { ServerCore, ServerDependencies } from "./server_core.ts";
@@ -49,13 +48,16 @@ export class ServerInstance implements Server {
     await checkLayoutOf(database);
     await plan.lifecycle.start();
     plan.reportDoubts();
+    const reports = () => import("./start_reports.ts");
     if (!given.findAccounts && plan.missingAccountSettings().length > 0) {
-      const { reportAccounts } = await import("./account_report.ts");
-      reportAccounts(plan, this.#log);
+      (await reports()).reportAccounts(plan, this.#log);
     }
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
-      database.background(() => reportOldAddress(database, baseUrl, this.#log));
+      database.background(async () => {
+        const { reportOldAddress } = await reports();
+        await reportOldAddress(database, baseUrl, this.#log);
+      });
     }
     // Mistakes in the author's routes are reported now, not to the first
     // visitor.
@@ -115,26 +117,6 @@ export class ServerInstance implements Server {
     this.stop();
     await this.close();
   }
-}
-
-/** Warns of connections that were made at another `BASE_URL`. */
-async function reportOldAddress(
-  database: Database,
-  baseUrl: string,
-  log: Logger,
-): Promise<void> {
-  const { noteStart } = await import("../store/last_start.ts");
-  const elsewhere = await noteStart(database, baseUrl);
-  if (elsewhere === undefined) return;
-  log.warning(
-    "Connections were made at another BASE_URL, and are not good at this one: " +
-      "their people connect again",
-    {
-      baseUrl,
-      formerBaseUrl: elsewhere.baseUrl,
-      connections: elsewhere.connections,
-    },
-  );
 }
 
 /**

@@ -32,7 +32,7 @@ class Kms {
     await Promise.resolve();
     if (this.isDown) throw new Error("down");
     const key = this.keys.get(keyId);
-    return key && bytes.map((byte) => byte ^ key) as Bytes | undefined;
+    return key === undefined ? undefined : bytes.map((byte) => byte ^ key);
   }
 }
 

@@ -253,7 +253,8 @@ Deno.test("a sealing besides SECRETS_KEYS is refused at the start, and one witho
     }),
     (error) =>
       error instanceof ConfigError &&
-      /Unset SECRETS_KEYS, or leave `sealing` out/.test(error.message) &&
+      /SECRETS_KEYS: got .* beside `sealing`.* Unset it, or leave `sealing` out/
+        .test(error.message) &&
       !error.message.includes(SECRETS_KEY),
   );
   const log = recordLog();

@@ -1,9 +1,11 @@
 /**
- * The report of what is missing for people's accounts, loaded where something is.
+ * Warnings about what a start has found, loaded where it may have found some.
  *
  * @module
  */
 import type { Logger } from "../log/log.ts";
+import type { Database } from "../store/database.ts";
+import { noteStart } from "../store/last_start.ts";
 import type { Plan } from "./plan.ts";
 
 /** Warns of settings without which tools have no accounts of people. */
@@ -35,4 +37,23 @@ export function reportAccounts(
         );
     }
   }
+}
+
+/** Warns of connections that were made at another `BASE_URL`. */
+export async function reportOldAddress(
+  database: Database,
+  baseUrl: string,
+  log: Logger,
+): Promise<void> {
+  const elsewhere = await noteStart(database, baseUrl);
+  if (elsewhere === undefined) return;
+  log.warning(
+    "Connections were made at another BASE_URL, and are not good at this one: " +
+      "their people connect again",
+    {
+      baseUrl,
+      formerBaseUrl: elsewhere.baseUrl,
+      connections: elsewhere.connections,
+    },
+  );
 }
