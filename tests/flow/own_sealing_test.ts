@@ -150,9 +150,11 @@ for (const [name, answer] of Object.entries(FAILURES)) {
     assert.deepEqual(service.seen, []);
     // A key that someone pastes meanwhile is not lost with its page.
     const eves = await openConnect(server, { as: "eve" });
+    const linearPage = "/connect/linear";
+    await eves.press(linearPage, { answer: "connect", key: keyOf(EVE) });
     {
       using _hasty = new HastyTimers([PATIENCE]);
-      await connect(eves, keyOf(EVE));
+      await eves.press(linearPage, { answer: "connect" });
     }
     assert.equal(eves.page.status, 503);
     assert.match(eves.words, /try again later\. Nothing was kept/);
@@ -160,7 +162,7 @@ for (const [name, answer] of Object.entries(FAILURES)) {
     assert.match(JSON.stringify(log.events), /cannot be sealed or opened now/);
     assert.doesNotMatch(JSON.stringify(log.events), /lin_/);
     sealing.answer = undefined;
-    await eves.press("/connect/linear", { answer: "connect" });
+    await eves.press(linearPage, { answer: "connect" });
     assert.match(eves.words, /Connected as eve@acme/);
     assert.equal(await textOf(ada("who")), `200 ${ADA}`);
     const [{ value }] = await recordsOf(kv, "github:ada");
