@@ -128,17 +128,20 @@ export function openCore(
         : plan.missingAccountSettings(Object.values(needs)),
     async findAccounts(...of) {
       if (given.findAccounts) return await given.findAccounts(...of);
-      const { accountFinder } = await import(
-        "../mcp/exchange/account_finder.ts"
-      );
-      finder ??= accountFinder({
-        database,
-        log,
-        oauth: config.auth.oauth,
-        sealing: options.sealing,
-        services: plan.accountServices,
-        settings: config.own,
-      });
+      if (!finder) {
+        const { accountFinder } = await import(
+          "../mcp/exchange/account_finder.ts"
+        );
+        // Calls at once share the first.
+        finder ??= accountFinder({
+          database,
+          log,
+          oauth: config.auth.oauth,
+          sealing: options.sealing,
+          services: plan.accountServices,
+          settings: config.own,
+        });
+      }
       return await finder.find(...of);
     },
     taskRegistry: new TaskRegistry({

@@ -125,6 +125,33 @@ Deno.test("2025: a client that opens pages is asked on its stream, and told when
   assert.equal(result.content[0].text, "200 ada@acme");
 });
 
+Deno.test("a call that only takes keys makes no signal: making one takes longer than the rest", async () => {
+  await using service = new KeyService("ada@acme");
+  const github = service.key("github", { title: "GitHub" });
+  await using server = await startConnected(service.key(), { github });
+  const call = await clientOf(server, "2026");
+  for (const name of ["linear", "github"]) {
+    const link = `${BASE_URL}/connect/${name}`;
+    await connect(await openConnect(server, { link }), keyOf("ada@acme"));
+  }
+  const { AbortController } = globalThis;
+  let made = 0;
+  globalThis.AbortController = class extends AbortController {
+    constructor() {
+      super();
+      made++;
+    }
+  };
+  try {
+    assert.equal(await textOf(call("both")), "lin_adaacme lin_adaacme");
+    made = 0;
+    assert.equal(await textOf(call("both")), "lin_adaacme lin_adaacme");
+    assert.equal(made, 0);
+  } finally {
+    globalThis.AbortController = AbortController;
+  }
+});
+
 Deno.test("what a client declines is not asked on, and nothing runs", async () => {
   await using service = new KeyService("ada@acme");
   await using server = await startConnected(service.key());

@@ -146,10 +146,9 @@ export function accountFinder(
       );
     }
     const findName = () => accounts.findChosenName();
-    const { signal } = context;
     const as = !hasSeveral(item.needs)
       ? undefined
-      : await (finding === "wait" ? persist(findName, { signal }) : findName());
+      : await (finding === "wait" ? persist(findName, context) : findName());
     return {
       account: accounts.chosenName,
       bind: (context) => accounts.bind(context),

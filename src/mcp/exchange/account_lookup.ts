@@ -154,7 +154,7 @@ export class AccountLookup {
       },
       fetch: acting.fetch(
         service.kind === "account"
-          ? tokenFetch(service, open, this.keys, this.context.signal)
+          ? tokenFetch(service, open, this.keys, this.context)
           : keyFetch(service, open, this.#refusals),
       ),
       reveal: () => acting.do(async () => (await open()).key),

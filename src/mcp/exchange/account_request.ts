@@ -10,6 +10,7 @@ import type {
   PersonalKey,
 } from "../../authoring/account.ts";
 import { accountFetch } from "../../http/account_fetch.ts";
+import type { Context } from "../../authoring/context.ts";
 import type { AccountKeys, OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
@@ -36,7 +37,7 @@ export function tokenFetch(
   service: OAuthAccount,
   open: () => Promise<OpenedAccount>,
   keys: AccountKeys,
-  signal: AbortSignal,
+  context: Pick<Context, "signal">,
 ): AccountFetch {
   return async (path, init) => {
     let used: OpenedAccount;
@@ -44,7 +45,7 @@ export function tokenFetch(
     const response = await send(path, init);
     const isStream = init?.body instanceof ReadableStream;
     if (response.status !== 401 || isStream) return response;
-    const fresh = await keys.renew(service, used!, signal);
+    const fresh = await keys.renew(service, used!, context.signal);
     if (fresh === undefined) return response;
     await response.body?.cancel();
     return await accountFetch(service, () => Promise.resolve(fresh))(

@@ -132,6 +132,7 @@ export class AuthorCode {
 /** The part of work that ends the acts of its code. */
 interface ActingWork {
   readonly overSignal: AbortSignal;
+  isOver(): boolean;
   readonly authorCode?: AuthorCode;
 }
 
@@ -155,17 +156,18 @@ export class Acting {
    *
    * @throws {DOMException} `AbortError` when the work is over
    */
-  async do<T>(act: (over: AbortSignal) => Promise<T>): Promise<T> {
-    const { overSignal, authorCode } = this.work();
+  async do<T>(act: (work: ActingWork) => Promise<T>): Promise<T> {
+    const work = this.work();
+    const { authorCode } = work;
     try {
-      overSignal.throwIfAborted();
-      const value = await act(overSignal);
-      overSignal.throwIfAborted();
+      if (work.isOver()) throw work.overSignal.reason;
+      const value = await act(work);
+      if (work.isOver()) throw work.overSignal.reason;
       return value;
     } catch (error) {
       const reason = error instanceof ChallengeError
         ? error
-        : overSignal.aborted
+        : work.isOver()
         ? authorCode?.reason
         : undefined;
       if (!authorCode || reason === undefined) throw error;
@@ -178,8 +180,8 @@ export class Acting {
     send: (input: I, init: RequestInit) => Promise<Response>,
   ): (input: I, init?: RequestInit) => Promise<Response> {
     return (input, init = {}) =>
-      this.do((over) => {
-        const signal = AbortSignal.any([over, init.signal ?? over]);
+      this.do(({ overSignal }) => {
+        const signal = AbortSignal.any([overSignal, init.signal ?? overSignal]);
         return send(input, { ...init, signal });
       });
   }

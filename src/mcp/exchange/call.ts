@@ -117,6 +117,9 @@ export abstract class Call implements Work, Running {
   get overSignal(): AbortSignal {
     return this.execution.overSignal;
   }
+  isOver(): boolean {
+    return this.execution.isOver;
+  }
   /** The watch over the call, if it is not answered at once. */
   get watch(): CallWatch {
     return this.#watch ??= new CallWatch(this);

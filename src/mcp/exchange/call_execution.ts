@@ -38,6 +38,10 @@ export class CallExecution {
     return (this.#over ??= new AbortController()).signal;
   }
 
+  get isOver(): boolean {
+    return this.#over?.signal.aborted === true;
+  }
+
   /** Ends the call, once, and reports its end. */
   end(ending: Ending): void {
     this.ending = ending;

@@ -54,6 +54,8 @@ export interface Work {
    * it stays quiet while the server stops, since a call may still answer then.
    */
   readonly overSignal: AbortSignal;
+  /** True once `overSignal` has fired. It makes no signal, which takes time. */
+  isOver(): boolean;
   readonly caller: Caller;
   readonly upstream?: Upstream;
   readonly requestId: string;

@@ -112,6 +112,9 @@ export class TaskChannel implements Work {
   get overSignal(): AbortSignal {
     return this.signal;
   }
+  isOver(): boolean {
+    return this.signal.aborted;
+  }
 
   get progressToken(): string {
     return this.requestId;

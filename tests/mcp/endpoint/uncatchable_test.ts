@@ -304,6 +304,7 @@ Deno.test("a sign-in at the provider that has ended reaches the client, whatever
       upstream,
       authorCode: new AuthorCode(() => {}),
       overSignal: new AbortController().signal,
+      isOver: () => false,
     };
     const call = {
       catalogue,

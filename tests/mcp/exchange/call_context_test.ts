@@ -37,6 +37,7 @@ function contextOf(
     meta: {},
     signal: AbortSignal.abort(),
     overSignal: new AbortController().signal,
+    isOver: () => false,
     notify: (...message) => keep(...message).then(() => {}),
     request: ({ method, params, key }) => keep(method, params, key),
     changes: { resourceUpdated: note, listChanged: note },
@@ -281,7 +282,9 @@ Deno.test("upstream tells nothing to code that was interrupted, however its act 
     token: () => late.promise,
     fetch: () => Promise.resolve(new Response()),
   };
-  const settings = { upstream, authorCode, overSignal: over.signal };
+  const { signal: overSignal } = over;
+  const isOver = () => overSignal.aborted;
+  const settings = { upstream, authorCode, overSignal, isOver };
   const { context } = contextOf(settings);
   const acts = [context.upstream.token()];
   authorCode.interrupt(new Error("A question"));
