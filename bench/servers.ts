@@ -21,6 +21,8 @@ export interface Server {
   login?: Login;
   /** Variables besides those that every server is started with. */
   settings?: Readonly<Record<string, string>>;
+  /** The same server without the feature whose cost this one shows. */
+  without?: Server;
 }
 
 /** The revision without sessions. */
@@ -63,6 +65,14 @@ function ownServers(checkout: string): Server[] {
     }))
   );
 }
+
+/** This server with tools that need their caller's accounts at two services. */
+export const withAccounts: Server = {
+  ...own.at(-1)!,
+  name: `${own.at(-1)!.name}, two accounts`,
+  withCatalogue: [...deno, `${root}bench/servers/accounts.ts`],
+  without: own.at(-1),
+};
 
 const WATCHED: Readonly<Record<string, Record<string, string>>> = {
   "log off": { LOG_LEVEL: "off" },

@@ -27,6 +27,7 @@ import {
   serversBefore,
   watched,
   watchedBare,
+  withAccounts,
 } from "./servers.ts";
 import { median, print, quantile, ratios, table } from "./statistics.ts";
 
@@ -70,7 +71,14 @@ interface Contestant {
 }
 
 function contestants(): Contestant[] {
-  const some = [floor, ...watchedBare, ...own, ...watched, ...others].map((
+  const some = [
+    floor,
+    ...watchedBare,
+    ...own,
+    withAccounts,
+    ...watched,
+    ...others,
+  ].map((
     server,
   ) => ({
     name: server.name,
@@ -145,11 +153,14 @@ async function compete(
   }
 }
 
-/** Measures one call on every server; gives the table, and what got dearer. */
+/**
+ * Measures one call on every server; gives the table, the cost of features, and
+ * what got dearer.
+ */
 async function report(
   call: Call,
   before: readonly Server[],
-): Promise<{ lines: string; dearer: string[] }> {
+): Promise<{ lines: string; features: string[]; dearer: string[] }> {
   const [least, peer, ...rest] = [limit, FASTEST].map((server) => ({
     name: server.name,
     server,
@@ -159,6 +170,7 @@ async function report(
       const { name } = contestant.server;
       const former = before.find((server) => server.name === name);
       return {
+        server: contestant.server,
         today: new Competitor(contestant),
         former: former && new Competitor({ ...contestant, server: former }),
       };
@@ -182,11 +194,18 @@ async function report(
     against(peer.today, today),
     former ? against(today, former) : "",
   ]);
+  const features = rows.flatMap(({ server, today }) => {
+    const base = rows.find((row) => row.server === server.without)?.today;
+    return base
+      ? [`${today.name}: ${against(today, base)} of ${base.name}`]
+      : [];
+  });
   const dearer = rows.filter(({ today, former }) =>
     former && ratiosOf(today, former).every((ratio) => ratio > DEARER)
   );
   return {
     lines: table(head, lines),
+    features,
     dearer: dearer.map(({ today }) => today.name),
   };
 }
@@ -212,8 +231,9 @@ await using checkout = options.before === undefined
 const before = checkout ? serversBefore(checkout.folder) : [];
 const words: string[] = [];
 for (const { name, call } of calls) {
-  const { lines, dearer } = await report(call, before);
-  console.log(`\n## \`tools/call ${name}\`, in turns\n\n${lines}`);
+  const { lines, features, dearer } = await report(call, before);
+  console.log(`\n## \`tools/call ${name}\`, in turns\n\n${lines}\n`);
+  for (const feature of features) console.log(feature);
   words.push(...dearer.map((server) => `DEARER ${name}, ${server}`));
 }
 for (const word of words) {
