@@ -81,9 +81,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
         {
           method: "POST",
           headers: { "content-type": "application/json" },
-          body: JSON.stringify({
-            query: "{ viewer { email organization { name } } }",
-          }),
+          body: '{"query":"{ viewer { email organization { name } } }"}',
         },
       ),
   },

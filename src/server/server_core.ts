@@ -8,10 +8,7 @@ import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { ArrivingBodies } from "../net/body_bytes.ts";
-import type {
-  AccountFinder,
-  FindAccounts,
-} from "../mcp/exchange/account_finder.ts";
+import type { FindAccounts } from "../mcp/exchange/account_finder.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
@@ -94,7 +91,7 @@ export function openCore(
   });
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
-  let finder: AccountFinder | undefined;
+  let finder = given.findAccounts;
   const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0
       ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
@@ -127,22 +124,14 @@ export function openCore(
         ? []
         : plan.missingAccountSettings(Object.values(needs)),
     async findAccounts(...of) {
-      if (given.findAccounts) return await given.findAccounts(...of);
       if (!finder) {
         const { accountFinder } = await import(
           "../mcp/exchange/account_finder.ts"
         );
         // Calls at once share the first.
-        finder ??= accountFinder({
-          database,
-          log,
-          oauth: config.auth.oauth,
-          sealing: options.sealing,
-          services: plan.accountServices,
-          settings: config.own,
-        });
+        finder ??= accountFinder(database, log, plan);
       }
-      return await finder.find(...of);
+      return await finder(...of);
     },
     taskRegistry: new TaskRegistry({
       database,
@@ -163,7 +152,7 @@ export function openCore(
     database,
     waits,
     engine,
-    readAccountsAhead: (grantId) => finder?.readAhead(grantId),
+    readAccountsAhead: (grantId) => finder?.readAhead?.(grantId),
     stopping,
   };
 }

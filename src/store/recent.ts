@@ -6,8 +6,6 @@
  * @module
  */
 const FRESH_MILLISECONDS = 1000;
-/** The age from which a value that will be needed is read again. */
-const AHEAD_MILLISECONDS = FRESH_MILLISECONDS / 2;
 const CAPACITY = 10_000;
 
 /** A read, under way or over. */
@@ -43,10 +41,11 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
   }
 
   function isFresh(
-    { startedMilliseconds }: Reading<T>,
-    freshMilliseconds = FRESH_MILLISECONDS,
+    reading: Reading<T>,
+    milliseconds = FRESH_MILLISECONDS,
   ): boolean {
-    return performance.now() - startedMilliseconds < freshMilliseconds;
+    const age = performance.now() - reading.startedMilliseconds;
+    return age < milliseconds;
   }
 
   function dropOldest(): void {
@@ -65,12 +64,12 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
         : startReading(name);
     },
     /**
-     * Begins to read a name that will be needed, unless that began a moment ago.
+     * Begins to read a name that will be needed, unless that began within half a second.
      * A failure is met by the code that needs it.
      */
     readAhead(name: string): void {
       const reading = readings.get(name);
-      if (reading && isFresh(reading, AHEAD_MILLISECONDS)) return;
+      if (reading && isFresh(reading, FRESH_MILLISECONDS / 2)) return;
       startReading(name).catch(() => {});
     },
     /** Forgets a name: the next `find` reads. */

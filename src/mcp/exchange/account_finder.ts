@@ -20,7 +20,7 @@ import { ChallengeError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
 import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
-import type { OAuthConfig } from "../../settings/oauth.ts";
+import type { Config } from "../../settings/config.ts";
 import { accountTokenStore } from "../../store/account_tokens.ts";
 import { accountVault } from "../../store/account_vault.ts";
 import type { Database } from "../../store/database.ts";
@@ -59,38 +59,37 @@ export type Finding = "ask" | "wait" | "look";
  * @throws {ToolError} in words for the model
  * @throws {ChallengeError} when the caller has to sign in first
  */
-export type FindAccounts = (
-  context: Context,
-  item: ItemWithNeeds,
-  account: string | undefined,
-  finding: Finding,
-) => Promise<CallAccounts>;
+export interface FindAccounts {
+  (
+    context: Context,
+    item: ItemWithNeeds,
+    account: string | undefined,
+    finding: Finding,
+  ): Promise<CallAccounts>;
+  /**
+   * Begins to read the accounts that calls of a grant, or of a subject without
+   * one, have needed before.
+   */
+  readAhead?(name: string): void;
+}
 
 /** The member of a result's `_meta` that says as whom the tool has acted. */
 const ACCOUNT = "tool-server/account";
 
-/** Finds accounts, and reads those that a call will need before it is let in. */
-export interface AccountFinder {
-  find: FindAccounts;
-  /** @param name the grant of a caller, or the subject of one without */
-  readAhead(name: string): void;
-}
-
 /** Makes the finder of accounts. */
 export function accountFinder(
-  { database, log, oauth, sealing: own, services, settings }: {
-    database: Database;
-    log: Logger;
-    oauth: OAuthConfig | undefined;
+  database: Database,
+  log: Logger,
+  { config: { auth: { oauth }, own }, options, accountServices }: {
+    /** `own` has the settings of our applications at the services. */
+    config: Pick<Config, "auth" | "own">;
     /** The app's own sealing, in place of `SECRETS_KEYS`. */
-    sealing?: Sealing;
+    options: { sealing?: Sealing };
     /** The services that tools need. */
-    services: readonly AccountService[];
-    /** The values of the settings of our applications there. */
-    settings: Readonly<Record<string, unknown>>;
+    accountServices: readonly AccountService[];
   },
-): AccountFinder {
-  const sealing = oauth && sealingOf(oauth.secretsKeys, own, log);
+): FindAccounts {
+  const sealing = oauth && sealingOf(oauth.secretsKeys, options.sealing, log);
   const vault = sealing && accountVault(database, {
     sealing,
     idleSeconds: oauth.accountIdleDays * 86_400,
@@ -106,7 +105,7 @@ export function accountFinder(
     const { clock } = database;
     const background = (work: () => Promise<void>) => database.background(work);
     return {
-      clients: accountClients(services, settings),
+      clients: accountClients(accountServices, own),
       tokens,
       refresh: accountRefresh(tokens, { clock, background }),
       renewals: new Renewals(),
@@ -158,7 +157,9 @@ export function accountFinder(
       },
     };
   };
-  return { find, readAhead: (name) => ahead?.read(name) };
+  return Object.assign(find, {
+    readAhead: (name: string) => ahead?.read(name),
+  });
 }
 
 /**

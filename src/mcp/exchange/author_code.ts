@@ -158,7 +158,6 @@ export class Acting {
    */
   async do<T>(act: (work: ActingWork) => Promise<T>): Promise<T> {
     const work = this.work();
-    const { authorCode } = work;
     try {
       if (work.isOver()) throw work.overSignal.reason;
       const value = await act(work);
@@ -168,10 +167,10 @@ export class Acting {
       const reason = error instanceof ChallengeError
         ? error
         : work.isOver()
-        ? authorCode?.reason
+        ? work.authorCode?.reason
         : undefined;
-      if (!authorCode || reason === undefined) throw error;
-      return await authorCode.interrupt(reason);
+      if (!work.authorCode || reason === undefined) throw error;
+      return await work.authorCode.interrupt(reason);
     }
   }
 
