@@ -114,6 +114,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/mcp/"],
   ["src/server/server_options.ts"],
   ["src/server/plan.ts"],
+  ["src/server/revocations.ts"],
   ["src/server/server_core.ts"],
   [
     "src/server/start_reports.ts",

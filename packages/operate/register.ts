@@ -17,7 +17,6 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { connectionStore } from "../../src/store/connections.ts";
 import { keyRing } from "../../src/crypto/key_ring.ts";
 import { accountStore } from "../../src/store/accounts.ts";
-import { accountVault } from "../../src/store/account_vault.ts";
 import { resealAll } from "../../src/store/reseal.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
@@ -89,8 +88,7 @@ export function openRegister(database: Database, log: Logger) {
     ...data,
 
     /** Seals all accounts anew with the first of some keys. */
-    reseal: (keys: readonly string[]) =>
-      resealAll(accountVault(database, { sealing: keyRing(keys) })),
+    reseal: (keys: readonly string[]) => resealAll(database, keyRing(keys)),
 
     /** Lists the clients that people have allowed, by the last use. */
     async clients(): Promise<RegisteredClient[]> {

@@ -42,7 +42,6 @@ import type { TaskStore } from "../store/tasks.ts";
 import { waitStore } from "../store/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import type { AccountClient } from "./provider/account_client.ts";
-import { accountRevocation } from "./provider/account_revocation.ts";
 import { providerTokens } from "./provider/provider_tokens.ts";
 import type { Provider } from "./provider/provider.ts";
 import { signInProviders } from "./provider/sign_in_providers.ts";
@@ -88,6 +87,8 @@ export interface AuthorizationServerOptions {
   accountServices: ReadonlyMap<string, AccountService>;
   /** Our clients at those of them where an application of ours is set. */
   accountClients: ReadonlyMap<string, AccountClient>;
+  /** Begins the revocation of tokens that are due. */
+  revokeSoon(): unknown;
   /** Lists those of them that a client with some scopes could use. */
   servicesWithin(scopes: readonly string[]): AccountService[];
   /** True if a tool needs an account at a service. */
@@ -136,12 +137,11 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const vault = sealing && accountVault(database, {
     sealing,
     idleSeconds: config.accountIdleDays * 86_400,
+    revokeSoon: options.revokeSoon,
   });
-  const { accountClients: clients } = options;
-  const revokeAccount = accountRevocation({ vault, clients, database, log });
   const stores = {
     ...openStores(database, log, config),
-    accounts: accountStore(database, revokeAccount),
+    accounts: accountStore(database, options.revokeSoon),
   };
   const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
@@ -158,7 +158,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     ...shared,
     frame,
     vault,
-    revokeAccount,
     allowedUsers,
     configured,
     lifetimes,

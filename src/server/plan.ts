@@ -32,6 +32,8 @@ export class Plan {
   /** Undefined if everyone may be granted everything. */
   readonly permissions?: Permissions;
   readonly lifecycle: Lifecycle;
+  /** True if people's keys and tokens can be sealed. */
+  readonly seals: boolean;
   #catalogue?: Catalogue;
   #isReported = false;
 
@@ -61,6 +63,7 @@ export class Plan {
     });
     const { oauth } = config.auth;
     if (options.sealing && oauth?.secretsKeys.length) throw doublySealed();
+    this.seals = !!oauth && !!(options.sealing || oauth.secretsKeys[0]);
     this.permissions = oauth && permissionsOf({
       rules: oauth.permissions,
       decide: options.permissions,
@@ -87,15 +90,15 @@ export class Plan {
 
   /** Lists the settings that are missing for people's accounts at services. */
   missingAccountSettings(services = this.accountServices): string[] {
-    const { config: { auth: { oauth }, own } } = this;
+    const { own } = this.config;
     const applications = services.flatMap((service) =>
       service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
     ).filter((name) => own[name] === undefined);
-    const { sealing } = this.options;
-    if (services.length === 0 || oauth && (sealing || oauth.secretsKeys[0])) {
-      return applications;
-    }
-    return [sealing ? "AUTH_STRATEGY" : "SECRETS_KEYS", ...applications];
+    if (services.length === 0 || this.seals) return applications;
+    return [
+      this.options.sealing ? "AUTH_STRATEGY" : "SECRETS_KEYS",
+      ...applications,
+    ];
   }
 
   /** Warns of probable mistakes, at the first start only. */

@@ -31,8 +31,6 @@ import { type WaitStore, waitStore } from "../store/waits.ts";
 import type { Plan } from "./plan.ts";
 import type { CreateServerOptions } from "./server_options.ts";
 
-const DAY_SECONDS = 24 * 60 * 60;
-
 /** The most questions that one caller may be asked at a time in one process. */
 const MAX_QUESTIONS_PER_CALLER = 100;
 
@@ -60,6 +58,8 @@ export interface ServerCore {
   given: ServerDependencies;
   database: Database;
   waits: WaitStore;
+  /** Calls a function of `revocations.ts`, in the background; by default `poll`. */
+  revoke(verb?: "notice" | "poll"): unknown;
   engine: Omit<TaskEngine, "gate" | "waitPages">;
   /** Begins to read the accounts that calls of a grant have needed before. */
   readAccountsAhead(grantId: string): void;
@@ -80,6 +80,11 @@ export function openCore(
   const log = plan.log.logger("mcp");
   const database = openDatabase(plan, given);
   const { clock } = database;
+  const revoke: ServerCore["revoke"] = (verb = "poll") =>
+    plan.seals &&
+    database.background(async () =>
+      (await import("./revocations.ts"))[verb](plan, database)
+    );
   const cancellations = cancellationStore(database);
   const tasks = taskStore(database, {
     onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
@@ -94,7 +99,7 @@ export function openCore(
   let finder = given.findAccounts;
   const engine: ServerCore["engine"] = {
     ledger: ledgerDays > 0
-      ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
+      ? ledgerStore(database, { keepSeconds: ledgerDays * 86_400, log })
       : undefined,
     limits: new Limits({ database, log }, {
       callsPerMinute: config.callsPerMinute,
@@ -129,7 +134,7 @@ export function openCore(
           "../mcp/exchange/account_finder.ts"
         );
         // Calls at once share the first.
-        finder ??= accountFinder(database, log, plan);
+        finder ??= accountFinder(database, log, plan, () => revoke());
       }
       return await finder(...of);
     },
@@ -151,6 +156,7 @@ export function openCore(
     given,
     database,
     waits,
+    revoke,
     engine,
     readAccountsAhead: (grantId) => finder?.readAhead?.(grantId),
     stopping,

@@ -64,14 +64,14 @@ export class ServerInstance implements Server {
     if (options.routes && this.#sites.hasHome) await this.#sites.site().app();
   }
 
-  /** Starts the services, and then resumes durable work that is due. */
+  /** Starts the services, and then does the revocations and work that are due. */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
     const hasNone = needsAddress && !this.#sites.hasHome;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
-    await this.tasks.wake();
+    await Promise.all([this.tasks.wake(), this.#core.revoke()]);
   }
 
   get running(): number {

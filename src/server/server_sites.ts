@@ -66,8 +66,9 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Begins to look for durable work once an address is known. */
+  /** Begins to look for revocations, and for durable work at a known address. */
   notice(): void {
+    this.core.revoke("notice");
     if (!this.#hasDurable || !this.hasHome) return;
     this.core.engine.taskRegistry.poller.notice();
   }

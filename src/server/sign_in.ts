@@ -39,7 +39,10 @@ function servicesOf(
 
 /** Makes the sign-in at one public address. */
 export function signInAt(
-  core: Pick<ServerCore, "plan" | "given" | "database" | "engine">,
+  core: Pick<
+    ServerCore,
+    "plan" | "given" | "database" | "engine" | "revoke"
+  >,
   baseUrl: string,
 ): SignIn {
   const { plan, given, database, engine } = core;
@@ -65,6 +68,7 @@ export function signInAt(
       plan.accountServices.map((it) => [it.name, it]),
     ),
     accountClients: accountClients(plan.accountServices, config.own),
+    revokeSoon: () => core.revoke(),
     servicesWithin: (scopes) => servicesOf(catalogue, scopes),
     needsAccount: (tool, service) =>
       Object.values(catalogue.tools.get(tool)?.needs ?? {})

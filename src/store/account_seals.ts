@@ -5,7 +5,7 @@
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
-import type { Sealing } from "../crypto/sealing.ts";
+import type { Sealed, Sealing } from "../crypto/sealing.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "./database.ts";
 
@@ -19,8 +19,14 @@ function contextOf(
   { subject, service, label, oauth }: AccountRecord,
   key: Deno.KvKey,
 ): string {
-  const parts = ["account", subject, service, label, oauth?.application, key];
-  return fingerprint(JSON.stringify(parts));
+  const parts = ["account", subject, service, label, key];
+  return applicationContext(oauth?.application) +
+    fingerprint(JSON.stringify(parts));
+}
+
+/** Names an application at a service within seals, by itself. */
+function applicationContext(application = ""): string {
+  return fingerprint(application);
 }
 
 export function accountSeals(sealing: Sealing) {
@@ -66,6 +72,22 @@ export function accountSeals(sealing: Sealing) {
   return {
     open,
     sealAnew,
+
+    /**
+     * Opens tokens whose account is gone; undefined if no key of the operator
+     * opens them, or they are another application's.
+     *
+     * @throws {StorageError} when that cannot be known now
+     */
+    async openTokens(
+      { application, sealed, keyId }: Sealed & { application: string },
+    ): Promise<string | undefined> {
+      const text = await sealing.unseal({ sealed, keyId });
+      const context = applicationContext(application);
+      return text?.startsWith(context)
+        ? text.slice(2 * context.length)
+        : undefined;
+    },
 
     /** Checks that a key can be sealed now. @throws {StorageError} */
     async checkSeals(): Promise<void> {

@@ -54,6 +54,10 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     waitForRefresh: ({ key }: FoundAccount, signal: AbortSignal) =>
       leases.waitFor(key, signal),
 
+    /** Has tokens revoked for which the account is no more. */
+    discard: (found: FoundAccount, tokens: string) =>
+      vault.revoke(found, tokens),
+
     /** Notes that the service takes the tokens no longer, if they are the last. */
     async end({ key, tokens }: FoundAccount): Promise<void> {
       for (;;) {

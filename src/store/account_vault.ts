@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { fingerprint } from "../crypto/crypto.ts";
 import type { Sealing } from "../crypto/sealing.ts";
 import { HttpError } from "../errors.ts";
 import { accountSeals } from "./account_seals.ts";
@@ -11,10 +10,13 @@ import {
   type AccountRecord,
   accountStore,
   type AccountUse,
+  keyOf,
+  type NewAccount,
 } from "./accounts.ts";
-import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
 import { recent } from "./recent.ts";
+import { isOtherAccount, queueRevocation } from "./revocations.ts";
 import type { Write } from "./transaction.ts";
 
 /** The most accounts of one person. */
@@ -23,31 +25,20 @@ export const MAX_ACCOUNTS = 50;
 /** The time after which another use of an account is noted, in seconds. */
 const NOTED_SECONDS = 60;
 
-/** The place of an account: one a service, or one for each name of several. */
-export interface AccountPlace {
-  subject: string;
-  service: string;
-  label?: string;
-  several?: boolean;
-}
-
-/** An account to keep, at its place. */
-export interface NewAccount
-  extends AccountPlace, Pick<AccountRecord, "oauth" | "scopes"> {}
-
-function idOf({ service, label, several }: AccountPlace): string {
-  return fingerprint(JSON.stringify([service, several ? label : ""]));
-}
+/** An account at its key. */
+type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 
 export type AccountVault = ReturnType<typeof accountVault>;
 
 /** Opens the accounts with their keys. */
 export function accountVault(
   database: Database,
-  { sealing, idleSeconds = 0 }: {
+  { sealing, idleSeconds = 0, revokeSoon = () => {} }: {
     sealing: Sealing;
     /** The time without use after which an account is disconnected. */
     idleSeconds?: number;
+    /** Called once tokens are in the queue of revocations. */
+    revokeSoon?(): unknown;
   },
 ) {
   const store = accountStore(database);
@@ -57,6 +48,23 @@ export function accountVault(
   let notes = Promise.resolve();
   /** The records whose use is noted since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
+
+  /** Makes the record of a new account. */
+  function sealNew(account: NewAccount, key: string): Promise<AccountRecord> {
+    const { subject, service, label, oauth, scopes } = account;
+    const createdAt = database.now();
+    const value = {
+      subject,
+      service,
+      ...label !== undefined && { label },
+      ...oauth !== undefined && { oauth, scopes },
+      createdAt,
+      expiresAt: createdAt + idleSeconds,
+      sealed: "",
+      keyId: "",
+    };
+    return sealAnew({ key: keyOf(account), value }, key);
+  }
 
   /** Seals the key of an account anew, if that was done with an old key. */
   async function reseal(found: Found<AccountRecord>): Promise<boolean> {
@@ -107,19 +115,20 @@ export function accountVault(
     },
 
     /**
-     * Keeps the key of an account, in place of the one that is there.
+     * Keeps the key of an account, in place of the one that is there, whose
+     * tokens are to be revoked if they are another account's.
      *
      * @param extraWrites checks of the same commit: those of the browser's session
-     * @returns the record that was there before; undefined if a check failed
+     * @returns false if a check failed
      * @throws {HttpError} 409 when the person has too many accounts
      */
     async save(
       account: NewAccount,
       key: string,
       extraWrites: Write,
-    ): Promise<Entry<AccountRecord> | undefined> {
-      const { subject, service, label, oauth, scopes } = account;
-      const at = accountKey(subject, idOf(account));
+    ): Promise<boolean> {
+      const { subject, label, oauth } = account;
+      const at = keyOf(account);
       // Every new account changes this record: so two at once cannot both pass
       // the limit.
       const headKey = accountKey(subject);
@@ -129,8 +138,9 @@ export function accountVault(
         const [entry, head] = await read();
         const { confirmation } = entry.value?.oauth ?? {};
         // The same form came twice: the tokens may have been refreshed since.
-        if (confirmation && confirmation === oauth?.confirmation) return entry;
-        const isNew = entry.value === undefined;
+        if (confirmation && confirmation === oauth?.confirmation) return true;
+        const { value: before } = entry;
+        const isNew = before === undefined;
         const others = isNew ? await store.read(subject) : [];
         if (others.length >= MAX_ACCOUNTS) {
           throw new HttpError(
@@ -138,35 +148,50 @@ export function accountVault(
             `There are ${MAX_ACCOUNTS} accounts already: disconnect one first`,
           );
         }
-        const createdAt = database.now();
-        const record = await sealAnew({
-          key: at,
-          value: {
-            subject,
-            service,
-            ...label !== undefined && { label },
-            ...oauth !== undefined && { oauth, scopes },
-            createdAt,
-            expiresAt: createdAt + idleSeconds,
-            sealed: "",
-            keyId: "",
-          },
-        }, key);
+        const record = await sealNew(account, key);
         const isSaved = await database.commit((transaction) => {
           extraWrites(transaction.check(entry));
           transaction.set(at, record);
-          if (!isNew) return;
-          transaction.check(head)
-            .set(headKey, { expiresAt: record.expiresAt });
+          if (isNew) {
+            transaction.check(head)
+              .set(headKey, { expiresAt: record.expiresAt });
+          } else if (isOtherAccount(before, label)) {
+            const replaced = { key: at, value: before };
+            queueRevocation(transaction, replaced, record.createdAt);
+          }
         });
         known.forget(subject);
-        if (isSaved) return entry;
+        if (isSaved) {
+          if (before?.oauth) revokeSoon();
+          return true;
+        }
         const [entryNow, headNow] = await read();
         const isUnchanged = entryNow.versionstamp === entry.versionstamp &&
           headNow.versionstamp === head.versionstamp;
         // Then it was another check that failed.
-        if (isUnchanged) return undefined;
+        if (isUnchanged) return false;
       }
+    },
+
+    /**
+     * Has tokens revoked that are in no account.
+     *
+     * @param account the account that they were for
+     * @param afterSeconds the time until then: unless they are kept meanwhile
+     */
+    async revoke(
+      account: NewAccount | PlacedAccount,
+      tokens: string,
+      afterSeconds = 0,
+    ): Promise<void> {
+      const [key, value] = "key" in account
+        ? [account.key, await sealAnew(account, tokens)]
+        : [keyOf(account), await sealNew(account, tokens)];
+      const now = database.now();
+      await database.commit((transaction) =>
+        queueRevocation(transaction, { key, value }, now, now + afterSeconds)
+      );
+      revokeSoon();
     },
 
     /** Notes a refusal, or its end, in the background: one after another. */

@@ -4,10 +4,12 @@
  *
  * @module
  */
+import { fingerprint } from "../crypto/crypto.ts";
 import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
 import type { Refreshable } from "./refresh_lease.ts";
+import { queueRevocation } from "./revocations.ts";
 import type { Write } from "./transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
@@ -44,6 +46,26 @@ export interface AccountRecord extends Refreshable, Sealed {
   refusedAt?: number;
 }
 
+/** The place of an account: one a service, or one for each name of several. */
+export interface AccountPlace {
+  subject: string;
+  service: string;
+  label?: string;
+  several?: boolean;
+}
+
+/** An account to keep, at its place. */
+export interface NewAccount
+  extends AccountPlace, Pick<AccountRecord, "oauth" | "scopes"> {}
+
+/** Makes the key of the place of an account. */
+export function keyOf(
+  { subject, service, label, several }: AccountPlace,
+): Deno.KvKey {
+  const id = fingerprint(JSON.stringify([service, several ? label : ""]));
+  return accountKey(subject, id);
+}
+
 /** An account as its person sees it: without its key. */
 export type ListedAccount =
   & Omit<AccountRecord, keyof Sealed | "leaseUntil" | "oauth">
@@ -61,17 +83,14 @@ export function accountName(
 
 export type AccountStore = ReturnType<typeof accountStore>;
 
-/** A record that was deleted. */
-export type ForgottenAccount = Pick<Found<AccountRecord>, "key" | "value">;
-
 /**
  * Opens the store of what is kept of accounts; it opens no key.
  *
- * @param onForgotten receives each account that was deleted
+ * @param revokeSoon called once tokens are in the queue of revocations
  */
 export function accountStore(
   database: Database,
-  onForgotten: (account: ForgottenAccount) => void = () => {},
+  revokeSoon: () => unknown = () => {},
 ) {
   /** Reads the accounts of a person. */
   function read(subject: string): Promise<Found<AccountRecord>[]> {
@@ -85,11 +104,13 @@ export function accountStore(
       key,
       (transaction, { key, value }: Entry<AccountRecord>) => {
         // Ended, so that no save that was given up brings it back.
-        if (value) transaction.expire(key);
+        if (!value) return undefined;
+        transaction.expire(key);
+        queueRevocation(transaction, { key, value }, database.now());
         return value;
       },
     );
-    if (gone) onForgotten({ key, value: gone });
+    if (gone?.oauth) revokeSoon();
     return gone;
   }
 

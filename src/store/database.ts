@@ -227,11 +227,16 @@ export class Database extends Reader {
     await this.operations.idle();
   }
 
-  /** Does work in the background, which may fail. The close waits for it. */
-  background(work: () => Promise<void>): void {
+  /**
+   * Does work in the background, which may fail. The close waits for it.
+   *
+   * @returns a promise of its end, which never rejects
+   */
+  background(work: () => Promise<void>): unknown {
     const done: Promise<void> = detached(work).catch(() => {}).finally(() =>
       this.#background.delete(done)
     );
     this.#background.add(done);
+    return done;
   }
 }

@@ -114,7 +114,6 @@ export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
 }
 /** The steps that fail, all in one value · 7 days after the last. */
 export const stepFailuresKey = alone("step-failures");
-
 /** A wait for a person, or for a webhook · 1 h, or as long as asked. */
 export const waitKey = hashed("wait");
 /** Waits of a person · as long as the wait. */
@@ -147,7 +146,6 @@ export function approvalKey(browserFingerprint: string, what: string) {
 }
 /** The state of a person's connection with a client, or of all · 366 days. */
 export const connectionKey = allHashed("connection");
-
 /** Authorization request, from the consent page to the code · 10 min. */
 export const authorizationRequestKey = hashed("authorization-request");
 /** Authorization code · 60 s, and a day once it was used. */
@@ -222,6 +220,8 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
 }
 /** A person's account elsewhere, its key sealed · `ACCOUNT_IDLE_DAYS`. */
 export const accountKey = ownedBy("account");
+/** Tokens to revoke, by the time at which that is due, and an id · 3 days. */
+export const revocationKey = (...at: Deno.KvKey) => ["revocation", ...at];
 
 /** The block of a person or a client, or of all · until it is lifted. */
 export const blockKey = allHashed("block");

@@ -3,25 +3,39 @@
  *
  * @module
  */
-import type { AccountVault } from "./account_vault.ts";
+import type { Sealed, Sealing } from "../crypto/sealing.ts";
+import { accountVault } from "./account_vault.ts";
+import type { Database, Found } from "./database.ts";
+import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 
 /**
- * Seals all keys anew that were sealed with an old one.
+ * Seals all keys anew that were sealed with an old one, and the tokens that are
+ * to be revoked.
  *
  * @returns the number of those done, and of those left: no key of the ring opens
  * them, or someone changed them meanwhile
  */
 export async function resealAll(
-  vault: AccountVault,
+  database: Database,
+  sealing: Sealing,
 ): Promise<{ sealed: number; resealed: number; left: number }> {
   const counts = { sealed: 0, resealed: 0, left: 0 };
-  for await (const some of vault.all()) {
-    for (const found of some) {
-      counts.sealed++;
-      const before = found.value.keyId;
-      if (!await vault.reseal(found)) counts.left++;
-      else if (before !== vault.keyId) counts.resealed++;
+  async function resealSome<T extends Sealed>(
+    records: AsyncIterable<Found<T>[]>,
+    reseal: (found: Found<T>) => Promise<boolean>,
+  ): Promise<void> {
+    for await (const some of records) {
+      for (const found of some) {
+        counts.sealed++;
+        if (!await reseal(found)) counts.left++;
+        else if (found.value.keyId !== sealing.keyId) counts.resealed++;
+      }
     }
   }
+  const vault = accountVault(database, { sealing });
+  await resealSome(vault.all(), vault.reseal);
+  const queued = queuedTokens(database, sealing);
+  // After the accounts: their tokens come into the queue, and never back.
+  await resealSome(revocationQueue(database).read(Infinity), queued.reseal);
   return counts;
 }

@@ -8,10 +8,12 @@ import assert from "node:assert/strict";
 import { tool } from "../../src/mod.ts";
 import { REFRESH_LEASE_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { type Browser, browserOf } from "../kit/browser.ts";
+import { formOf } from "../kit/account_visitor.ts";
 import { testFaults } from "../kit/faults.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { TokenService } from "../kit/token_service.ts";
+import { until } from "../kit/wait.ts";
 import { call, OPTIONS, persistent, register, signIn } from "./walks.ts";
 
 /** One for all walks: each has a grant of its own. */
@@ -33,18 +35,24 @@ const options = {
   env: { ...OPTIONS.env, SECRETS_KEYS: SECRETS_KEY, ...service.environment },
 };
 
-/** Connects the account, however often that has to begin anew. */
-async function connect(browser: Browser): Promise<void> {
-  const address = `${BASE_URL}/connect/crm`;
+/**
+ * Connects an account, however often that has to begin anew. Returns the codes
+ * of the service, the last one of which is that of the account.
+ */
+async function connect(browser: Browser, name = "crm"): Promise<string[]> {
+  const address = `${BASE_URL}/connect/${name}`;
+  const codes: string[] = [];
   let page = await persistent(() => browser.open(address));
   for (let tries = 0; !page.text.includes("Connected as"); tries++) {
     assert(tries < 20, page.text);
-
+    const code = new URL(page.url).searchParams.get("code");
+    if (code !== null) codes.push(code);
     const isForm = page.text.includes("<form") && page.status === 200;
     page = isForm
       ? await browser.press(page, "answer", "connect")
       : await browser.open(address);
   }
+  return codes;
 }
 
 testFaults(
@@ -70,5 +78,47 @@ testFaults(
     assert.doesNotMatch(text, /crm-(access|refresh)/);
   },
   // The others are walked with a key.
+  ["refuses", "forgets", "dies later"],
+);
+
+/** Each grant is of another account. */
+const others = new TokenService("others");
+let count = 0;
+Object.defineProperty(others, "account", { get: () => `account ${++count}` });
+
+testFaults(
+  "replacing and disconnecting an account by OAuth",
+  {
+    ...options,
+    tools: [
+      tool({ name: "greet", needs: { crm: others.declare() }, run: () => "" }),
+    ],
+    env: { ...options.env, ...others.environment },
+  },
+  async (line) => {
+    const browser = browserOf(line, { issuers: [others.origin] });
+    const codes = [
+      ...await connect(browser, "others"),
+      ...await connect(browser, "others"),
+    ];
+    const address = `${BASE_URL}/account/accounts`;
+    let page = await persistent(() => browser.open(address));
+    while (page.text.includes("accounts/disconnect")) {
+      const form = formOf(page, "/account/accounts/disconnect");
+      await browser.press(form, "", "");
+      page = await persistent(() => browser.open(address));
+    }
+    // Only new tokens that died with their process are lost.
+    const kept = line.hasDied ? codes.slice(-1) : codes;
+    await until(async () => {
+      const isDone = others.grants.every(({ code, isEnded }) =>
+        isEnded || !kept.includes(code)
+      );
+      if (isDone) return true;
+      line.tick(3600);
+      await line.wake();
+      return false;
+    });
+  },
   ["refuses", "forgets", "dies later"],
 );

@@ -563,7 +563,8 @@ const ENDS: Record<
 };
 
 for (const [name, endAccount] of Object.entries(ENDS)) {
-  Deno.test(`${name} tells the service that the tokens end, and a service that does not answer keeps no one`, async () => {
+  Deno.test(`${name} tells the service that the tokens end, later if it does not answer, which keeps no one`, async () => {
+    using time = new MovedTime();
     await using service = new TokenService();
     const log = recordLog();
     await using server = await start(service, {
@@ -579,10 +580,14 @@ for (const [name, endAccount] of Object.entries(ENDS)) {
     await endAccount(again, server);
     await until(() =>
       log.events.some(({ message }) =>
-        message === "Tokens of an account could not be revoked"
+        message === "Tokens of an account could not be revoked yet"
       )
     );
     assert.doesNotMatch(await again.look("/accounts"), /Disconnect/);
+    service.answer = undefined;
+    time.tick(60);
+    await again.look();
+    await until(() => service.grants[1].isEnded);
     assert.doesNotMatch(JSON.stringify(log.events), /crm-(access|refresh)/);
   });
 }

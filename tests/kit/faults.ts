@@ -93,6 +93,14 @@ export class Line extends Sender implements AsyncDisposable {
     return response;
   }
 
+  /** Lets the process do what is due. */
+  async wake(): Promise<void> {
+    this.#follow();
+    const { faulty } = this;
+    await Promise.race([this.#server.wake().catch(() => {}), faulty.death]);
+    if (faulty.isStalled) await faulty.carryOut();
+  }
+
   /** Lets another process take over, which remembers nothing. */
   takeOver(): void {
     this.#server.stop();

@@ -13,6 +13,8 @@ import { BASE_URL } from "./server.ts";
 /** The grant of one person to our application. */
 interface ServiceGrant {
   account: string;
+  /** The code from which it was made. */
+  code: string;
   scope: string;
   /** The tokens that are good now. */
   access: Set<string>;
@@ -154,6 +156,7 @@ export class TokenService implements AsyncDisposable {
       const code = this.#next("code");
       const grant: ServiceGrant = {
         account: this.account,
+        code,
         scope: query.get("scope") ?? "",
         access: new Set(),
         isEnded: false,

@@ -21,20 +21,20 @@ import {
   type AccountClient,
   MAX_TOKEN_CHARACTERS,
 } from "../provider/account_client.ts";
-import {
-  refusalOf,
-  UpstreamError,
-  type UpstreamTokens,
-} from "../provider/provider.ts";
+import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
 import type { ConnectedService, Visit } from "./connect_pages.ts";
 import type { ConnectVisits } from "./connect_visit.ts";
+import { CHECKED_SECONDS } from "./checked_key.ts";
 import { checkKey, KeyRefusal, nameTold } from "./pasted_key.ts";
 
 /** The time in which a person must come back from the service, in seconds. */
 const AWAY_SECONDS = 1800;
+
+/** The time after which tokens are revoked that no one has confirmed. */
+const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
 
 /** The part of `state` that only this session can open. */
 interface Departure {
@@ -75,14 +75,6 @@ export function accountAuthorization(
     const derive = (purpose: string) =>
       base64url(deriveKey(`${id} ${handle}`, `connect ${purpose}`));
     return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
-  }
-
-  /** Revokes tokens that are not kept, unless their account is connected. */
-  function discardLater(visit: Visit, tokens: UpstreamTokens, label?: string) {
-    database.background(async () => {
-      if (await visits.hasConnected(visit, label)) return;
-      await visit.client!.revoke(tokens);
-    });
   }
 
   /** Asks the service. @throws {KeyRefusal} with words for the person */
@@ -210,31 +202,36 @@ export function accountAuthorization(
         }));
       const { idToken: _, ...kept } = tokens;
       const key = JSON.stringify(kept);
+      const checked = { key, confirmation: handle };
+      if (key.length > MAX_TOKEN_CHARACTERS) {
+        // Nothing that is stored holds it, so this is tried once.
+        database.background(() => client.revoke(tokens));
+        throw new KeyRefusal(
+          `${titleOf(service)} gave a token that is too long.`,
+        );
+      }
       try {
+        // The session may have ended while the code was redeemed.
+        await services.signedIn.staysAllowed(person);
         const told = await ask(visit, findLabel);
-        if (key.length > MAX_TOKEN_CHARACTERS) {
-          throw new KeyRefusal(
-            `${titleOf(service)} gave a token that is too long.`,
-          );
-        }
-        const label = await checkKey(service, tokens.accessToken, log);
-        return await visits.confirm(c, visit, {
-          key,
-          confirmation: handle,
-          label: label ?? nameTold(told, tokens.accessToken),
-        });
+        const label = await checkKey(service, tokens.accessToken, log) ??
+          nameTold(told, tokens.accessToken);
+        // Before the page is shown, which no one may ever confirm.
+        await visits.revoke(visit, { ...checked, label }, UNCONFIRMED_SECONDS);
+        return await visits.confirm(c, visit, { ...checked, label });
       } catch (error) {
-        discardLater(visit, tokens);
+        // At once where the database does not take them.
+        database.background(() =>
+          visits.revoke(visit, checked).catch(() => client.revoke(tokens))
+        );
         throw error;
       }
     },
 
     /** Revokes the tokens of an account that its person does not keep. */
     async discard(visit: Visit, sealed: string | undefined): Promise<void> {
-      const { client } = visit;
-      const checked = client && await visits.openConfirmed(visit, sealed);
-      if (!checked) return;
-      discardLater(visit, JSON.parse(checked.key), checked.label);
+      const checked = visit.client && await visits.openConfirmed(visit, sealed);
+      if (checked) await visits.revoke(visit, checked);
     },
   };
 }

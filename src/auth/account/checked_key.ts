@@ -9,7 +9,7 @@ import { seal, unseal } from "../../crypto/seal.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
 
 /** The time for which it may be confirmed, in seconds. */
-const CONFIRM_SECONDS = 600;
+export const CHECKED_SECONDS = 600;
 
 export interface CheckedKey {
   key: string;
@@ -28,7 +28,7 @@ export function checkedKeys(
   const context = JSON.stringify(of);
   return {
     seal(checked: CheckedKey, now: number): Promise<string> {
-      const expiresAt = now + CONFIRM_SECONDS;
+      const expiresAt = now + CHECKED_SECONDS;
       const text = JSON.stringify({ ...checked, expiresAt });
       return seal(sealingKey, text, context);
     },

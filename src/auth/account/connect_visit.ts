@@ -12,7 +12,7 @@ import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
-import type { AccountRecord } from "../../store/accounts.ts";
+import type { NewAccount } from "../../store/accounts.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
@@ -81,15 +81,17 @@ export function connectVisits(services: AuthServices) {
         : undefined;
     },
 
-    /** True if the person has connected what may be the account of this name. */
-    async hasConnected(
-      { person, service, vault }: Visit,
-      label?: string,
-    ): Promise<boolean> {
-      const own = await vault.find(person.session.subject, true);
-      return own.some(({ value }) =>
-        value.service === service.name && !isOther(value, label)
-      );
+    /**
+     * Has tokens revoked that are not kept, unless their account is connected.
+     *
+     * @param afterSeconds the time in which they may still be kept
+     */
+    async revoke(
+      visit: Visit,
+      { key, ...checked }: CheckedKey,
+      afterSeconds?: number,
+    ): Promise<void> {
+      await visit.vault.revoke(accountOf(visit, checked), key, afterSeconds);
     },
 
     /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
@@ -103,47 +105,43 @@ export function connectVisits(services: AuthServices) {
       visit: Visit,
       { key, label, confirmation }: CheckedKey,
     ): Promise<Response> {
-      const { person, service, vault, client } = visit;
+      const { person, service, vault } = visit;
       const { subject } = person.session;
-      const { name, several } = service;
-      const before = await vault.save(
-        {
-          subject,
-          service: name,
-          label,
-          several,
-          ...service.kind === "account" && {
-            scopes: service.scopes,
-            oauth: { application: client!.id, confirmation },
-          },
-        },
+      const isKept = await vault.save(
+        accountOf(visit, { label, confirmation }),
         key,
         await signedIn.staysAllowed(person),
       );
-      if (!before) throw signedOut();
-      if (before.value && isOther(before.value, label)) {
-        services.revokeAccount({ ...before, value: before.value }, key);
-      }
+      if (!isKept) throw signedOut();
       log.audit("Account connected", {
         reference: c.get("reference"),
         subject,
-        service: name,
+        service: service.name,
       });
       return await goOn(c, visit, label);
     },
   };
 }
 
-/**
- * True if an account is surely not the one of a name. While it is connected, other
- * tokens are revoked only then: many services end all of an account's together.
- */
-function isOther(
-  account: Pick<AccountRecord, "label">,
-  label: string | undefined,
-): boolean {
-  return account.label !== undefined && label !== undefined &&
-    account.label !== label;
+/** Makes the account of a visit that is to be kept. */
+function accountOf(
+  { person, service, client }: Visit,
+  { label, confirmation }: Omit<CheckedKey, "key">,
+): NewAccount {
+  const { name, several } = service;
+  const account = {
+    subject: person.session.subject,
+    service: name,
+    label,
+    several,
+  };
+  return service.kind === "account"
+    ? {
+      ...account,
+      scopes: service.scopes,
+      oauth: { application: client!.id, confirmation },
+    }
+    : account;
 }
 
 /** Gives the account's name: the one that is known, or the one typed in. */

@@ -17,6 +17,7 @@ import { ERASED_SECONDS } from "../../store/erased.ts";
 import { LISTED_LONGER_SECONDS } from "../../store/listed_people.ts";
 import { DURABLE_SECONDS } from "../../store/run_record.ts";
 import { printDuration } from "../../pages/times.tsx";
+import { REVOCATION_SECONDS } from "../../store/revocations.ts";
 import { SESSION_SECONDS } from "../../store/session_list.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
 import { WAIT_SECONDS } from "../../store/waits.ts";
@@ -137,6 +138,13 @@ export const KEPT_DATA: readonly KeptData[] = [
       "until you disconnect them, or " +
       `${printDuration(accountIdleDays * 86_400)} after their last use`,
     member: "accounts",
+  },
+  {
+    what:
+      "Tokens of accounts that you disconnected, sealed and without a name, for their service to end",
+    keys: ["revocation"],
+    until: () => `until it has, ${printDuration(REVOCATION_SECONDS)} at most`,
+    stays: "so that the service ends them",
   },
   {
     what: "Being signed in here",

@@ -41,10 +41,7 @@ export function accountClients(
  */
 export function accountRefresh(
   store: AccountTokenStore,
-  { clock, background }: {
-    clock: Clock;
-    background(work: () => Promise<void>): void;
-  },
+  { clock }: { clock: Clock },
 ) {
   const { valid } = leasedRefresh<FoundAccount>(store, { clock });
   return async (
@@ -69,7 +66,7 @@ export function accountRefresh(
           cause instanceof UpstreamError
             ? cause
             : new UpstreamError("unavailable", `${name} did not answer`),
-        discard: (tokens) => background(() => client.revoke(tokens)),
+        discard: (tokens) => store.discard(found, JSON.stringify(tokens)),
       },
       found,
       { rejected },

@@ -1,44 +1,75 @@
 /**
  * The revocation of people's tokens at their services, once they are deleted
- * here or replaced.
+ * here or replaced: by any process that has the keys, until it is done or three
+ * days are over.
  *
  * @see RFC 7009
  * @module
  */
-import type { Logger } from "../../log/log.ts";
-import type { AccountVault } from "../../store/account_vault.ts";
-import type { ForgottenAccount } from "../../store/accounts.ts";
-import type { Database } from "../../store/database.ts";
+import type { Sealing } from "../../crypto/sealing.ts";
+import { type Logger, logRepeated } from "../../log/log.ts";
+import type { Database, Found } from "../../store/database.ts";
+import { queuedTokens, revocationQueue } from "../../store/revocation_queue.ts";
+import type { RevocationRecord } from "../../store/revocations.ts";
 import type { AccountClient } from "./account_client.ts";
+import { UpstreamError } from "./provider.ts";
 
-/**
- * Makes what revokes the tokens of deleted accounts, in the background. `kept`
- * are the tokens in their place, if any: some services give the same ones again.
- */
-export function accountRevocation({ vault, clients, database, log }: {
-  /** Opens the tokens; undefined without `SECRETS_KEYS`. */
-  vault: Pick<AccountVault, "open"> | undefined;
+type Queued = Found<RevocationRecord>;
+
+/** Makes the function that revokes tokens of the queue. */
+export function accountRevocation({ sealing, clients, database, log }: {
+  sealing: Sealing;
   clients: ReadonlyMap<string, AccountClient>;
-  database: Pick<Database, "background">;
+  database: Database;
   log: Logger;
-}): (account: ForgottenAccount, kept?: string) => void {
-  return ({ key, value }, kept) => {
-    const { service, oauth } = value;
+}): (due: readonly Queued[]) => Promise<void> {
+  const queue = revocationQueue(database);
+  const tokens = queuedTokens(database, sealing);
+
+  /** Tries once. */
+  async function revoke(taken: Queued): Promise<void> {
+    const { service, application } = taken.value;
     const client = clients.get(service);
-    if (!vault || !client?.revokes || oauth?.application !== client.id) return;
-    database.background(async () => {
-      try {
-        const text = await vault.open({ key, value });
-        if (text === undefined) throw new Error("No key opens them");
-        const tokens = JSON.parse(text);
-        const { accessToken } = kept === undefined ? {} : JSON.parse(kept);
-        if (accessToken !== tokens.accessToken) await client.revoke(tokens);
-      } catch (error) {
-        log.warning("Tokens of an account could not be revoked", {
+    if (client?.id !== application) {
+      log.warning(
+        "Tokens of an account were not revoked: this server has no such " +
+          "application at the service any more",
+        { service },
+      );
+      return;
+    }
+    const text = client.revokes ? await tokens.open(taken) : undefined;
+    if (text === undefined) return;
+    await client.revoke(JSON.parse(text)).catch((error) => {
+      // The service does not know them any more.
+      const isDead = error instanceof UpstreamError && error.kind === "dead";
+      if (!isDead) throw error;
+    });
+  }
+
+  async function attempt(found: Queued): Promise<void> {
+    const taken = await queue.take(found);
+    if (!taken) return;
+    try {
+      await revoke(taken);
+    } catch (error) {
+      const { service } = taken.value;
+      const isLater = await queue.putOff(taken);
+      if (isLater) {
+        logRepeated(log, "Tokens of an account could not be revoked yet", {
           service,
           error,
         });
+        return;
       }
-    });
-  };
+      log.warning("Tokens of an account could not be revoked in three days", {
+        service,
+        error,
+      });
+    }
+    await queue.drop(taken);
+  }
+
+  // One that the database lost from sight is due again after its lease.
+  return async (due) => void await Promise.allSettled(due.map(attempt));
 }

@@ -49,7 +49,7 @@ export interface TokenIssuer {
   /** Makes the error while the server does not answer. */
   unavailable(cause?: unknown): Error;
   /** Disposes of new tokens whose record is gone, or has another account. */
-  discard?(tokens: UpstreamTokens): void;
+  discard?(tokens: UpstreamTokens): Promise<void>;
 }
 
 export interface RefreshOptions {
@@ -195,7 +195,7 @@ export function leasedRefresh<F extends StoredTokens>(
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
         if (!again || again.account !== leased.account) {
-          issuer.discard?.(tokens);
+          await issuer.discard?.(tokens);
         }
         // Another process may have leased the old tokens too; ours are newer.
         if (again?.tokens !== leased.tokens) return undefined;

@@ -88,11 +88,14 @@ export function accountFinder(
     /** The services that tools need. */
     accountServices: readonly AccountService[];
   },
+  /** Begins the revocation of tokens that are due. */
+  revokeSoon: () => unknown,
 ): FindAccounts {
   const sealing = oauth && sealingOf(oauth.secretsKeys, options.sealing, log);
   const vault = sealing && accountVault(database, {
     sealing,
     idleSeconds: oauth.accountIdleDays * 86_400,
+    revokeSoon,
   });
   const ahead = vault && new AccountsAhead(vault);
 
@@ -103,11 +106,10 @@ export function accountFinder(
     );
     const tokens = accountTokenStore(database, vault!);
     const { clock } = database;
-    const background = (work: () => Promise<void>) => database.background(work);
     return {
       clients: accountClients(accountServices, own),
       tokens,
-      refresh: accountRefresh(tokens, { clock, background }),
+      refresh: accountRefresh(tokens, { clock }),
       renewals: new Renewals(),
     };
   }

@@ -53,6 +53,7 @@ function start() {
     servicesWithin: () => [],
     needsAccount: () => false,
     titleOf: () => undefined,
+    revokeSoon() {},
   });
   const door = oauthDoor({
     providers: [],
