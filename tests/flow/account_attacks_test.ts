@@ -6,9 +6,6 @@ import assert from "node:assert/strict";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
 import { openRegister } from "../../packages/operate/register.ts";
 import { runCommand } from "../../packages/operate/run_command.ts";
-import { keyRing } from "../../src/crypto/key_ring.ts";
-import { accountVault } from "../../src/store/account_vault.ts";
-import { resealAll } from "../../src/store/reseal.ts";
 import { accountKey } from "../../src/store/keys.ts";
 import { Database } from "../../src/store/database.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
@@ -33,8 +30,6 @@ import {
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyServer } from "../kit/key_server.ts";
 import { silentLogger } from "../kit/log.ts";
-import type { HeadersOf } from "../kit/message.ts";
-import { until } from "../kit/wait.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { OAuthServer } from "../kit/sign_in.ts";
 import { test } from "../kit/databases.ts";
@@ -253,49 +248,6 @@ test.inMemory("keys are rotated by use, and by a command that counts what is lef
   // Back again, without a use.
   assert.match(await run(`${SECRETS_KEY},${OTHER_SECRETS_KEY}`), /1 of 1 /);
   assert.equal(await keyIdOf(), first);
-});
-
-test.inMemory("keys are rotated under load, with two processes, and no connection is lost", async ({ kv, other }) => {
-  await using service = new KeyService();
-  const linear = service.key();
-  const open = (kv: Deno.Kv, ...keys: string[]) =>
-    startConnected(linear, {
-      kv,
-      environment: { SECRETS_KEYS: keys.join() },
-    });
-  await using before = await open(kv, SECRETS_KEY, OTHER_SECRETS_KEY);
-  const people = Array.from({ length: 8 }, (_, n) => `person${n}`);
-  const vault = accountVault(new Database(other), {
-    sealing: keyRing([SECRETS_KEY]),
-    idleSeconds: 1000,
-  });
-  const headers: HeadersOf[] = [];
-  for (const name of people) {
-    service.accounts.set(keyOf(name), name);
-    const subject = `github:${name}`;
-    await vault.save({ subject, service: "linear" }, keyOf(name), () => {});
-    before.provider.subject = name;
-    headers.push((await before.person()).headers);
-  }
-  const callAll = (server: OAuthServer) =>
-    Promise.all(people.map(async (name, n) => {
-      const call = await callBy(server, "2026", headers[n]);
-      assert.equal(await textOf(call("who")), `200 ${name}`);
-    }));
-  await using after = await open(other, OTHER_SECRETS_KEY, SECRETS_KEY);
-  for (let round = 0; round < 5; round++) {
-    await Promise.all([callAll(before), callAll(after), callAll(before)]);
-  }
-  const ring = keyRing([OTHER_SECRETS_KEY, SECRETS_KEY]);
-  const reseal = () => resealAll(new Database(kv), ring);
-  const [, counts] = await Promise.all([callAll(after), reseal()]);
-  assert.equal(counts.sealed, people.length);
-  await until(async () => (await reseal()).left === 0);
-  await before.app.close();
-  await after.app.close();
-  await reseal();
-  await using last = await open(kv, OTHER_SECRETS_KEY);
-  await callAll(last);
 });
 
 Deno.test("a caller that is no person here, or whose token may not use accounts, is told so plainly", async () => {
