@@ -129,7 +129,11 @@ export function accountFinder(
 
   const find: FindAccounts = async (context, item, account, finding) => {
     const asking = CallContext.askingOf(context);
-    checkMayHave(context.caller, asking, (vault ?? own) !== undefined);
+    checkMayHave(
+      context.caller,
+      asking,
+      (vault ?? options.sealing) !== undefined,
+    );
     ahead!.note(context.caller);
     await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
