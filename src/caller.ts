@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { TokenExchange } from "./token_exchange.ts";
+
 /**
  * A person's identity at the provider; every field is as the provider states
  * it.
@@ -167,6 +169,8 @@ export interface Authenticated {
   caller: Caller;
   /** Absent when the caller did not sign in at a provider. */
   upstream?: Upstream;
+  /** Absent as `upstream`, which has the token that is exchanged. */
+  exchange?: TokenExchange;
   /**
    * Resolves to true if the caller's permission still holds, at most a second
    * stale. Absent if the permission cannot be revoked.

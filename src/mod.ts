@@ -109,6 +109,8 @@ export type {
   OAuthAccountOptions,
   PersonalKey,
   PersonalKeyOptions,
+  UpstreamAccount,
+  UpstreamAccountOptions,
 } from "./authoring/account.ts";
 export type { AccountPreset } from "./authoring/account_presets.ts";
 export { account } from "./authoring/oauth_account.ts";
@@ -133,6 +135,7 @@ export {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "./auth/provider/provider.ts";
+export type { ExchangeTarget, TokenExchange } from "./token_exchange.ts";
 export type { FetchDocument } from "./store/documents.ts";
 export type {
   Kv,

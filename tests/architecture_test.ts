@@ -115,6 +115,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/server/server_options.ts"],
   ["src/server/plan.ts"],
   ["src/server/revocations.ts"],
+  ["src/server/account_settings.ts"],
   ["src/server/server_core.ts"],
   [
     "src/server/start_reports.ts",

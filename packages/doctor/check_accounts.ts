@@ -36,6 +36,14 @@ export const ACCOUNTS_CHECK: Check = {
         "Set AUTH_STRATEGY=oauth.",
       );
     }
+    if (names.some((name) => name.startsWith("OAUTH_"))) {
+      throw new Fault(
+        "tools act at a service behind the sign-in provider, which gives no " +
+          "token for it",
+        `See what the start of the server says of ${names.join(" and ")}: ` +
+          "docs/accounts.md tells what each provider wants.",
+      );
+    }
     throw new Fault(
       "tools act at services where this server is not registered",
       `Register an application there, and set ${names.join(" and ")}: ` +

@@ -4,7 +4,10 @@
  * @module
  */
 import type { About } from "../authoring/about.ts";
-import type { AccountService } from "../authoring/account.ts";
+import type {
+  AccountService,
+  ConnectableService,
+} from "../authoring/account.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
@@ -83,13 +86,13 @@ export interface AuthorizationServerOptions {
   inWords(scopes: readonly string[]): ScopeInWords[];
   /** The app's own sealing of people's accounts, in place of `SECRETS_KEYS`. */
   sealing?: Sealing;
-  /** The services at which tools need people's accounts, by name. */
-  accountServices: ReadonlyMap<string, AccountService>;
+  /** The services at which people connect accounts, by name. */
+  accountServices: ReadonlyMap<string, ConnectableService>;
   /** Our clients at those of them where an application of ours is set. */
   accountClients: ReadonlyMap<string, AccountClient>;
   /** Begins the revocation of tokens that are due. */
   revokeSoon(): unknown;
-  /** Lists those of them that a client with some scopes could use. */
+  /** Lists the services that a client with some scopes could act at. */
   servicesWithin(scopes: readonly string[]): AccountService[];
   /** True if a tool needs an account at a service. */
   needsAccount(tool: string, service: string): boolean;

@@ -87,6 +87,8 @@ export interface OAuthAccountOptions
   revoke?: string;
   /** More query parameters of the authorization request. */
   params?: Readonly<Record<string, string>>;
+  /** Only of {@linkcode UpstreamAccountOptions}. */
+  from?: never;
 }
 
 /** A service at which people allow this server to act, from `account()`. */
@@ -97,12 +99,48 @@ export interface OAuthAccount extends OAuthAccountOptions {
   readonly name: string;
 }
 
+/** The options of a service behind the sign-in provider. */
+export interface UpstreamAccountOptions
+  extends Pick<PersonalKeyOptions, "api" | "title"> {
+  /**
+   * The sign-in provider gives the access token, in exchange for that of the
+   * person's sign-in: no page is needed, and nothing is stored.
+   */
+  from: "upstream";
+  /** The scopes that the tools need there. */
+  scopes?: readonly string[];
+  /** The service's name at the provider (RFC 8693 §2.1). Not for Microsoft. */
+  audience?: string;
+  /** The service's address at the provider (RFC 8693 §2.1). Not for Microsoft. */
+  resource?: string;
+  /**
+   * The provider's name in `OAUTH_PROVIDER`, where more than one of those listed
+   * there exchange tokens.
+   */
+  provider?: string;
+  /** A sign-in is that of one person: there are no several accounts. */
+  several?: never;
+  /** Nothing is kept that could be tried before. */
+  check?: never;
+}
+
+/** A service behind the sign-in provider, from `account()`. */
+export interface UpstreamAccount extends UpstreamAccountOptions {
+  /** Tells it from other definitions. */
+  readonly kind: "upstreamAccount";
+  /** Names it in the log. */
+  readonly name: string;
+}
+
+/** A service at which people connect accounts on a page of this server. */
+export type ConnectableService = PersonalKey | OAuthAccount;
+
 /** A service at which people have accounts that tools use. */
-export type AccountService = PersonalKey | OAuthAccount;
+export type AccountService = ConnectableService | UpstreamAccount;
 
 /** The services that a tool needs the caller's accounts at. */
 export type AccountNeeds = Readonly<
-  Record<string, PersonalKey | OAuthAccount>
+  Record<string, PersonalKey | OAuthAccount | UpstreamAccount>
 >;
 
 /** The caller's account at each of {@linkcode AccountNeeds}. */

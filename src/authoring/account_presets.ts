@@ -14,30 +14,13 @@ export type AccountPreset =
   | "notion"
   | "slack";
 
-/** The name of an account, or the response that refuses. */
-type CheckedAccount = string | Response | undefined;
-
 /** The options of a service that is known; its author may replace all of them. */
 type Preset = OAuthAccountOptions & { title: string };
 
-// deno-lint-ignore no-explicit-any -- The answers of others: names are checked.
-type Json = any;
-
-/** Asks an API who it is; gives the response where that is a refusal. */
-async function ask(
-  fetch: AccountFetch,
-  path: string,
-  nameIn: (answer: Json) => CheckedAccount,
-  init?: RequestInit,
-): Promise<CheckedAccount> {
-  const response = await fetch(path, init);
-  return response.ok ? nameIn(await response.json() ?? {}) : response;
-}
-
-/** Names an account by its person and the place where it is theirs. */
-function named(person: unknown, place?: unknown): string | undefined {
-  const parts = [person, place].filter((it) => typeof it === "string" && it);
-  return parts.length > 0 ? parts.join(" at ") : undefined;
+/** Names an account as the checks of presets do, which are loaded when needed. */
+function checkBy(name: keyof typeof import("./preset_checks.ts")) {
+  return async (fetch: AccountFetch) =>
+    await (await import("./preset_checks.ts"))[name](fetch);
 }
 
 export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
@@ -51,7 +34,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     api: "https://api.github.com",
     authorize: "https://github.com/login/oauth/authorize",
     token: "https://github.com/login/oauth/access_token",
-    check: (fetch) => ask(fetch, "/user", ({ login }) => named(login)),
+    check: checkBy("github"),
   },
   /** @see https://developers.google.com/identity/protocols/oauth2/web-server */
   google: {
@@ -72,18 +55,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     scopes: ["read"],
     // Lets people choose one of their workspaces.
     params: { prompt: "consent" },
-    check: (fetch) =>
-      ask(
-        fetch,
-        "/graphql",
-        ({ data }) =>
-          named(data?.viewer?.email, data?.viewer?.organization?.name),
-        {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: '{"query":"{ viewer { email organization { name } } }"}',
-        },
-      ),
+    check: checkBy("linear"),
   },
   /** @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-auth-code-flow */
   microsoft: {
@@ -105,11 +77,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     token: "https://api.notion.com/v1/oauth/token",
     revoke: "https://api.notion.com/v1/oauth/revoke",
     params: { owner: "user" },
-    check: (fetch) =>
-      ask(fetch, "/users/me", ({ bot }) => {
-        const { person, name } = bot?.owner?.user ?? {};
-        return named(person?.email ?? name, bot?.workspace_name);
-      }, { headers: { "notion-version": "2022-06-28" } }),
+    check: checkBy("notion"),
   },
   /**
    * The tokens are those of a person, for one workspace.
@@ -122,10 +90,6 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     authorize: "https://slack.com/oauth/v2_user/authorize",
     token: "https://slack.com/api/oauth.v2.user.access",
     revoke: "https://slack.com/api/auth.revoke",
-    check: (fetch) =>
-      ask(fetch, "/auth.test", ({ ok, user, team }) => {
-        // Slack refuses with status 200.
-        return ok ? named(user, team) : new Response(null, { status: 401 });
-      }),
+    check: checkBy("slack"),
   },
 };

@@ -4,9 +4,15 @@
  * @module
  */
 import * as z from "zod";
-import type { OAuthAccount, OAuthAccountOptions } from "./account.ts";
+import type {
+  OAuthAccount,
+  OAuthAccountOptions,
+  UpstreamAccount,
+  UpstreamAccountOptions,
+} from "./account.ts";
 import { ACCOUNT_PRESETS, type AccountPreset } from "./account_presets.ts";
 import { isAddress } from "./personal_key.ts";
+import { SCOPE_TOKEN } from "./scope.ts";
 import { secret, type SettingSchemas } from "./setting.ts";
 
 /**
@@ -39,6 +45,26 @@ export function account(
   options?: Partial<OAuthAccountOptions>,
 ): OAuthAccount;
 /**
+ * Declares a service behind the sign-in provider: who signed in there needs no
+ * page, and the server no `SECRETS_KEYS`.
+ *
+ * @example
+ * ```ts
+ * import { account } from "@tool-server/tool-server";
+ *
+ * const graph = account("graph", {
+ *   from: "upstream",
+ *   api: "https://graph.microsoft.com/v1.0",
+ *   scopes: ["https://graph.microsoft.com/Mail.Read"],
+ * });
+ * ```
+ * @throws {TypeError} for a wrong name, address or option
+ */
+export function account(
+  name: string,
+  options: UpstreamAccountOptions,
+): UpstreamAccount;
+/**
  * Declares any other service: with its `issuer`, or with `authorize` and `token`.
  *
  * @param name names it in addresses and settings: `a` to `z`, digits and `-`
@@ -50,8 +76,9 @@ export function account(
 ): OAuthAccount;
 export function account(
   name: string,
-  options: Partial<OAuthAccountOptions> = {},
-): OAuthAccount {
+  options: Partial<OAuthAccountOptions> | UpstreamAccountOptions = {},
+): OAuthAccount | UpstreamAccount {
+  if (options.from) return upstreamAccount(name, options);
   const preset: Partial<OAuthAccountOptions> =
     Object.hasOwn(ACCOUNT_PRESETS, name)
       ? ACCOUNT_PRESETS[name as AccountPreset]
@@ -62,22 +89,40 @@ export function account(
   const { api, issuer, authorize, token, revoke } = merged;
   const isServer = issuer !== undefined ||
     authorize !== undefined && token !== undefined;
-  const addresses = [api, issuer, authorize, token, revoke]
-    .filter((it) => it !== undefined);
+  const isWhole = api !== undefined && isServer;
+  check(isWhole, name, [api, issuer, authorize, token, revoke], scopes);
+  return { kind: "account", name, ...merged, api: api! };
+}
+
+function upstreamAccount(
+  name: string,
+  options: UpstreamAccountOptions,
+): UpstreamAccount {
+  const { from, api, title, scopes = [], audience, ...more } = options;
+  const { resource, provider, ...others } = more;
+  check(!!api && Object.keys(others).length === 0, name, [api], scopes);
+  const own = { from, api, title, scopes, audience, resource, provider };
+  return { kind: "upstreamAccount", name, ...own };
+}
+
+/** @throws {TypeError} unless everything is right */
+function check(
+  isWhole: boolean,
+  name: string,
+  addresses: readonly (string | undefined)[],
+  scopes: Iterable<string>,
+): void {
   if (
-    !/^[a-z0-9][a-z0-9-]{0,39}$/.test(name) || api === undefined ||
-    !isServer || !addresses.every(isAddress) ||
-    [...scopes].some((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
-  ) {
-    throw new TypeError(
-      `account(${
-        JSON.stringify(name)
-      }) must have a name of at most 40 letters ` +
-        "a to z, digits and -, the https address of an API, and an issuer, or " +
-        "the https addresses to authorize and for a token; a scope has no space",
-    );
-  }
-  return { kind: "account", name, ...merged, api };
+    isWhole && /^[a-z0-9][a-z0-9-]{0,39}$/.test(name) &&
+    addresses.every((it) => it === undefined || isAddress(it)) &&
+    [...scopes].every((scope) => SCOPE_TOKEN.test(scope))
+  ) return;
+  throw new TypeError(
+    `account(${JSON.stringify(name)}) must have a name of at most 40 letters ` +
+      "a to z, digits and -, the https address of an API, and an issuer, or " +
+      "the https addresses to authorize and for a token, or from upstream " +
+      "none of these; a scope has no space",
+  );
 }
 
 /** Names a setting of the application at a service. */

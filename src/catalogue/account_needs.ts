@@ -5,7 +5,11 @@
  * @module
  */
 import * as z from "zod";
-import type { AccountNeeds } from "../authoring/account.ts";
+import type {
+  AccountNeeds,
+  AccountService,
+  ConnectableService,
+} from "../authoring/account.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { JsonObject } from "../json.ts";
 import { parseUriTemplate } from "./uri_template.ts";
@@ -23,6 +27,28 @@ const ACCOUNT = "account";
 
 /** The member of a list entry's `_meta` that has the services it needs. */
 const SERVICES = "tool-server/services";
+
+/** True for a service at which people connect accounts on a page here. */
+export function isConnectable(
+  service: AccountService,
+): service is ConnectableService {
+  return service.kind !== "upstreamAccount";
+}
+
+/**
+ * Checks the services of durable work: it goes on without the request that began
+ * it, and so without its sign-in.
+ *
+ * @throws {Error} for one behind the sign-in provider
+ */
+export function checkDurableNeeds(needs: AccountNeeds = {}): void {
+  const service = Object.values(needs).find((it) => !isConnectable(it));
+  if (!service) return;
+  throw new Error(
+    `durable work outlasts the sign-in that opens ${service.name}: declare ` +
+      "that with an issuer, so that people connect it",
+  );
+}
 
 /** Adds to the `_meta` of a list entry the services that it needs. */
 export function withServices(

@@ -119,7 +119,7 @@ class Compilation {
     for (const need of new Set(needs)) {
       if (needs.find(({ name }) => name === need.name) === need) continue;
       this.complaints.push(
-        `personalKey("${need.name}") is declared twice. Declare it once, in a ` +
+        `the service "${need.name}" is declared twice. Declare it once, in a ` +
           "file that both import",
       );
     }

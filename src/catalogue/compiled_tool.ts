@@ -12,7 +12,7 @@ import type { JsonObject } from "../json.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { paramHeadersOf } from "../protocol/json_schema.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
-import { withAccountArgument } from "./account_needs.ts";
+import { checkDurableNeeds, withAccountArgument } from "./account_needs.ts";
 import {
   type ListedTool,
   listTool,
@@ -69,7 +69,10 @@ export function compileTool(
   const tool = { ...given, input };
   if (tool.limit) checkLimit(tool.limit);
   const durable = durableOf(tool);
-  if (durable) checkDurable(durable);
+  if (durable) {
+    checkDurable(durable);
+    checkDurableNeeds(needs);
+  }
   checkHandOver(tool.handOver);
   const handOver = tool.handOver ?? defaults.handOver;
   const compiledView = viewOf();

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AccountFetch, AccountService } from "../authoring/account.ts";
+import type { AccountFetch, ConnectableService } from "../authoring/account.ts";
 import { ToolError } from "../authoring/tool.ts";
 import { pause } from "../clock.ts";
 import { accountFetch, titleOf } from "./account_fetch.ts";
@@ -22,7 +22,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
  * @param signal ends the check early, as if its time were over
  */
 export async function checkAccount(
-  service: AccountService,
+  service: ConnectableService,
   key: string,
   signal?: AbortSignal,
 ): Promise<{ told: unknown } | undefined> {

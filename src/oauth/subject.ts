@@ -65,6 +65,11 @@ export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
+/** True for the subject of a client that acts for itself. */
+export function isMachineSubject(subject: string): boolean {
+  return subject.startsWith(machineSubject(""));
+}
+
 /** Finds the prefix with which a subject begins; undefined if none does. */
 export function idOfSubject(
   text: string,

@@ -23,6 +23,8 @@ import { dayOf, printDuration } from "./times.tsx";
 /** A service at which tools act with people's accounts. */
 interface ReachedAccount {
   title: string;
+  /** True if it is behind the sign-in provider. */
+  isUpstream?: boolean;
   /** The time since when the person has one, if it is known who they are. */
   since?: number;
 }
@@ -85,7 +87,7 @@ export function ConsentPage(props: ConsentProps) {
               ? "Call the tools of this server."
               : <ScopeChoice scopes={scopes} />}
           </Fact>
-          <Reach accounts={props.accounts} />
+          <Reach {...props} />
           <Fact term="For how long">
             For {printDuration(lifetimes.grantSeconds)}{" "}
             at most, or until it has not been used for{" "}
@@ -119,18 +121,26 @@ export function ConsentPage(props: ConsentProps) {
 
 /**
  * The accounts that a new client reaches without another page: the person
- * connected them for tools, whichever client calls those.
+ * connected them for tools, whichever client calls those, or has them at the
+ * sign-in provider.
  */
-function Reach({ accounts = [] }: Pick<ConsentProps, "accounts">) {
+function Reach(
+  { accounts = [], providerName }: Pick<
+    ConsentProps,
+    "accounts" | "providerName"
+  >,
+) {
   if (accounts.length === 0) return null;
   return (
     <Fact term="Where else it can act as you">
       With tools that need it:
       <ul>
-        {accounts.map(({ title, since }) => (
+        {accounts.map(({ title, isUpstream, since }) => (
           <li>
             <strong>{title}</strong>
-            {since === undefined
+            {isUpstream
+              ? `, by your sign-in with ${providerName}`
+              : since === undefined
               ? ", once you have connected it on a page of this server"
               : `, which you connected on ${dayOf(since)}`}
           </li>

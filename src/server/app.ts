@@ -25,11 +25,12 @@ import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
 import type { RoutesContext } from "./server_options.ts";
+import { missingAccountSettings } from "./account_settings.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
 /** The routes, and the part of the sign-in that tools use. */
-export interface App extends Pick<SignIn, "upstream"> {
+export interface App extends Pick<SignIn, "upstream" | "exchange"> {
   routes: Hono<AppEnv>;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
@@ -51,7 +52,7 @@ export async function createApp(
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = { config, about, baseUrl, catalogue };
   const showLanding = landing(shown);
-  const { app: signIn, providers = [], upstream, close } = signInAt(
+  const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
     core,
     baseUrl,
   );
@@ -72,7 +73,7 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      missingForAccounts: plan.missingAccountSettings(),
+      missingForAccounts: missingAccountSettings(plan, plan.accountServices),
       isStopping: () => stopping.signal.aborted,
     }),
   );
@@ -94,7 +95,12 @@ export async function createApp(
     challenge: (refusal) => gate.challenge(refusal),
   }));
 
-  return { routes: app, upstream, close: async () => await close?.() };
+  return {
+    routes: app,
+    upstream,
+    exchange,
+    close: async () => await close?.(),
+  };
 }
 
 /**

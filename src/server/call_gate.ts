@@ -6,6 +6,7 @@
  * @module
  */
 import type { Upstream } from "../caller.ts";
+import type { TokenExchange } from "../token_exchange.ts";
 import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
@@ -17,10 +18,16 @@ import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";
 import type { ServerCore } from "./server_core.ts";
 
+/** The part of the sign-in that uses the provider's tokens of a grant. */
+interface SignInTokens {
+  upstream?(key: GrantKey): Upstream;
+  exchange?(key: GrantKey): TokenExchange;
+}
+
 /**
  * Makes the gate of the chosen strategies at one public address.
  *
- * @param upstream loads the provider's API for the tools that a caller calls
+ * @param load loads the sign-in, for the tools that use a caller's tokens there
  */
 export async function callGate(
   { plan, database, readAccountsAhead: readAhead }: Pick<
@@ -28,7 +35,7 @@ export async function callGate(
     "plan" | "database" | "readAccountsAhead"
   >,
   baseUrl: string,
-  upstream: (key: GrantKey) => Promise<Upstream>,
+  load: () => Promise<SignInTokens>,
 ): Promise<Gate> {
   const { config: { auth }, scopes, permissions } = plan;
   const { oauth, jwt } = auth;
@@ -43,7 +50,9 @@ export async function callGate(
       effectiveScopes: effectiveScopesBy({ ...oauth, baseUrl, permissions }),
       accessTokens: accessTokenStore(database),
       grants,
-      upstream: (key) => lateApi(() => upstream(key)),
+      upstream: (key) => lateApi(async () => (await load()).upstream!(key)),
+      exchange: (key) =>
+        lateExchange(async () => (await load()).exchange!(key)),
       lifetimes: oauth.lifetimes,
       readAhead,
       clock,
@@ -73,5 +82,13 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
   return {
     token: async () => await (await load()).token(),
     fetch: async (input, init) => await (await load()).fetch(input, init),
+  };
+}
+
+/** Makes an exchange of tokens that is loaded when a tool uses it, once. */
+function lateExchange(load: () => Promise<TokenExchange>): TokenExchange {
+  let loaded: Promise<TokenExchange> | undefined;
+  return {
+    token: async (...of) => await (await (loaded ??= load())).token(...of),
   };
 }

@@ -4,15 +4,9 @@
  * @module
  */
 import type { AccountService } from "../authoring/account.ts";
-import { accountSetting } from "../authoring/oauth_account.ts";
 import { aboutComplaints } from "../authoring/about.ts";
 import { type Needing, needsOf } from "../authoring/service.ts";
-import {
-  scopeComplaints,
-  scopeDoubts,
-  type Scopes,
-  scopesOf,
-} from "../authoring/scope.ts";
+import { scopeComplaints, type Scopes, scopesOf } from "../authoring/scope.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
@@ -35,7 +29,8 @@ export class Plan {
   /** True if people's keys and tokens can be sealed. */
   readonly seals: boolean;
   #catalogue?: Catalogue;
-  #isReported = false;
+  /** True if its probable mistakes were reported, at the first start. */
+  isReported = false;
 
   /** Checks options and settings. @throws as `createServer` */
   constructor(
@@ -87,40 +82,6 @@ export class Plan {
     const all = needing(this.options);
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
   }
-
-  /** Lists the settings that are missing for people's accounts at services. */
-  missingAccountSettings(services = this.accountServices): string[] {
-    const { own } = this.config;
-    const applications = services.flatMap((service) =>
-      service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
-    ).filter((name) => own[name] === undefined);
-    if (services.length === 0 || this.seals) return applications;
-    return [
-      this.options.sealing ? "AUTH_STRATEGY" : "SECRETS_KEYS",
-      ...applications,
-    ];
-  }
-
-  /** Warns of probable mistakes, at the first start only. */
-  reportDoubts(): void {
-    if (this.#isReported) return;
-    this.#isReported = true;
-    const { options, config, log } = this;
-    const { unneeded, wordless } = scopeDoubts(
-      neededScopes(options),
-      options.scopes,
-    );
-    const start = log.logger("start");
-    for (const note of config.notes) start.warning(note);
-    for (const scope of unneeded) {
-      start.warning("A scope has words, but nothing here needs it", { scope });
-    }
-    for (const scope of wordless) {
-      start.warning("A scope has no words: people are shown its name", {
-        scope,
-      });
-    }
-  }
 }
 
 /** Makes the error for two ways to seal: only one of them would be used. */
@@ -151,7 +112,7 @@ export function needing(options: ServerOptions): Needing[] {
 }
 
 /** Lists the scopes that something needs, in the order of the definitions. */
-function neededScopes(options: ServerOptions): string[] {
+export function neededScopes(options: ServerOptions): string[] {
   const { tools = [], resources = [], prompts = [], skills = [] } = options;
   return [...tools, ...resources, ...prompts, ...skills].flatMap((
     { scopes = [] },

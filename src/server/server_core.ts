@@ -124,10 +124,11 @@ export function openCore(
     ),
     requestStates: stateStore(database),
     tasks,
-    missingFor: ({ needs = {} }) =>
-      given.findAccounts
-        ? []
-        : plan.missingAccountSettings(Object.values(needs)),
+    async missingFor({ needs }) {
+      if (given.findAccounts || !needs) return [];
+      const { missingAccountSettings } = await import("./account_settings.ts");
+      return missingAccountSettings(plan, Object.values(needs));
+    },
     async findAccounts(...of) {
       if (!finder) {
         const { accountFinder } = await import(

@@ -47,9 +47,11 @@ export class ServerInstance implements Server {
     const { config: { auth, baseUrl }, options } = plan;
     await checkLayoutOf(database);
     await plan.lifecycle.start();
-    plan.reportDoubts();
     const reports = () => import("./start_reports.ts");
-    if (!given.findAccounts && plan.missingAccountSettings().length > 0) {
+    if (!plan.isReported && (options.scopes || plan.config.notes.length > 0)) {
+      (await reports()).reportDoubts(plan);
+    }
+    if (!given.findAccounts && plan.accountServices.length > 0) {
       (await reports()).reportAccounts(plan, this.#log);
     }
     this.#sites.notice();

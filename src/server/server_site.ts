@@ -89,7 +89,7 @@ export class ServerSite {
     return await callGate(
       this.core,
       this.#knownUrl(),
-      async (key) => (await this.app()).upstream!(key),
+      () => this.app(),
     );
   }
 

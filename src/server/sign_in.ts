@@ -13,6 +13,7 @@ import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import type { AccountNeeds, AccountService } from "../authoring/account.ts";
 import type { Described } from "../authoring/context.ts";
+import { isConnectable } from "../catalogue/account_needs.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
@@ -65,7 +66,7 @@ export function signInAt(
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
     sealing: options.sealing,
     accountServices: new Map(
-      plan.accountServices.map((it) => [it.name, it]),
+      plan.accountServices.filter(isConnectable).map((it) => [it.name, it]),
     ),
     accountClients: accountClients(plan.accountServices, config.own),
     revokeSoon: () => core.revoke(),

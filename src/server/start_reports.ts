@@ -3,17 +3,41 @@
  *
  * @module
  */
+import { scopeDoubts } from "../authoring/scope.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
 import { noteStart } from "../store/last_start.ts";
-import type { Plan } from "./plan.ts";
+import { missingAccountSettings } from "./account_settings.ts";
+import { neededScopes, type Plan } from "./plan.ts";
+
+/** Warns of probable mistakes, at the first start only. */
+export function reportDoubts(plan: Plan): void {
+  plan.isReported = true;
+  const { options, config, log } = plan;
+  const { unneeded, wordless } = scopeDoubts(
+    neededScopes(options),
+    options.scopes,
+  );
+  const start = log.logger("start");
+  for (const note of config.notes) start.warning(note);
+  for (const scope of unneeded) {
+    start.warning("A scope has words, but nothing here needs it", { scope });
+  }
+  for (const scope of wordless) {
+    start.warning("A scope has no words: people are shown its name", {
+      scope,
+    });
+  }
+}
 
 /** Warns of settings without which tools have no accounts of people. */
 export function reportAccounts(
   plan: Plan,
   log: Logger,
 ): void {
-  for (const setting of plan.missingAccountSettings()) {
+  for (
+    const setting of missingAccountSettings(plan, plan.accountServices)
+  ) {
     switch (setting) {
       case "SECRETS_KEYS":
         log.warning(
@@ -32,7 +56,14 @@ export function reportAccounts(
         break;
       default:
         log.warning(
-          "Tools that act at a service are off: register this server there",
+          setting.startsWith("ACCOUNT_")
+            ? "Tools that act at a service are off: register this server there"
+            : "Tools that act at a service behind the sign-in provider are off: " +
+              (setting === "OAUTH_PROVIDER"
+                ? "none of the providers exchanges tokens for it, or several do"
+                : "Microsoft exchanges the token of a sign-in only if that has " +
+                  "asked for a scope of this server's application, such as " +
+                  "its client ID with /.default"),
           { setting },
         );
     }

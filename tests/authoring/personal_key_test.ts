@@ -44,7 +44,7 @@ Deno.test("faults of needs are told at the start", async () => {
           }),
         ],
       },
-      /personalKey\("notes"\) is declared twice/,
+      /the service "notes" is declared twice/,
     ],
     [
       { prompts: [prompt({ name: "a", needs, args: input, get })] },

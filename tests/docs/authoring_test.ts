@@ -18,6 +18,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "A person's own account": [
     "PersonalKeyOptions",
     "OAuthAccountOptions",
+    "UpstreamAccountOptions",
     "Account",
   ],
   "The result": ["ResultExtra"],

@@ -20,6 +20,8 @@ export interface OpenIdProvider extends AsyncDisposable {
   readonly asked: string[];
   /** Claims of the provider's people from now on, besides their subjects. */
   claims: Record<string, unknown>;
+  /** True if it does not know its people any more. */
+  hasForgotten: boolean;
 }
 
 /** The options of a provider. */
@@ -31,6 +33,11 @@ export interface OpenIdProviderOptions {
   key?: string;
   /** Our redirect URI there; that of signing in by default. */
   redirectUri?: string;
+  /** Scopes that it has besides those of OpenID. */
+  scopes?: readonly string[];
+  /** Grant types of its own, which `extend` adds. */
+  grantTypes?: readonly string[];
+  extend?(provider: Provider): void;
 }
 
 const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
@@ -43,6 +50,9 @@ export async function startOpenIdProvider(
     givesRefreshTokens = true,
     key,
     redirectUri = callbackAt(baseUrl, key),
+    scopes = [],
+    grantTypes = [],
+    extend,
   }: OpenIdProviderOptions = {},
 ): Promise<OpenIdProvider> {
   const asked: string[] = [];
@@ -55,12 +65,13 @@ export async function startOpenIdProvider(
   );
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
-  const handle = quietly(() =>
+  const provider = quietly(() =>
     new Provider(issuer, {
+      scopes: ["openid", "offline_access", ...scopes],
       clients: [{
         ...APPLICATION,
         redirect_uris: [redirectUri],
-        grant_types: ["authorization_code", "refresh_token"],
+        grant_types: ["authorization_code", "refresh_token", ...grantTypes],
       }],
       issueRefreshToken: () => Promise.resolve(givesRefreshTokens),
       cookies: { keys: ["test"] },
@@ -68,16 +79,17 @@ export async function startOpenIdProvider(
         profile: ["name", "groups"],
         email: ["email", "email_verified"],
       },
-      findAccount: (_: unknown, id: string) => ({
-        accountId: id,
-        claims: () => ({
-          sub: id,
-          name: `${id} of the tests`,
-          email: `${id}@example.com`,
-          email_verified: true,
-          ...started.claims,
-        }),
-      }),
+      findAccount: (_: unknown, id: string) =>
+        started.hasForgotten ? undefined : {
+          accountId: id,
+          claims: () => ({
+            sub: id,
+            name: `${id} of the tests`,
+            email: `${id}@example.com`,
+            email_verified: true,
+            ...started.claims,
+          }),
+        },
       features: { revocation: { enabled: true, allowedPolicy: () => true } },
       ttl: Object.fromEntries(
         [
@@ -92,12 +104,15 @@ export async function startOpenIdProvider(
           artifact === "AccessToken" ? Math.min(ttlSeconds, 3600) : ttlSeconds,
         ]),
       ),
-    }).callback()
+    })
   );
+  extend?.(provider);
+  const handle = provider.callback();
   const started: OpenIdProvider = {
     issuer,
     asked,
     claims: {},
+    hasForgotten: false,
     group: Object.fromEntries(
       Object.entries({
         ISSUER: issuer,

@@ -201,6 +201,20 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
     /^FAILED People's accounts .*set ACCOUNT_CRM_CLIENT_ID: docs/,
   ],
   [
+    "tools that act at a service behind a provider that exchanges no tokens",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({
+            provider: "ok",
+            accounts: "off",
+            missing: ["OAUTH_PROVIDER"],
+          }),
+      },
+    },
+    /^FAILED People's accounts .*start of the server says of OAUTH_PROVIDER/,
+  ],
+  [
     "a stream on GET /mcp",
     { answers: { "GET /mcp": () => new Response("") } },
     /^FAILED GET \/mcp .*It must be 405/,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AccountService } from "../../authoring/account.ts";
+import type { ConnectableService } from "../../authoring/account.ts";
 import { now } from "../../clock.ts";
 import type { HttpError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
@@ -24,7 +24,7 @@ import { askingClient } from "./waits.ts";
 
 /** A service as it is set up here. */
 export interface ConnectedService {
-  service: AccountService;
+  service: ConnectableService;
   vault: AccountVault;
   /** Our client there; undefined where people paste keys. */
   client?: AccountClient;

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AccountService } from "../../authoring/account.ts";
+import type { ConnectableService } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { HttpError } from "../../errors.ts";
@@ -73,7 +73,7 @@ export function connectVisits(services: AuthServices) {
     async findWait(
       id: string | undefined,
       { session: { subject } }: SignedIn,
-      service: AccountService,
+      service: ConnectableService,
     ): Promise<Wait | undefined> {
       const wait = id ? await waits.find(id, subject) : undefined;
       return wait && connectsAt(wait, baseUrl) === service.name

@@ -4,7 +4,10 @@
  *
  * @module
  */
-import type { AccountService, PersonalKey } from "../../authoring/account.ts";
+import type {
+  ConnectableService,
+  PersonalKey,
+} from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { checkAccount } from "../../http/account_check.ts";
@@ -75,7 +78,7 @@ export function nameTold(told: unknown, key: string): string | undefined {
  * @throws {KeyRefusal} unless the service takes the key
  */
 export async function checkKey(
-  service: AccountService,
+  service: ConnectableService,
   key: string,
   log: Logger,
 ): Promise<string | undefined> {

@@ -54,6 +54,7 @@ export function oauthDoor(
     accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
     grants: Pick<GrantStore, "touch">;
     upstream: ProviderTokens["upstream"];
+    exchange: ProviderTokens["exchange"];
     lifetimes: Lifetimes;
     /** Begins the reads, beside that of its token, that a grant's calls need. */
     readAhead?(grantId: string): void;
@@ -105,7 +106,10 @@ export function oauthDoor(
     return {
       authenticated: {
         caller: callerOf(grant, effective),
-        upstream: dataKey && parts.upstream({ grant, dataKey }),
+        ...dataKey && {
+          upstream: parts.upstream({ grant, dataKey }),
+          exchange: parts.exchange({ grant, dataKey }),
+        },
         isLive: (grantId = grant.id) =>
           stillHasScopes(grantId, effective.scopes),
         isAccepted: () => isAccepted(token, expiresAt),

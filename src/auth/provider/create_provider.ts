@@ -10,6 +10,7 @@ import {
   type ProviderApplication,
   type ProviderConfig,
 } from "../../settings/application.ts";
+import { exchangeKindOf } from "../../settings/token_exchange.ts";
 import { customProvider } from "./custom.ts";
 import type { NeededMemberships } from "../../oauth/permissions.ts";
 import {
@@ -127,6 +128,7 @@ export function createProvider(
       return openIdProvider({
         ...settings,
         name,
+        exchange: exchangeKindOf(settings),
         memberships: needed?.memberships,
         named: needed?.named,
         claims: {
@@ -138,6 +140,7 @@ export function createProvider(
     default:
       return openIdProvider({
         ...applyPreset(PRESETS[settings.provider], settings),
+        exchange: exchangeKindOf(settings),
         memberships: needed?.memberships,
       }, fetchUpstream);
   }

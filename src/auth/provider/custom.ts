@@ -62,6 +62,8 @@ export function customProvider(
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,
+    exchange: (accessToken, target) =>
+      client.exchange(server, { kind: "token-exchange", accessToken, target }),
     identify,
     isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
     checkAnswers: () => checkAnswers(fetchUpstream, options.tokenUrl),

@@ -30,7 +30,8 @@ import {
 import { isObject } from "../../json.ts";
 import type { NeededMemberships } from "../../oauth/permissions.ts";
 import { gitHubUser } from "./github_user.ts";
-import { basic, type Issuer, oauthClient } from "./oauth_client.ts";
+import { basic } from "./basic.ts";
+import { type Issuer, oauthClient } from "./oauth_client.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
 

@@ -207,3 +207,12 @@ function firstClaim(
   return paths.map((path) => claimAt(claims, path))
     .find((value) => value !== undefined);
 }
+
+/** Merges claims; `email_verified` stays with the address it came with. */
+export function mergeClaims(
+  claims: Record<string, unknown>,
+  info: Record<string, unknown>,
+): Record<string, unknown> {
+  const { email_verified } = info.email === undefined ? claims : info;
+  return { ...claims, ...info, email_verified };
+}

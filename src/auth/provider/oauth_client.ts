@@ -12,6 +12,11 @@ import type {
   RevocationRequestOptions,
 } from "oauth4webapi";
 import { CLOCK_TOLERANCE_SECONDS } from "../../oauth/lifetimes.ts";
+import { basic } from "./basic.ts";
+import {
+  exchangeParameters,
+  type ExchangeRequest,
+} from "./exchange_request.ts";
 import {
   misbehaved,
   UpstreamError,
@@ -142,6 +147,14 @@ export function oauthClient(
       return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },
 
+    /** Exchanges an access token for one of another service. */
+    async exchange(
+      server: Issuer,
+      request: ExchangeRequest,
+    ): Promise<UpstreamTokens> {
+      return (await grant(server, ...exchangeParameters(request))).tokens;
+    },
+
     /** Revokes tokens, if the provider has an endpoint for that. */
     async revoke(
       server: Issuer,
@@ -234,16 +247,4 @@ async function checked<T>(
       `The provider's ${what} is refused: ${(error as Error).message}`,
     );
   }
-}
-
-/**
- * Makes Basic credentials. Both parts are encoded first, because of colons (RFC
- * 6749 §2.3.1). oauth4webapi encodes `-`, `_` and `.` too, as forms may be;
- * providers that do not decode would then know no client with such an id.
- */
-export function basic(clientId: string, clientSecret: string): string {
-  const pair = `${encodeURIComponent(clientId)}:${
-    encodeURIComponent(clientSecret)
-  }`;
-  return `Basic ${btoa(pair)}`;
 }

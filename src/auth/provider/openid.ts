@@ -6,6 +6,7 @@
  */
 import type { JWTPayload } from "jose";
 import type { Membership } from "../../caller.ts";
+import type { ExchangeKind } from "../../settings/token_exchange.ts";
 import { knownIdentity, type ProviderIdentity } from "../../oauth/person.ts";
 import {
   type AuthorizationRequestOptions,
@@ -22,6 +23,7 @@ import {
 } from "./upstream_fetch.ts";
 import {
   type ClaimNames,
+  mergeClaims,
   missingMemberships,
   parseIdentity,
 } from "./identity.ts";
@@ -57,6 +59,8 @@ export interface OpenIdOptions {
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /** False if `userinfo` has no more claims than the `id_token`. */
   userinfo?: boolean;
+  /** Its way to exchange tokens, if it has one. */
+  exchange?: ExchangeKind;
 }
 
 /** Makes an OpenID provider; nothing is fetched yet. */
@@ -65,7 +69,8 @@ export function openIdProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, clientId, memberships = NOTHING } = options;
-  const { isMetadataIssuer = isSame, isTokenIssuer = isSame } = options;
+  const { isMetadataIssuer = isSame, isTokenIssuer = isSame, exchange: kind } =
+    options;
   const discover = discovery(
     fetchUpstream,
     issuer,
@@ -176,6 +181,9 @@ export function openIdProvider(
       );
       return { ...tokens, idToken };
     },
+    exchange: kind &&
+      (async (accessToken, target) =>
+        await client.exchange(await discover(), { kind, accessToken, target })),
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
       const ask = askAs(accessToken);
@@ -237,13 +245,4 @@ function unknownIn(
 ): NonNullable<ProviderIdentity["unknown"]> {
   const kinds = missingMemberships(claims, names.memberships, memberships);
   return claims.email === undefined ? [...kinds, "email"] : kinds;
-}
-
-/** Merges claims; `email_verified` stays with the address it came with. */
-function mergeClaims(
-  claims: Record<string, unknown>,
-  info: Record<string, unknown>,
-): Record<string, unknown> {
-  const { email_verified } = info.email === undefined ? claims : info;
-  return { ...claims, ...info, email_verified };
 }

@@ -7,6 +7,7 @@
 import type { Identity } from "../../caller.ts";
 import type { UpstreamTokens } from "../../oauth/data_key.ts";
 import type { ProviderIdentity } from "../../oauth/person.ts";
+import type { ExchangeTarget } from "../../token_exchange.ts";
 
 export type { UpstreamTokens };
 
@@ -82,6 +83,14 @@ export interface Provider {
   redeem(response: UpstreamResponse): Promise<RedeemedCode>;
   /** Refreshes tokens; without a new refresh token the old one is kept. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /**
+   * Exchanges a person's access token for one of a service behind the provider.
+   * Absent if the provider has no such exchange.
+   */
+  exchange?(
+    accessToken: string,
+    target: ExchangeTarget,
+  ): Promise<UpstreamTokens>;
   /**
    * Identifies the person as they are now; undefined if the provider cannot say
    * with these tokens. Then rules use the last known memberships and address

@@ -6,6 +6,7 @@
  * @module
  */
 import type { Identity, Upstream } from "../../caller.ts";
+import type { TokenExchange } from "../../token_exchange.ts";
 import { HttpError } from "../../errors.ts";
 import { isLoopback } from "../../net/url.ts";
 import type { Grant, KnownPerson } from "../../oauth/grant.ts";
@@ -18,6 +19,7 @@ import { parseTokens } from "./leased_refresh.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import { providerRefresh, signInEnded } from "./provider_refresh.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
+import { tokenExchanges } from "./token_exchange.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
 /** A grant, and the key that opens its sealed tokens. */
@@ -41,6 +43,7 @@ export function providerTokens(
 ) {
   const { upstreamTokens } = options;
   const { valid, isAlive, isUsable, endGrant } = providerRefresh(options);
+  const exchangeOf = tokenExchanges();
 
   async function find(
     { grant, dataKey, sealed }: GrantKey,
@@ -144,6 +147,23 @@ export function providerTokens(
         return await send(url, init, fresh.accessToken);
       },
     }),
+
+    /** Makes the exchange of a grant's tokens for those of other services. */
+    exchange(key: GrantKey): TokenExchange {
+      // No second read for the same call.
+      let last: UpstreamTokens | undefined;
+      return exchangeOf(key.grant.provider ?? "", {
+        async find() {
+          if (!last || !isUsable(last)) last = await validOf(key);
+          return { provider: providerOf(key), accessToken: last.accessToken };
+        },
+        async renew(refused) {
+          const renewed = await renew(providerOf(key), key, refused);
+          last = renewed ?? last;
+          return renewed?.accessToken;
+        },
+      });
+    },
 
     /**
      * Refreshes tokens that would soon expire, if they can be refreshed: a grant

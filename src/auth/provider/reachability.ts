@@ -102,6 +102,8 @@ export function watchProvider(
       return { ...redeemed, identity: vouched(redeemed.identity) };
     },
     refresh: (token) => noted("refresh", () => watched.refresh(token)),
+    exchange: watched.exchange &&
+      ((...of) => noted("exchange", () => watched.exchange!(...of))),
     identify: watched.identify && (async (tokens) => {
       const identity = await noted("identify", () => watched.identify!(tokens));
       return identity && vouched(identity);

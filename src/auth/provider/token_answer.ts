@@ -48,10 +48,14 @@ export async function refusalIn(
   host: string,
 ): Promise<UpstreamError | undefined> {
   const answer = await readObject(response.clone(), host).catch((error) => {
-    if (response.ok) return { error: undefined };
-    throw error;
+    if (!response.ok) throw error;
+    const none: Record<string, unknown> = {};
+    return none;
   });
-  const code = answer.error;
+  // Microsoft says there what invalid_grant means.
+  const code = answer.suberror === "consent_required"
+    ? answer.suberror
+    : answer.error;
   if (response.ok && code === undefined) return undefined;
   if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
     return misbehaved(`${host} answered ${response.status}`);

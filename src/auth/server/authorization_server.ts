@@ -104,6 +104,8 @@ export function authorizationServer(options: AuthorizationServerOptions) {
     providers: services.providers.all,
     /** Makes the provider's API in the name of the person behind a grant. */
     upstream: services.providerTokens.upstream,
+    /** Makes the exchange of that person's tokens for those of services. */
+    exchange: services.providerTokens.exchange,
     /** Ends background work, after the last request. */
     close: async () => {
       await services.attempts.close();

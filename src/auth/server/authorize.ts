@@ -208,6 +208,7 @@ export function authorizeEndpoint(
         person: session && personName(session),
         accounts: reached.map((service) => ({
           title: titleOf(service),
+          isUpstream: service.kind === "upstreamAccount",
           since: own.filter((account) => account.service === service.name)
             .map(({ createdAt }) => createdAt).sort((a, b) => a - b).at(0),
         })),

@@ -9,9 +9,10 @@ import type { AccountService } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
-import { type Caller, isStranger, mayUseAccounts } from "../../caller.ts";
+import { isStranger } from "../../caller.ts";
 import {
   hasSeveral,
+  isConnectable,
   type ItemWithNeeds,
 } from "../../catalogue/account_needs.ts";
 import { sealingOf } from "../../store/own_sealing.ts";
@@ -19,18 +20,18 @@ import type { Sealing } from "../../crypto/sealing.ts";
 import { ChallengeError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
-import { MACHINE_ID, subjectOf } from "../../oauth/subject.ts";
 import type { Config } from "../../settings/config.ts";
 import { accountTokenStore } from "../../store/account_tokens.ts";
 import { accountVault } from "../../store/account_vault.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
-import type { Asking } from "./asking.ts";
 import { CallContext } from "./call_context.ts";
+import { checkMayHave } from "./account_callers.ts";
 import { AccountKeys, inWords, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
 import { AccountsAhead } from "./accounts_ahead.ts";
 import { Renewals } from "./renewals.ts";
+import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The accounts of one call. */
 export interface CallAccounts {
@@ -127,7 +128,14 @@ export function accountFinder(
     }
   }
 
-  const find: FindAccounts = async (context, item, account, finding) => {
+  /** Finds the accounts that people connect here, if any are needed. */
+  async function findConnected(
+    context: Context,
+    item: ItemWithNeeds,
+    account: string | undefined,
+    finding: Finding,
+  ): Promise<{ keys: AccountKeys; accounts: AccountLookup } | undefined> {
+    if (!Object.values(item.needs).some(isConnectable)) return undefined;
     const asking = CallContext.askingOf(context);
     checkMayHave(
       context.caller,
@@ -150,14 +158,42 @@ export function accountFinder(
         finding === "ask" ? accounts.ask(asking) : accounts.check(),
       );
     }
-    const findName = () => accounts.findChosenName();
+    return { keys, accounts };
+  }
+
+  const find: FindAccounts = async (context, item, account, finding) => {
+    if (isStranger(context.caller)) {
+      throw new ChallengeError("Sign in to use this");
+    }
+    // First, because no one need connect anything if these are refused.
+    const upstream = await UpstreamAccounts.find(context, item.needs, {
+      log,
+      providers: oauth?.providers ?? [],
+    });
+    const connected = await findConnected(context, item, account, finding);
+    const { keys, accounts } = connected ?? {};
+    const findName = () => accounts!.findChosenName();
     const as = !hasSeveral(item.needs)
       ? undefined
       : await (finding === "wait" ? persist(findName, context) : findName());
     return {
-      account: accounts.chosenName,
-      bind: (context) => accounts.bind(context),
-      clean: (error) => keys.given.clean(error),
+      account: accounts?.chosenName,
+      bind(context) {
+        const acting = CallContext.actingOf(context);
+        const needs = Object.entries(item.needs).map(([name, service]) => [
+          name,
+          isConnectable(service)
+            ? accounts!.at(service, acting)
+            : upstream!.at(service, acting),
+        ]);
+        Object.assign(context, { needs: Object.fromEntries(needs) });
+        accounts?.bind(context);
+      },
+      clean: (error) =>
+        [keys, upstream].reduce(
+          (rest, it) => it ? it.given.clean(rest) : rest,
+          error,
+        ),
       ...as !== undefined && {
         sign: (result) => signed(result, as, item.output !== undefined),
       },
@@ -166,46 +202,6 @@ export function accountFinder(
   return Object.assign(find, {
     readAhead: (name: string) => ahead?.read(name),
   });
-}
-
-/**
- * Checks that a caller may act with a person's accounts: people may who can
- * sign in to a page here, and access tokens whose makers allowed it.
- *
- * @throws {ToolError}
- * @throws {ChallengeError} when they could sign in
- */
-function checkMayHave(
-  caller: Caller,
-  { work: { pageQuestions } }: Asking,
-  hasSealing: boolean,
-): void {
-  if (isStranger(caller)) throw new ChallengeError("Sign in to use this");
-  if (!hasSealing) {
-    throw new ToolError(
-      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
-    );
-  }
-  if (pageQuestions === undefined) {
-    throw new ToolError(
-      `This acts with a person's own account, and ${whoIs(caller)}.`,
-    );
-  }
-  if (!mayUseAccounts(caller)) {
-    throw new ToolError(
-      "This access token may not act with its person's accounts: they can make one that may, on their account page.",
-    );
-  }
-}
-
-/** Says why a caller has no accounts. */
-function whoIs({ door, subject }: Caller): string {
-  if (subject.startsWith(subjectOf(MACHINE_ID, { subject: "" }))) {
-    return "this client acts for itself, for no person";
-  }
-  return door === "oauth" || door === "jwt"
-    ? "this person cannot sign in to the pages of this server to connect one"
-    : "no one is signed in";
 }
 
 /** Says in a result as whom the tool has acted. */

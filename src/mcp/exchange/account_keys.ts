@@ -3,7 +3,10 @@
  *
  * @module
  */
-import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
+import type {
+  ConnectableService,
+  OAuthAccount,
+} from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
 import type { accountRefresh } from "../../auth/provider/account_clients.ts";
@@ -51,7 +54,7 @@ export class AccountKeys {
    * @throws {StorageError} when nothing that is sealed can be opened now
    */
   async open(
-    service: AccountService,
+    service: ConnectableService,
     found: Found<AccountRecord>,
   ): Promise<string | undefined> {
     const text = await this.#unseal(found);
@@ -66,7 +69,7 @@ export class AccountKeys {
 
   /** True unless the person has to connect an account again. */
   async isThere(
-    service: AccountService,
+    service: ConnectableService,
     found: Found<AccountRecord>,
   ): Promise<boolean> {
     try {

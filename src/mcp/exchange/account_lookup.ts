@@ -4,10 +4,13 @@
  *
  * @module
  */
-import type { Account, AccountService } from "../../authoring/account.ts";
+import type { Account, ConnectableService } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { ItemWithNeeds } from "../../catalogue/account_needs.ts";
+import {
+  isConnectable,
+  type ItemWithNeeds,
+} from "../../catalogue/account_needs.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { accountName, type AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
@@ -27,13 +30,13 @@ const MAX_NAME_CHARACTERS = 80;
 const MAX_ROUNDS = 3;
 
 /** The services whose accounts are missing, with words that ask for them. */
-type Missing = Map<AccountService, string>;
+type Missing = Map<ConnectableService, string>;
 
 /** The accounts at the services that one call of a tool needs. */
 export class AccountLookup {
-  readonly #services: readonly AccountService[];
+  readonly #services: readonly ConnectableService[];
   /** The labels of the accounts that were found last. */
-  readonly #labels = new Map<AccountService, string | undefined>();
+  readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #refusals: KeyRefusals;
 
   constructor(
@@ -48,7 +51,7 @@ export class AccountLookup {
       chosen?: string;
     },
   ) {
-    this.#services = Object.values(item.needs);
+    this.#services = Object.values(item.needs).filter(isConnectable);
     this.#refusals = new KeyRefusals(vault);
   }
 
@@ -88,7 +91,10 @@ export class AccountLookup {
   }
 
   /** Asks for accounts. Returns the services whose page was not used. */
-  async #connect(missing: Missing, asking: Asking): Promise<AccountService[]> {
+  async #connect(
+    missing: Missing,
+    asking: Asking,
+  ): Promise<ConnectableService[]> {
     const pages = asking.work.pageQuestions!;
     const services = [...missing.keys()];
     const answers = await Promise.all(
@@ -100,7 +106,7 @@ export class AccountLookup {
   }
 
   /** Makes the words that ask for an account, or for a key that works. */
-  #wordsFor(service: AccountService, found?: Found<AccountRecord>): string {
+  #wordsFor(service: ConnectableService, found?: Found<AccountRecord>): string {
     const { chosen } = this.account;
     const title = titleOf(service);
     const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
@@ -109,13 +115,8 @@ export class AccountLookup {
     return refusal === "" ? words : `${refusal}${words} again`;
   }
 
-  /** Gives a context the accounts. */
+  /** Makes durable work wait before each step until all accounts are there. */
   bind(context: Context): void {
-    const acting = CallContext.actingOf(context);
-    const needs = Object.entries(this.item.needs).map((
-      [name, service],
-    ) => [name, this.#accountAt(service, acting)]);
-    Object.assign(context, { needs: Object.fromEntries(needs) });
     const asking = CallContext.askingOf(context);
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
@@ -133,7 +134,8 @@ export class AccountLookup {
     return found && accountName(found.value);
   }
 
-  #accountAt(service: AccountService, acting: Acting): Account {
+  /** Makes the account at a service. */
+  at(service: ConnectableService, acting: Acting): Account {
     const open = async () => {
       const found = await this.#find(service);
       const key = found && await inWords(this.keys.open(service, found));
@@ -154,7 +156,11 @@ export class AccountLookup {
       },
       fetch: acting.fetch(
         service.kind === "account"
-          ? tokenFetch(service, open, this.keys, this.context)
+          ? tokenFetch(
+            service,
+            open,
+            (used) => this.keys.renew(service, used, this.context.signal),
+          )
           : keyFetch(service, open, this.#refusals),
       ),
       reveal: () => acting.do(async () => (await open()).key),
@@ -176,7 +182,7 @@ export class AccountLookup {
   }
 
   async #find(
-    service: AccountService,
+    service: ConnectableService,
   ): Promise<Found<AccountRecord> | undefined> {
     const found = this.#choose(await this.#ownAt(service), service);
     this.#labels.set(service, found?.value.label);
@@ -184,7 +190,7 @@ export class AccountLookup {
   }
 
   /** Finds the person's accounts at a service, the newest first. */
-  async #ownAt(service: AccountService): Promise<Found<AccountRecord>[]> {
+  async #ownAt(service: ConnectableService): Promise<Found<AccountRecord>[]> {
     const all = await this.vault.find(this.context.caller.subject);
     return all.filter(({ value }) => value.service === service.name)
       .sort((a, b) => b.value.createdAt - a.value.createdAt);
@@ -198,7 +204,7 @@ export class AccountLookup {
    */
   #choose(
     own: readonly Found<AccountRecord>[],
-    service: AccountService,
+    service: ConnectableService,
   ): Found<AccountRecord> | undefined {
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];

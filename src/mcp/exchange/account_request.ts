@@ -8,10 +8,10 @@ import type {
   AccountFetch,
   OAuthAccount,
   PersonalKey,
+  UpstreamAccount,
 } from "../../authoring/account.ts";
 import { accountFetch } from "../../http/account_fetch.ts";
-import type { Context } from "../../authoring/context.ts";
-import type { AccountKeys, OpenedAccount } from "./account_keys.ts";
+import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
 /** Makes the bound `fetch` with a pasted key, whose refusals are noted. */
@@ -32,20 +32,22 @@ export function keyFetch(
 /**
  * Makes the bound `fetch` with an access token, which sends again what an old
  * token has lost.
+ *
+ * @param renew gives a token in place of one that the service has refused;
+ * undefined if there is none
  */
-export function tokenFetch(
-  service: OAuthAccount,
-  open: () => Promise<OpenedAccount>,
-  keys: AccountKeys,
-  context: Pick<Context, "signal">,
+export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
+  service: OAuthAccount | UpstreamAccount,
+  open: () => Promise<O>,
+  renew: (used: O) => Promise<string | undefined>,
 ): AccountFetch {
   return async (path, init) => {
-    let used: OpenedAccount;
+    let used: O;
     const send = accountFetch(service, async () => (used = await open()).key);
     const response = await send(path, init);
     const isStream = init?.body instanceof ReadableStream;
     if (response.status !== 401 || isStream) return response;
-    const fresh = await keys.renew(service, used!, context.signal);
+    const fresh = await renew(used!);
     if (fresh === undefined) return response;
     await response.body?.cancel();
     return await accountFetch(service, () => Promise.resolve(fresh))(

@@ -51,7 +51,7 @@ export interface Engine {
   requestStates: StateStore;
   tasks: TaskStore;
   /** Lists the settings that are missing for the accounts that a tool needs. */
-  missingFor(tool: Pick<CompiledTool, "needs">): readonly string[];
+  missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
   /** Finds the accounts of callers, for tools that need them. */
   findAccounts: FindAccounts;
   /** The pages on which people answer; undefined if no one signs in here. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Caller } from "../../caller.ts";
-import type { AccountService } from "../../authoring/account.ts";
+import type { ConnectableService } from "../../authoring/account.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
@@ -124,7 +124,7 @@ export class PageQuestions {
   }
 
   /** Makes the question by which a person is asked to connect an account. */
-  toConnect({ name }: AccountService, message: string): AskedQuestion {
+  toConnect({ name }: ConnectableService, message: string): AskedQuestion {
     return AskedQuestion.onPage({
       message,
       url: connectAddress(this.pages, name),

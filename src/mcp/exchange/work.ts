@@ -11,7 +11,7 @@ import type {
   WaitOptions,
 } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
-import type { Caller, Upstream } from "../../caller.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
@@ -57,6 +57,7 @@ export interface Work {
   /** True once `overSignal` has fired. It makes no signal, which takes time. */
   isOver(): boolean;
   readonly caller: Caller;
+  readonly authenticated?: Authenticated;
   readonly upstream?: Upstream;
   readonly requestId: string;
   readonly client: McpClient;

@@ -100,7 +100,7 @@ export function resumeBy(
     const authenticated = isKnown ? found : { caller: run.caller };
     const { caller } = authenticated;
     const [lacks]: readonly (string | undefined)[] = tool
-      ? engine.missingFor(tool)
+      ? await engine.missingFor(tool)
       : [];
     return {
       lacks,

@@ -52,6 +52,7 @@ function start({ grant = GRANT, dataKey }: {
     } as unknown as Parts["grants"],
     upstream: () => upstream,
     readAhead: (grantId) => void ahead.push(grantId),
+    exchange: () => ({ token: () => Promise.resolve(undefined) }),
     clock: systemClock,
   });
   const headers = new Headers({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
-import { basic, oauthClient } from "../../../src/auth/provider/oauth_client.ts";
+import { basic } from "../../../src/auth/provider/basic.ts";
+import { oauthClient } from "../../../src/auth/provider/oauth_client.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { type Asked, serveProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";

@@ -68,6 +68,7 @@ function start() {
     grants: grantStore(database),
     lifetimes: DEFAULT_LIFETIMES,
     upstream: server.upstream,
+    exchange: server.exchange,
     clock: database.clock,
   });
   const verify = (token: string) =>

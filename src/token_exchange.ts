@@ -1,0 +1,35 @@
+/**
+ * The exchange of a sign-in's access token for those of services behind its
+ * provider.
+ *
+ * @see RFC 8693
+ * @module
+ */
+
+/** A service behind a sign-in provider, and what a token is to do there. */
+export interface ExchangeTarget {
+  /** The scopes of the token. */
+  scopes?: readonly string[];
+  /** The service's name at the provider (RFC 8693 §2.1). */
+  audience?: string;
+  /** The service's address at the provider (RFC 8693 §2.1). */
+  resource?: string;
+}
+
+/**
+ * Access tokens of services behind the provider, in exchange for that of the
+ * caller's sign-in. Tools get them through `needs`.
+ */
+export interface TokenExchange {
+  /**
+   * Gives an access token that is valid now. Undefined if there is none in place
+   * of the one that the service has refused.
+   *
+   * @param refused the token that the service has refused
+   * @throws {Error} `UpstreamError` when the provider gives none
+   * @throws {import("./errors.ts").ChallengeError} when the sign-in is over
+   * @throws {import("./errors.ts").HttpError} 503 when the sign-in cannot be
+   * refreshed now
+   */
+  token(target: ExchangeTarget, refused?: string): Promise<string | undefined>;
+}
