@@ -104,6 +104,8 @@ export type {
   Account,
   AccountFetch,
   AccountNeeds,
+  CheckAnswer,
+  CheckedAccount,
   NeededAccounts,
   OAuthAccount,
   OAuthAccountOptions,

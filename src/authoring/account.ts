@@ -35,6 +35,20 @@ export interface Account {
   reveal(): Promise<string>;
 }
 
+/** An account, as the check of its service knows it. */
+export interface CheckedAccount {
+  /**
+   * The service's own id of the account, which never becomes another's: two
+   * accounts of one name are two, and one that was renamed is the same.
+   */
+  id: string;
+  /** Its name for people. */
+  label?: string;
+}
+
+/** The name of an account, with its id or without, or a response that refuses. */
+export type CheckAnswer = string | CheckedAccount | Response | undefined;
+
 /** The options of a service whose keys people paste. */
 export interface PersonalKeyOptions {
   /** The address of the service's API: https, or http on this machine. */
@@ -43,12 +57,10 @@ export interface PersonalKeyOptions {
   title?: string;
   /**
    * Tries a key or an access token before it is kept. Returns the name of the
-   * account, or the service's response: one that is not `ok` means that it is
-   * not taken. It has ten seconds, and 1 MiB of each response.
+   * account, its id and name, or the service's response: one that is not `ok`
+   * means that it is not taken. It has ten seconds, and 1 MiB of each response.
    */
-  check?(
-    fetch: AccountFetch,
-  ): string | Response | undefined | Promise<string | Response | undefined>;
+  check?(fetch: AccountFetch): CheckAnswer | Promise<CheckAnswer>;
   /** True if a person may connect several accounts of the service. */
   several?: boolean;
   /** Text for people that tells where the service gives out such keys. */

@@ -4,10 +4,7 @@
  *
  * @module
  */
-import type { AccountFetch } from "./account.ts";
-
-/** The name of an account, or the response that refuses. */
-type CheckedAccount = string | Response | undefined;
+import type { AccountFetch, CheckAnswer } from "./account.ts";
 
 // deno-lint-ignore no-explicit-any -- The answers of others: names are checked.
 type Json = any;
@@ -16,9 +13,9 @@ type Json = any;
 async function ask(
   fetch: AccountFetch,
   path: string,
-  nameIn: (answer: Json) => CheckedAccount,
+  nameIn: (answer: Json) => CheckAnswer,
   init?: RequestInit,
-): Promise<CheckedAccount> {
+): Promise<CheckAnswer> {
   const response = await fetch(path, init);
   return response.ok ? nameIn(await response.json() ?? {}) : response;
 }
@@ -29,37 +26,51 @@ function named(person: unknown, place?: unknown): string | undefined {
   return parts.length > 0 ? parts.join(" at ") : undefined;
 }
 
+/**
+ * Adds to a name the ids of the person and the place; only where all of them are
+ * known, because one alone may have several accounts.
+ */
+function known(label: string | undefined, ...ids: unknown[]): CheckAnswer {
+  return ids.every(Boolean) ? { id: ids.join(" "), label } : label;
+}
+
 /** Names the account at GitHub. */
-export function github(fetch: AccountFetch): Promise<CheckedAccount> {
-  return ask(fetch, "/user", ({ login }) => named(login));
+export function github(fetch: AccountFetch): Promise<CheckAnswer> {
+  return ask(fetch, "/user", ({ id, login }) => known(named(login), id));
 }
 
 /** Names the account at Linear. */
-export function linear(fetch: AccountFetch): Promise<CheckedAccount> {
+export function linear(fetch: AccountFetch): Promise<CheckAnswer> {
   return ask(
     fetch,
     "/graphql",
-    ({ data }) => named(data?.viewer?.email, data?.viewer?.organization?.name),
+    ({ data }) => {
+      const { id, email, organization } = data?.viewer ?? {};
+      return known(named(email, organization?.name), id, organization?.id);
+    },
     {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: '{"query":"{ viewer { email organization { name } } }"}',
+      body: '{"query":"{ viewer { id email organization { id name } } }"}',
     },
   );
 }
 
 /** Names the account at Notion. */
-export function notion(fetch: AccountFetch): Promise<CheckedAccount> {
+export function notion(fetch: AccountFetch): Promise<CheckAnswer> {
   return ask(fetch, "/users/me", ({ bot }) => {
-    const { person, name } = bot?.owner?.user ?? {};
-    return named(person?.email ?? name, bot?.workspace_name);
+    const { id, person, name } = bot?.owner?.user ?? {};
+    const label = named(person?.email ?? name, bot?.workspace_name);
+    return known(label, id, bot?.workspace_id);
   }, { headers: { "notion-version": "2022-06-28" } });
 }
 
 /** Names the account at Slack. */
-export function slack(fetch: AccountFetch): Promise<CheckedAccount> {
-  return ask(fetch, "/auth.test", ({ ok, user, team }) => {
+export function slack(fetch: AccountFetch): Promise<CheckAnswer> {
+  return ask(fetch, "/auth.test", ({ ok, user, user_id, team, team_id }) => {
     // Slack refuses with status 200.
-    return ok ? named(user, team) : new Response(null, { status: 401 });
+    return ok
+      ? known(named(user, team), user_id, team_id)
+      : new Response(null, { status: 401 });
   });
 }

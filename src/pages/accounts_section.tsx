@@ -19,6 +19,8 @@ interface AccountInWords extends ListedAccount {
   isServed: boolean;
   /** The title of the tool that used it last. */
   toolTitle?: string;
+  /** The scopes that were asked for, and that the service did not name. */
+  unnamed?: readonly string[];
   /** True if the service is told when the account is disconnected. */
   isRevoked?: boolean;
 }
@@ -68,6 +70,7 @@ function AccountRow(
   },
 ) {
   const { id, service, title, label, scopes, isServed, refusedAt } = account;
+  const { given = scopes ?? [], unnamed = [] } = account;
   return (
     <li>
       <div class="row-head">
@@ -99,9 +102,14 @@ function AccountRow(
         As <AccountName label={label} />, connected{" "}
         <Moment at={account.createdAt} now={now} />,{" "}
         <LastUse account={account} now={now} />
-        {scopes !== undefined && scopes.length > 0 && (
+        {given.length > 0 && (
           <>
-            , with the scopes <ScopeNames scopes={scopes} />
+            , with the scopes <ScopeNames scopes={given} />
+          </>
+        )}
+        {unnamed.length > 0 && (
+          <>
+            , not named: <ScopeNames scopes={unnamed} />
           </>
         )}
       </p>

@@ -10,6 +10,7 @@ import {
   ConnectForm,
   type ConnectProps,
   LabelField,
+  ScopeNames,
   SignedInAs,
 } from "./connect_form.tsx";
 import { AccountName } from "./connected_account.tsx";
@@ -23,14 +24,20 @@ import { Moment } from "./times.tsx";
 export function ConfirmPage(
   props: ConnectProps & {
     label?: string;
+    /** The name under which it is kept, where another account has its name. */
+    keptAs?: string;
     checked: string;
     /** The account in whose place it is kept. */
-    replaced?: ListedAccount;
+    replaced?: Pick<ListedAccount, "label" | "createdAt">;
+    /** The scopes that were asked for, and that the service did not name. */
+    unnamed?: readonly string[];
     /** The reason why it could not be kept yet. */
     refusal?: string;
   },
 ) {
-  const { title, label, scopes, checked, replaced, refusal, now } = props;
+  const { title, label, keptAs, scopes, checked, replaced, refusal, now } =
+    props;
+  const { unnamed = [] } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       {refusal !== undefined && (
@@ -56,6 +63,18 @@ export function ConfirmPage(
             </>
           )}
       </p>
+      {keptAs !== label && (
+        <p>
+          Another account of yours has that name: it is kept as{" "}
+          <AccountName label={keptAs} />.
+        </p>
+      )}
+      {unnamed.length > 0 && (
+        <p class="note warn">
+          {title} did not say that you allowed{" "}
+          <ScopeNames scopes={unnamed} />. What needs that may be refused there.
+        </p>
+      )}
       {replaced && (
         <p>
           It takes the place of{" "}
@@ -70,6 +89,7 @@ export function ConfirmPage(
         {...props}
         label="Keep it"
         fields={{ checked }}
+        backTo={unnamed.length > 0 ? title : undefined}
       >
         {label === undefined && props.several && <LabelField />}
       </ConnectForm>

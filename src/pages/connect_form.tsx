@@ -83,11 +83,13 @@ export function SignedInAs(
 
 /** The form of a page, with the call that waits. */
 export function ConnectForm(
-  { base, csrf, name, asked, label, fields, children }:
+  { base, csrf, name, asked, label, fields, backTo, children }:
     & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
     & {
       label: string;
       fields?: Readonly<Record<string, string>>;
+      /** The service to which a further button leads again. */
+      backTo?: string;
       children?: Child;
     },
 ) {
@@ -104,6 +106,11 @@ export function ConnectForm(
         <button class="primary" type="submit" name="answer" value="connect">
           {label}
         </button>
+        {backTo !== undefined && (
+          <button type="submit" name="answer" value="back" formnovalidate>
+            Go to {backTo} again
+          </button>
+        )}
         <button type="submit" name="answer" value="not-now" formnovalidate>
           Not now
         </button>

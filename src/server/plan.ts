@@ -57,7 +57,15 @@ export class Plan {
       scopes: supported,
     });
     const { oauth } = config.auth;
-    if (options.sealing && oauth?.secretsKeys.length) throw doublySealed();
+    // Only one of the two would be used.
+    if (options.sealing && oauth?.secretsKeys.length) {
+      throw new ConfigError([{
+        variable: "SECRETS_KEYS",
+        got: "keys",
+        wants: "nothing beside `sealing`",
+        fix: "Unset it, or leave `sealing` out",
+      }]);
+    }
     this.seals = !!oauth && !!(options.sealing || oauth.secretsKeys[0]);
     this.permissions = oauth && permissionsOf({
       rules: oauth.permissions,
@@ -82,16 +90,6 @@ export class Plan {
     const all = needing(this.options);
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
   }
-}
-
-/** Makes the error for two ways to seal: only one of them would be used. */
-function doublySealed(): ConfigError {
-  return new ConfigError([{
-    variable: "SECRETS_KEYS",
-    got: "keys",
-    wants: "nothing beside `sealing`",
-    fix: "Unset it, or leave `sealing` out of the app's options",
-  }]);
 }
 
 function openLog(

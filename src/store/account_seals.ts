@@ -12,14 +12,14 @@ import type { Found } from "./database.ts";
 type SealedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 
 /**
- * Names a record within its seal: no key opens in another one, or under the name
- * of another account.
+ * Names a record within its seal: no key opens in another one, under the name of
+ * another account, or for another API.
  */
-function contextOf(
-  { subject, service, label, oauth }: AccountRecord,
-  key: Deno.KvKey,
-): string {
-  const parts = ["account", subject, service, label, key];
+function contextOf(record: AccountRecord, key: Deno.KvKey): string {
+  const { subject, service, label, formerLabels, accountId } = record;
+  const { oauth, api } = record;
+  const known = [label, formerLabels, accountId];
+  const parts = ["account", subject, service, ...known, api, key];
   return applicationContext(oauth?.application) +
     fingerprint(JSON.stringify(parts));
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseGiven } from "../oauth/given_scopes.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
 import { type Database, type Found, isFound } from "./database.ts";
@@ -36,7 +37,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
 
   /** Names tokens that were unsealed. */
   function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
-    const { label: account } = found.value;
+    const { label, accountId } = found.value;
+    const account = accountId ?? label;
     return { ...found, id: JSON.stringify(found.key), tokens, account };
   }
 
@@ -49,8 +51,10 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       return await leases.lease(found);
     },
     release: (leased: FoundAccount) => leases.release(leased),
-    replace: (leased: FoundAccount, tokens: string) =>
-      vault.replace(leased, tokens),
+    replace(leased: FoundAccount, tokens: string): Promise<boolean> {
+      const given = parseGiven(JSON.parse(tokens).scope);
+      return vault.replace(leased, tokens, given && { given });
+    },
     waitForRefresh: ({ key }: FoundAccount, signal: AbortSignal) =>
       leases.waitFor(key, signal),
 

@@ -5,13 +5,17 @@
  */
 import type { Sealing } from "../crypto/sealing.ts";
 import { HttpError } from "../errors.ts";
+import {
+  type AccountPlace,
+  keyOf,
+  type NewAccount,
+  placeAmong,
+} from "./account_place.ts";
 import { accountSeals } from "./account_seals.ts";
 import {
   type AccountRecord,
   accountStore,
   type AccountUse,
-  keyOf,
-  type NewAccount,
 } from "./accounts.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
@@ -50,20 +54,16 @@ export function accountVault(
   const noted = new WeakSet<Found<AccountRecord>>();
 
   /** Makes the record of a new account. */
-  function sealNew(account: NewAccount, key: string): Promise<AccountRecord> {
-    const { subject, service, label, oauth, scopes } = account;
+  function sealNew(
+    { several: _, ...account }: NewAccount & Pick<AccountPlace, "formerLabels">,
+    text: string,
+    key: Deno.KvKey,
+  ): Promise<AccountRecord> {
     const createdAt = database.now();
-    const value = {
-      subject,
-      service,
-      ...label !== undefined && { label },
-      ...oauth !== undefined && { oauth, scopes },
-      createdAt,
-      expiresAt: createdAt + idleSeconds,
-      sealed: "",
-      keyId: "",
-    };
-    return sealAnew({ key: keyOf(account), value }, key);
+    const expiresAt = createdAt + idleSeconds;
+    const unsealed = { sealed: "", keyId: "" };
+    const value = { ...account, createdAt, expiresAt, ...unsealed };
+    return sealAnew({ key, value }, text);
   }
 
   /** Seals the key of an account anew, if that was done with an old key. */
@@ -82,7 +82,7 @@ export function accountVault(
   async function replace(
     found: Found<AccountRecord>,
     key: string,
-    changes?: Pick<AccountRecord, "refusedAt">,
+    changes?: Partial<Pick<AccountRecord, "refusedAt" | "given">>,
   ): Promise<boolean> {
     const { leaseUntil: _, ...value } = await sealAnew(found, key);
     const expiresAt = database.now() + idleSeconds;
@@ -119,57 +119,61 @@ export function accountVault(
      * tokens are to be revoked if they are another account's.
      *
      * @param extraWrites checks of the same commit: those of the browser's session
-     * @returns false if a check failed
+     * @returns its place; undefined if a check failed
      * @throws {HttpError} 409 when the person has too many accounts
      */
     async save(
       account: NewAccount,
       key: string,
       extraWrites: Write,
-    ): Promise<boolean> {
-      const { subject, label, oauth } = account;
-      const at = keyOf(account);
-      // Every new account changes this record: so two at once cannot both pass
-      // the limit.
+    ): Promise<AccountPlace | undefined> {
+      const { subject, oauth } = account;
+      const newKey = keyOf(account);
+      // Everything that is kept changes this record, so that no two at once pass
+      // the limit, or take one name.
       const headKey = accountKey(subject);
-      const read = () =>
-        database.getMany<[AccountRecord, Expiring]>([at, headKey]);
+      let before: string | undefined;
       for (;;) {
-        const [entry, head] = await read();
-        const { confirmation } = entry.value?.oauth ?? {};
+        const [entry, head] = await database.getMany<
+          [AccountRecord, Expiring]
+        >([newKey, headKey]);
+        const there = await store.read(subject);
+        const { replaced, ...named } = placeAmong(there, account);
+        const { confirmation } = replaced?.value.oauth ?? {};
         // The same form came twice: the tokens may have been refreshed since.
-        if (confirmation && confirmation === oauth?.confirmation) return true;
-        const { value: before } = entry;
-        const isNew = before === undefined;
-        const others = isNew ? await store.read(subject) : [];
-        if (others.length >= MAX_ACCOUNTS) {
+        if (confirmation && confirmation === oauth?.confirmation) {
+          return { label: replaced!.value.label };
+        }
+        const checked = replaced ?? entry;
+        const read = JSON.stringify([
+          head.versionstamp,
+          checked.versionstamp,
+          named,
+        ]);
+        // Nothing has changed since: another check of the commit has failed.
+        if (read === before) return undefined;
+        before = read;
+        if (!replaced && there.length >= MAX_ACCOUNTS) {
           throw new HttpError(
             409,
             `There are ${MAX_ACCOUNTS} accounts already: disconnect one first`,
           );
         }
-        const record = await sealNew(account, key);
+        const at = checked.key;
+        const record = await sealNew({ ...account, ...named }, key, at);
         const isSaved = await database.commit((transaction) => {
-          extraWrites(transaction.check(entry));
-          transaction.set(at, record);
-          if (isNew) {
-            transaction.check(head)
-              .set(headKey, { expiresAt: record.expiresAt });
-          } else if (isOtherAccount(before, label)) {
-            const replaced = { key: at, value: before };
+          extraWrites(transaction.check(checked).check(head));
+          transaction.set(at, record)
+            .set(headKey, { expiresAt: record.expiresAt });
+          if (replaced && isOtherAccount(replaced.value, account)) {
             queueRevocation(transaction, replaced, record.createdAt);
           }
         });
         known.forget(subject);
         if (isSaved) {
-          if (before?.oauth) revokeSoon();
-          return true;
+          if (replaced?.value.oauth) revokeSoon();
+          return { replaced, ...named };
         }
-        const [entryNow, headNow] = await read();
-        const isUnchanged = entryNow.versionstamp === entry.versionstamp &&
-          headNow.versionstamp === head.versionstamp;
-        // Then it was another check that failed.
-        if (isUnchanged) return false;
       }
     },
 
@@ -184,9 +188,10 @@ export function accountVault(
       tokens: string,
       afterSeconds = 0,
     ): Promise<void> {
-      const [key, value] = "key" in account
-        ? [account.key, await sealAnew(account, tokens)]
-        : [keyOf(account), await sealNew(account, tokens)];
+      const key = "key" in account ? account.key : keyOf(account);
+      const value = "key" in account
+        ? await sealAnew(account, tokens)
+        : await sealNew(account, tokens, key);
       const now = database.now();
       await database.commit((transaction) =>
         queueRevocation(transaction, { key, value }, now, now + afterSeconds)

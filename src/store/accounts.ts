@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { fingerprint } from "../crypto/crypto.ts";
 import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
@@ -27,8 +26,16 @@ export interface AccountRecord extends Refreshable, Sealed {
   service: string;
   /** The name of the account, if there is one. */
   label?: string;
+  /** The names that it had before. */
+  formerLabels?: readonly string[];
+  /** Tells the account from others of its name, where the service does. */
+  accountId?: string;
   /** The scopes that were asked for at the service. */
   scopes?: readonly string[];
+  /** The scopes that the service said it gave, if it did. */
+  given?: readonly string[];
+  /** The origin of the API that a pasted key may be sent to. */
+  api?: string;
   /** The way in which tokens were got; absent for a key. */
   oauth?: {
     /** Names our application at the service. */
@@ -46,29 +53,12 @@ export interface AccountRecord extends Refreshable, Sealed {
   refusedAt?: number;
 }
 
-/** The place of an account: one a service, or one for each name of several. */
-export interface AccountPlace {
-  subject: string;
-  service: string;
-  label?: string;
-  several?: boolean;
-}
-
-/** An account to keep, at its place. */
-export interface NewAccount
-  extends AccountPlace, Pick<AccountRecord, "oauth" | "scopes"> {}
-
-/** Makes the key of the place of an account. */
-export function keyOf(
-  { subject, service, label, several }: AccountPlace,
-): Deno.KvKey {
-  const id = fingerprint(JSON.stringify([service, several ? label : ""]));
-  return accountKey(subject, id);
-}
-
 /** An account as its person sees it: without its key. */
 export type ListedAccount =
-  & Omit<AccountRecord, keyof Sealed | "leaseUntil" | "oauth">
+  & Omit<
+    AccountRecord,
+    keyof Sealed | "leaseUntil" | "oauth" | "accountId" | "formerLabels"
+  >
   & {
     /** Names it for forms. */
     id: string;
@@ -121,8 +111,9 @@ export function accountStore(
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
-        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth: _o, ...account } =
+        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth: _o, ...rest } =
           value;
+        const { accountId: _a, formerLabels: _f, ...account } = rest;
         return { id: String(key.at(-1)), ...account };
       }).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1

@@ -95,7 +95,7 @@ export function queuedTokens(database: Database, sealing: Sealing) {
      * @throws {Error} if that cannot be known, or no key opens them
      */
     async open({ value }: Queued): Promise<string | undefined> {
-      const { account, service, label } = value;
+      const { account, service } = value;
       const text = await openTokens(value);
       if (text === undefined) throw new Error("No key opens these tokens");
       const { accessToken } = JSON.parse(text);
@@ -103,9 +103,9 @@ export function queuedTokens(database: Database, sealing: Sealing) {
       for (
         const found of all.filter(({ value }) => value.service === service)
       ) {
-        const { label: name } = found.value;
-        const own = { label: name === undefined ? name : fingerprint(name) };
-        if (!isOtherAccount(own, label)) return undefined;
+        const { label: name, accountId } = found.value;
+        const label = name === undefined ? name : fingerprint(name);
+        if (!isOtherAccount({ label, accountId }, value)) return undefined;
         const other = await open(found);
         if (other && JSON.parse(other).accessToken === accessToken) {
           return undefined;

@@ -19,6 +19,7 @@ interface RevocableAccount {
   value: Sealed & {
     service: string;
     label?: string;
+    accountId?: string;
     oauth?: { application: string };
   };
 }
@@ -32,20 +33,31 @@ export interface RevocationRecord extends Expiring, Sealed {
   account: Deno.KvKey;
   /** The fingerprint of the account's name, if it had one. */
   label?: string;
+  /** Tells the account from others, where its service does. */
+  accountId?: string;
   /** The number of tries that were begun. */
   tries: number;
 }
 
+/** The facts by which an account is known. */
+interface KnownAccount {
+  label?: string;
+  accountId?: string;
+}
+
 /**
- * True if an account is surely another one than that of a name. While it is
- * connected, other tokens are revoked only then: many services end all of an
- * account's together.
+ * True if two are different accounts for sure: by the service's ids of them, or
+ * by their names. While an account is connected, other tokens are revoked only
+ * then: many services end all of an account's together.
  */
 export function isOtherAccount(
-  { label }: { label?: string },
-  name: string | undefined,
+  one: KnownAccount,
+  other: KnownAccount,
 ): boolean {
-  return label !== undefined && name !== undefined && label !== name;
+  const hasIds = one.accountId !== undefined && other.accountId !== undefined;
+  const part = hasIds ? "accountId" : "label";
+  return one[part] !== undefined && other[part] !== undefined &&
+    one[part] !== other[part];
 }
 
 /**
@@ -58,13 +70,14 @@ export function queueRevocation(
   now: number,
   dueSeconds = now,
 ): void {
-  const { service, label, oauth, sealed, keyId } = value;
+  const { service, label, accountId, oauth, sealed, keyId } = value;
   if (!oauth) return;
   transaction.set<RevocationRecord>(revocationKey(dueSeconds, randomId()), {
     service,
     application: oauth.application,
     account: key,
     ...label !== undefined && { label: fingerprint(label) },
+    ...accountId !== undefined && { accountId },
     sealed,
     keyId,
     tries: 0,

@@ -58,6 +58,8 @@ const TYPES = [
   "CallToolResult",
   "Caller",
   "ChangingList",
+  "CheckAnswer",
+  "CheckedAccount",
   "Complaint",
   "Complete",
   "CompleteContext",

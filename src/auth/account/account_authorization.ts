@@ -15,6 +15,7 @@ import { HttpError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
 import { deriveKey } from "../../oauth/data_key.ts";
+import { parseGiven } from "../../oauth/given_scopes.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
 import { stateStore } from "../../store/once.ts";
 import {
@@ -27,8 +28,8 @@ import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
 import type { ConnectedService, Visit } from "./connect_pages.ts";
 import type { ConnectVisits } from "./connect_visit.ts";
-import { CHECKED_SECONDS } from "./checked_key.ts";
-import { checkKey, KeyRefusal, nameTold } from "./pasted_key.ts";
+import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
+import { accountTold, checkKey, KeyRefusal } from "./pasted_key.ts";
 
 /** The time in which a person must come back from the service, in seconds. */
 const AWAY_SECONDS = 1800;
@@ -117,11 +118,8 @@ export function accountAuthorization(
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const { key, context } = sealOf(person, service.name);
-      const departure: Departure = {
-        handle,
-        w: wait?.id,
-        expiresAt: now(clock) + AWAY_SECONDS,
-      };
+      const expiresAt = now(clock) + AWAY_SECONDS;
+      const departure: Departure = { handle, w: wait?.id, expiresAt };
       const state = await seal(key, JSON.stringify(departure), context);
       const url = await ask(visit, () =>
         client!.authorizationUrl({
@@ -175,9 +173,9 @@ export function accountAuthorization(
       visit: Visit,
       { departure, client, redirectUri }: Answer,
     ): Promise<Response> {
-      const { handle } = departure;
       const { code, error, iss: issuer } = c.req.query();
       const { person, service } = visit;
+      const { handle } = departure;
       if (error !== undefined || !code) {
         const other = await refusalOf(() => client.checkIssuer(issuer));
         await ask(visit, async () => {
@@ -193,7 +191,7 @@ export function accountAuthorization(
       if (!await states.spend(`connect ${handle}`, departure)) {
         throw new KeyRefusal("This answer was used already. Begin again.");
       }
-      const { tokens, findLabel } = await ask(visit, () =>
+      const { tokens, findAccount } = await ask(visit, () =>
         client.redeem({
           code,
           ...secretsOf(person, handle),
@@ -201,6 +199,7 @@ export function accountAuthorization(
           issuer,
         }));
       const { idToken: _, ...kept } = tokens;
+      const { accessToken, scope } = kept;
       const key = JSON.stringify(kept);
       const checked = { key, confirmation: handle };
       if (key.length > MAX_TOKEN_CHARACTERS) {
@@ -213,12 +212,16 @@ export function accountAuthorization(
       try {
         // The session may have ended while the code was redeemed.
         await services.signedIn.staysAllowed(person);
-        const told = await ask(visit, findLabel);
-        const label = await checkKey(service, tokens.accessToken, log) ??
-          nameTold(told, tokens.accessToken);
+        const found = await ask(visit, findAccount);
+        const told: CheckedKey = {
+          ...checked,
+          given: parseGiven(scope),
+          ...accountTold(found, accessToken),
+          ...await checkKey(service, accessToken, log),
+        };
         // Before the page is shown, which no one may ever confirm.
-        await visits.revoke(visit, { ...checked, label }, UNCONFIRMED_SECONDS);
-        return await visits.confirm(c, visit, { ...checked, label });
+        await visits.revoke(visit, told, UNCONFIRMED_SECONDS);
+        return await visits.confirm(c, visit, told);
       } catch (error) {
         // At once where the database does not take them.
         database.background(() =>

@@ -7,6 +7,7 @@
 import type { Context } from "@hono/hono";
 import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
+import { unnamedScopes } from "../../oauth/given_scopes.ts";
 import { AccountsSection } from "../../pages/accounts_section.tsx";
 import type { AuthServices } from "../services.ts";
 import type { AccountPart, AccountPlaces } from "./account_pages.ts";
@@ -30,6 +31,7 @@ export function accountsPart(services: AuthServices): AccountPart {
             ...account,
             title: service ? titleOf(service) : account.service,
             isServed: service !== undefined,
+            unnamed: unnamedScopes(account.scopes ?? [], account.given),
             isRevoked: accountClients.get(account.service)?.revokes === true,
             toolTitle: tool && services.titleOf(tool),
           };

@@ -15,6 +15,10 @@ export interface CheckedKey {
   key: string;
   /** The name of its account. */
   label?: string;
+  /** A fingerprint of the service's own id of the account. */
+  id?: string;
+  /** The scopes that the service said it gave. */
+  given?: readonly string[];
   /** Names the page, for tokens: what is sent twice is kept once. */
   confirmation?: string;
 }

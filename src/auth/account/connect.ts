@@ -11,6 +11,7 @@ import type { PersonalKey } from "../../authoring/account.ts";
 import { SealingError } from "../../store/own_sealing.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
+import { goesTo } from "../../store/account_place.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import { ConnectedPage } from "../../pages/confirm_page.tsx";
 import { ConnectPage, ConnectSignInPage } from "../../pages/connect_page.tsx";
@@ -37,12 +38,13 @@ export function connectEndpoints(services: AuthServices) {
     const { service } = visit;
     visits.countTry(visit);
     const key = parseKey(service, form.get("key") ?? "");
-    const label = await checkKey(service, key, log);
-    if (label !== undefined) {
-      return await visits.confirm(c, visit, { key, label });
+    const told = await checkKey(service, key, log);
+    // A page for the name that the service tells, or that only its person knows.
+    if (told.label !== undefined || service.several && service.check) {
+      return await visits.confirm(c, visit, { key, ...told });
     }
-    const typed = labelOf(visit, { key }, form.get("label"));
-    return await visits.keep(c, visit, { key, label: typed });
+    const label = labelOf(visit, { key }, form.get("label"));
+    return await visits.keep(c, visit, { key, ...told, label });
   }
 
   async function connect(
@@ -61,6 +63,16 @@ export function connectEndpoints(services: AuthServices) {
       : await connectKey(c, { ...visit, service }, form);
   }
 
+  /** Sends the person to the service again, who had not allowed all of it. */
+  async function goBack(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    await authorization.discard(visit, form.get("checked"));
+    return await authorization.start(c, visit);
+  }
+
   /** Takes a key into use again that the service has refused, if it takes it. */
   async function tryAgain(
     c: Context,
@@ -74,7 +86,7 @@ export function connectEndpoints(services: AuthServices) {
     const found = (await vault.find(subject, true)).find(({ key, value }) =>
       key.at(-1) === id && value.service === service.name
     );
-    const key = found && service.kind === "personalKey"
+    const key = found && goesTo(found.value, service)
       ? await vault.open(found)
       : undefined;
     if (!found || key === undefined) {
@@ -125,7 +137,9 @@ export function connectEndpoints(services: AuthServices) {
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(form.get("w"), person, found.service);
       const visit = { ...found, person, wait };
-      const act = { connect, again: tryAgain }[form.get("answer") ?? ""];
+      const act = { connect, again: tryAgain, back: goBack }[
+        form.get("answer") ?? ""
+      ];
       if (!act) {
         await authorization.discard(visit, form.get("checked"));
         if (wait) await answerConnecting(visit, "decline", services);
@@ -134,11 +148,12 @@ export function connectEndpoints(services: AuthServices) {
       try {
         return await act(c, visit, form);
       } catch (error) {
-        if (error instanceof SealingError) {
-          return await visits.postpone(c, visit, form.get("checked"), error);
-        }
-        if (!(error instanceof KeyRefusal)) throw error;
-        return await visits.refuse(c, visit, error.message);
+        const isRefusal = error instanceof KeyRefusal;
+        if (!isRefusal && !(error instanceof SealingError)) throw error;
+        const words = isRefusal ? error.message : `${error.message}.`;
+        const { status } = isRefusal ? {} : error;
+        const sealed = form.get("checked");
+        return await visits.showAgain(c, visit, sealed, words, status);
       }
     },
 

@@ -6,14 +6,19 @@
 import type { Context } from "@hono/hono";
 import type { ConnectableService } from "../../authoring/account.ts";
 import { now } from "../../clock.ts";
-import type { HttpError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { mintCsrf } from "../../http/browser.ts";
+import { unnamedScopes } from "../../oauth/given_scopes.ts";
 import { personName } from "../../oauth/person.ts";
 import { ConfirmPage } from "../../pages/confirm_page.tsx";
 import type { ConnectProps } from "../../pages/connect_form.tsx";
 import { ConnectPage } from "../../pages/connect_page.tsx";
 import { page } from "../../pages/respond.ts";
+import {
+  accountIdOf,
+  type NewAccount,
+  placeAmong,
+} from "../../store/account_place.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AccountClient } from "../provider/account_client.ts";
@@ -59,7 +64,12 @@ export function connectPages(services: AuthServices) {
       several: service.several,
       asksLabel: service.several === true && !service.check,
       person: personName(session),
-      connected: own.filter((it) => it.service === service.name),
+      connected: own.filter((it) => it.service === service.name)
+        .map(({ scopes, given, ...account }) => {
+          const unnamed = unnamedScopes(scopes ?? [], given);
+          const named = scopes?.filter((it) => !unnamed.includes(it));
+          return { ...account, scopes: named, given };
+        }),
       ...wait?.state === "open" && {
         asked: {
           id: wait.id!,
@@ -80,21 +90,24 @@ export function connectPages(services: AuthServices) {
     checked: CheckedKey,
     refused: { refusal?: string; status?: number } = {},
   ): Promise<Response> {
-    const sealed = await pagesOf(visit).seal(checked, now(clock));
-    const { label } = checked;
-    const props = await propsOf(visit);
-    const replaced = props.connected.find((account) =>
-      !visit.service.several || account.label === label
-    );
+    const { service, vault } = visit;
+    const account = newAccount(visit, checked);
+    const own = await vault.find(account.subject, true);
+    const { replaced, label: keptAs } = placeAmong(own, account);
     const { refusal, status } = refused;
+    const unnamed = unnamedScopes(account.scopes ?? [], account.given);
     const content = ConfirmPage({
-      ...props,
-      label,
-      checked: sealed,
-      replaced,
+      ...await propsOf(visit),
+      label: checked.label,
+      keptAs,
+      checked: await pagesOf(visit).seal(checked, now(clock)),
+      replaced: replaced?.value,
+      unnamed,
       refusal,
     });
-    return page(c, content, { forms: "self", status });
+    // One of its buttons may lead to the service.
+    const forms = unnamed.length > 0 ? formsOf({ service }) : "self";
+    return page(c, content, { forms, status });
   }
 
   /** Opens an account that its person has confirmed. */
@@ -118,19 +131,43 @@ export function connectPages(services: AuthServices) {
     openConfirmed,
     refuse,
 
-    /** Shows the page again that could not be carried out, with all it had. */
-    async postpone(
+    /** Shows the page again that was sent, with the reason and all it had. */
+    async showAgain(
       c: Context,
       visit: Visit,
       sealed: string | undefined,
-      { message, status }: HttpError,
+      refusal: string,
+      status?: number,
     ): Promise<Response> {
-      const refusal = `${message}.`;
       const checked = await openConfirmed(visit, sealed);
       return checked
         ? await confirm(c, visit, checked, { refusal, status })
         : await refuse(c, visit, refusal, status);
     },
+  };
+}
+
+/** Makes the account that a person would keep. */
+export function newAccount(
+  { person, service, client }: Visit,
+  { label, id, given, confirmation }: CheckedKey,
+): NewAccount {
+  const { subject } = person.session;
+  const { name, several } = service;
+  const accountId = accountIdOf({ subject, service: name }, id);
+  return {
+    subject,
+    service: name,
+    several,
+    ...label !== undefined && { label },
+    ...accountId !== undefined && { accountId },
+    ...service.kind === "account"
+      ? {
+        scopes: service.scopes,
+        ...given !== undefined && { given },
+        oauth: { application: client!.id, confirmation },
+      }
+      : { api: new URL(service.api).origin },
   };
 }
 

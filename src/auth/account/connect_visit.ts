@@ -12,7 +12,6 @@ import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
-import type { NewAccount } from "../../store/accounts.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
@@ -20,6 +19,7 @@ import type { CheckedKey } from "./checked_key.ts";
 import {
   type ConnectedService,
   connectPages,
+  newAccount,
   type Visit,
 } from "./connect_pages.ts";
 import { parseLabel } from "./pasted_key.ts";
@@ -88,10 +88,11 @@ export function connectVisits(services: AuthServices) {
      */
     async revoke(
       visit: Visit,
-      { key, ...checked }: CheckedKey,
+      checked: CheckedKey,
       afterSeconds?: number,
     ): Promise<void> {
-      await visit.vault.revoke(accountOf(visit, checked), key, afterSeconds);
+      const account = newAccount(visit, checked);
+      await visit.vault.revoke(account, checked.key, afterSeconds);
     },
 
     /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
@@ -103,45 +104,22 @@ export function connectVisits(services: AuthServices) {
     async keep(
       c: Context,
       visit: Visit,
-      { key, label, confirmation }: CheckedKey,
+      checked: CheckedKey,
     ): Promise<Response> {
-      const { person, service, vault } = visit;
-      const { subject } = person.session;
-      const isKept = await vault.save(
-        accountOf(visit, { label, confirmation }),
-        key,
-        await signedIn.staysAllowed(person),
-      );
-      if (!isKept) throw signedOut();
+      const { person, vault } = visit;
+      const account = newAccount(visit, checked);
+      const { subject, service } = account;
+      const stays = await signedIn.staysAllowed(person);
+      const place = await vault.save(account, checked.key, stays);
+      if (!place) throw signedOut();
       log.audit("Account connected", {
         reference: c.get("reference"),
         subject,
-        service: service.name,
+        service,
       });
-      return await goOn(c, visit, label);
+      return await goOn(c, visit, place.label);
     },
   };
-}
-
-/** Makes the account of a visit that is to be kept. */
-function accountOf(
-  { person, service, client }: Visit,
-  { label, confirmation }: Omit<CheckedKey, "key">,
-): NewAccount {
-  const { name, several } = service;
-  const account = {
-    subject: person.session.subject,
-    service: name,
-    label,
-    several,
-  };
-  return service.kind === "account"
-    ? {
-      ...account,
-      scopes: service.scopes,
-      oauth: { application: client!.id, confirmation },
-    }
-    : account;
 }
 
 /** Gives the account's name: the one that is known, or the one typed in. */

@@ -12,6 +12,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { checkAccount } from "../../http/account_check.ts";
 import { titleOf } from "../../http/account_fetch.ts";
+import { isObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { withoutHidden } from "../../pages/names.tsx";
 import { errorNameOf, framesOf } from "../../thrown.ts";
@@ -72,8 +73,25 @@ export function nameTold(told: unknown, key: string): string | undefined {
     : undefined;
 }
 
+/** An account as a service has told of it. */
+export interface ToldAccount {
+  /** A fingerprint of the service's own id of it. */
+  id?: string;
+  label?: string;
+}
+
+/** Makes what a service has told fit to keep. @throws {KeyRefusal} */
+export function accountTold(told: unknown, key: string): ToldAccount {
+  const { id, label = told } = isObject(told) ? told : {} as ToldAccount;
+  const name = nameTold(label, key);
+  return {
+    ...typeof id === "string" && id !== "" && { id: fingerprint(id) },
+    ...name !== undefined && { label: name },
+  };
+}
+
 /**
- * Lets a service check a key. Returns the account's name, if it tells one.
+ * Lets a service check a key. Returns what it tells of the account.
  *
  * @throws {KeyRefusal} unless the service takes the key
  */
@@ -81,15 +99,16 @@ export async function checkKey(
   service: ConnectableService,
   key: string,
   log: Logger,
-): Promise<string | undefined> {
-  if (!service.check) return undefined;
+): Promise<ToldAccount> {
+  if (!service.check) return {};
   const title = titleOf(service);
   try {
     const answer = await checkAccount(service, key);
     if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
     const { told } = answer;
-    if (told instanceof Response) checkStatus(told, title);
-    return nameTold(told, key);
+    if (!(told instanceof Response)) return accountTold(told, key);
+    checkStatus(told, title);
+    return {};
   } catch (error) {
     if (error instanceof KeyRefusal) throw error;
     if (error instanceof ToolError) throw new KeyRefusal(error.message);

@@ -30,8 +30,8 @@ export const MAX_TOKEN_CHARACTERS = 16 * 1024;
 /** The tokens of an account, which are to be revoked if the rest fails. */
 export interface RedeemedAccount {
   tokens: UpstreamTokens;
-  /** Verifies the `id_token`, and finds the account's name, if there is one. */
-  findLabel(): Promise<string | undefined>;
+  /** Verifies the `id_token`, and finds the account's id and name, if known. */
+  findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
 /** A client of one service. Every method throws {@linkcode UpstreamError}. */
@@ -155,16 +155,17 @@ export function accountClient(
       });
       return {
         tokens,
-        async findLabel() {
+        async findAccount() {
           // Without metadata there are no keys to verify one with.
-          if (idToken === undefined || !discover) return undefined;
+          if (idToken === undefined || !discover) return {};
           const claims = await client.verify(server, idToken, {
             nonce: response.nonce,
             isIssuer: (issuer, tenant) =>
               isTokenIssuer(server.issuer, issuer, tenant),
           });
-          return nameIn(claims) ?? nameIn(await userinfo(server, tokens)) ??
-            claims.sub;
+          const label = nameIn(claims) ??
+            nameIn(await userinfo(server, tokens)) ?? claims.sub;
+          return { id: claims.sub, label };
         },
       };
     },

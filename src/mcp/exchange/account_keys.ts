@@ -17,6 +17,7 @@ import { titleOf } from "../../http/account_fetch.ts";
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { AccountTokenStore } from "../../store/account_tokens.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
+import { goesTo } from "../../store/account_place.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { Found } from "../../store/database.ts";
 import { GivenKeys } from "./given_keys.ts";
@@ -57,12 +58,11 @@ export class AccountKeys {
     service: ConnectableService,
     found: Found<AccountRecord>,
   ): Promise<string | undefined> {
+    const isKey = service.kind === "personalKey";
+    if (isKey && !goesTo(found.value, service)) return undefined;
     const text = await this.#unseal(found);
     if (text === undefined) return undefined;
-    if (service.kind === "account") {
-      return await this.#accessToken(service, found, text);
-    }
-    if (found.value.oauth !== undefined) return undefined;
+    if (!isKey) return await this.#accessToken(service, found, text);
     this.given.add(text);
     return text;
   }

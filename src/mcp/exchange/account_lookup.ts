@@ -111,7 +111,7 @@ export class AccountLookup {
     const title = titleOf(service);
     const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
     const words = `Connect your account${which} at ${title}`;
-    const refusal = found ? refusalWords(title, found.value) : "";
+    const refusal = found ? refusalWords(service, found.value) : "";
     return refusal === "" ? words : `${refusal}${words} again`;
   }
 
@@ -214,7 +214,8 @@ export class AccountLookup {
     const { account } = this;
     const name = account.chosen ?? account.named ??
       (names.length === 1 ? names[0] : undefined);
-    const found = own.find(({ value }) => accountName(value) === name);
+    const found = own.find(({ value }) => accountName(value) === name) ??
+      own.find(({ value }) => value.formerLabels?.includes(name ?? ""));
     if (found) {
       // The call stays with it, also if another is connected meanwhile.
       account.chosen = name;

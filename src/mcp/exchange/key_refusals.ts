@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { AccountService } from "../../authoring/account.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
@@ -29,11 +31,15 @@ export class KeyRefusals {
   }
 }
 
-/** Says since when a service does not take a key; empty if it does. */
+/** Says why an account that is there is of no use; empty if it may be. */
 export function refusalWords(
-  title: string,
-  { refusedAt, scopes }: Pick<AccountRecord, "refusedAt" | "scopes">,
+  service: AccountService,
+  { refusedAt, scopes, api }: AccountRecord,
 ): string {
+  const title = titleOf(service);
+  if (api !== undefined && api !== new URL(service.api).origin) {
+    return `Your key of ${title} was for ${api}, and is not sent elsewhere. `;
+  }
   if (refusedAt === undefined) return "";
   const day = new Date(refusedAt * 1000).toISOString().slice(0, 10);
   const what = scopes === undefined ? "key" : "token";

@@ -169,8 +169,8 @@ Deno.test("google is asked for a refresh token each time, and for the account by
   assert.equal(searchParams.get("access_type"), "offline");
   assert.equal(searchParams.get("prompt"), "consent select_account");
   assert.equal(searchParams.get("scope"), "openid email calendar");
-  const { findLabel, tokens } = await client.redeem(SIGN_IN);
-  assert.equal(await findLabel(), "ada@example.com");
+  const { findAccount, tokens } = await client.redeem(SIGN_IN);
+  assert.equal((await findAccount()).label, "ada@example.com");
   await client.revoke(tokens);
   assert.equal(fake.asked.at(-1)!.form.token, "upstream-refresh");
 });
@@ -188,11 +188,11 @@ Deno.test("microsoft takes the tenants of its issuer, and no others", async () =
     const client = accountClient(service, APPLICATION, fake.fetch);
     const { searchParams } = await client.authorizationUrl(REQUEST);
     assert.match(searchParams.get("scope")!, /offline_access .*Mail\.Read/);
-    const { findLabel } = await client.redeem(SIGN_IN);
+    const { findAccount } = await client.redeem(SIGN_IN);
     if (claims === wrong) {
-      await assertRefused(findLabel(), "misbehaved", /iss/);
+      await assertRefused(findAccount(), "misbehaved", /iss/);
     } else {
-      assert.equal(await findLabel(), "ada@contoso.example");
+      assert.equal((await findAccount()).label, "ada@contoso.example");
       assert.equal(client.revokes, false);
     }
   }
@@ -219,8 +219,8 @@ Deno.test("a service with an issuer is asked for what its metadata has, and its 
     "misbehaved",
     /iss/,
   );
-  const { findLabel } = await client.redeem({ ...SIGN_IN, issuer });
-  assert.equal(await findLabel(), undefined);
+  const { findAccount } = await client.redeem({ ...SIGN_IN, issuer });
+  assert.deepEqual(await findAccount(), {});
 });
 
 Deno.test("tokens are those of one application at one service", () => {
