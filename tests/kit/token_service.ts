@@ -43,6 +43,8 @@ export class TokenService implements AsyncDisposable {
   hasGrace = false;
   /** The error with which the service sends people back, if any. */
   refusal?: string;
+  /** The scopes that a person allows, and the service names, if not all. */
+  gives?: string;
   /** Members that are added to the answer to an authorization request. */
   extra: Record<string, string> = {};
   /** Answers in place of the service, before it does anything. */
@@ -157,7 +159,7 @@ export class TokenService implements AsyncDisposable {
       const grant: ServiceGrant = {
         account: this.account,
         code,
-        scope: query.get("scope") ?? "",
+        scope: this.gives ?? query.get("scope") ?? "",
         access: new Set(),
         isEnded: false,
       };

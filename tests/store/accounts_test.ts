@@ -46,7 +46,14 @@ test.onDatabases("save() keeps a key that every process of the ring opens, for i
   assert.deepEqual(await there.find("github:eve"), []);
   const alone = open(other, { keys: [OTHER_SECRETS_KEY] }).vault;
   assert.equal(await alone.open(found), undefined);
-  for (const changed of [{ label: "eve@acme" }, { label: undefined }]) {
+  const others = [
+    { label: "eve@acme" },
+    { label: undefined },
+    { formerLabels: ["eve@acme"] },
+    { accountId: "another" },
+    { api: "https://eve.example" },
+  ];
+  for (const changed of others) {
     const value = { ...found.value, ...changed };
     assert.equal(await there.open({ ...found, value }), undefined);
   }
@@ -79,7 +86,7 @@ test.onDatabases("save() rests on the checks of the caller", async ({ kv }) => {
     "secret",
     (transaction) => transaction.check({ key, versionstamp: null }),
   );
-  assert.equal(checked, false);
+  assert.equal(checked, undefined);
   assert.deepEqual(await accountStore(database).read(ADA.subject), []);
 });
 

@@ -236,7 +236,7 @@ test.onDatabases("save() queues the tokens of an account that one of another nam
     tokens,
     (transaction) => transaction.check({ key, versionstamp: "0".repeat(20) }),
   );
-  assert.equal(fails, false);
+  assert.equal(fails, undefined);
   assert.deepEqual(await server.waits(), []);
   await server.vault.save(other, tokens, freely);
   await server.revokeDue();

@@ -142,7 +142,7 @@ export function accountFinder(
       asking,
       (vault ?? options.sealing) !== undefined,
     );
-    ahead!.note(context.caller);
+    ahead?.note(context.caller);
     await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
     // Durable work stays with the account that its call has begun with.

@@ -19,8 +19,9 @@ interface Known {
   query: Record<string, string>;
   /** True if it gives refresh tokens. */
   refreshes: boolean;
-  /** The account's name. */
+  /** The account's name, and its id where the service tells all of it. */
   name: string;
+  id?: string;
   /** The fields, and the credentials, of a request for tokens. */
   asked: { authorization?: string; type: RegExp; body: RegExp };
   revoked: RegExp;
@@ -40,13 +41,15 @@ const KNOWN: Partial<Record<AccountPreset, Known>> = {
     answers: {
       "POST https://github.com/login/oauth/access_token": () =>
         Response.json({ access_token: "access", token_type: "bearer" }),
-      "GET https://api.github.com/user": () => Response.json({ login: "ada" }),
+      "GET https://api.github.com/user": () =>
+        Response.json({ id: 7, login: "ada" }),
       "DELETE https://api.github.com/applications/our-app/token": () =>
         new Response(null, { status: 204 }),
     },
     query: { scope: "read write" },
     refreshes: false,
     name: "ada",
+    id: "7",
     asked: { type: FORM, body: /client_secret=hush-hush/ },
     revoked: /"access_token":"access"/,
   },
@@ -55,13 +58,20 @@ const KNOWN: Partial<Record<AccountPreset, Known>> = {
       "POST https://api.linear.app/oauth/token": () => Response.json(TOKENS),
       "POST https://api.linear.app/graphql": () =>
         Response.json({
-          data: { viewer: { email: "a@acme", organization: { name: "Acme" } } },
+          data: {
+            viewer: {
+              id: "L1",
+              email: "a@acme",
+              organization: { id: "O1", name: "Acme" },
+            },
+          },
         }),
       "POST https://api.linear.app/oauth/revoke": () => new Response(),
     },
     query: { scope: "read,write", prompt: "consent" },
     refreshes: true,
     name: "a@acme at Acme",
+    id: "L1 O1",
     asked: { type: FORM, body: /client_secret=hush-hush/ },
     revoked: /token=refresh&/,
   },
@@ -73,7 +83,11 @@ const KNOWN: Partial<Record<AccountPreset, Known>> = {
         Response.json({
           bot: {
             workspace_name: headers.get("notion-version") && "Acme",
-            owner: { type: "user", user: { person: { email: "a@acme" } } },
+            // Without the id of the workspace.
+            owner: {
+              type: "user",
+              user: { id: "N1", person: { email: "a@acme" } },
+            },
           },
         }),
       "POST https://api.notion.com/v1/oauth/revoke": () => Response.json({}),
@@ -97,13 +111,20 @@ const KNOWN: Partial<Record<AccountPreset, Known>> = {
           authed_user: { id: "U1", ...TOKENS, token_type: "user" },
         }),
       "GET https://slack.com/api/auth.test": () =>
-        Response.json({ ok: true, user: "ada", team: "Acme" }),
+        Response.json({
+          ok: true,
+          user: "ada",
+          user_id: "U1",
+          team: "Acme",
+          team_id: "T1",
+        }),
       "POST https://slack.com/api/auth.revoke": () =>
         Response.json({ ok: true, revoked: true }),
     },
     query: { scope: "read write" },
     refreshes: true,
     name: "ada at Acme",
+    id: "U1 T1",
     asked: { type: FORM, body: /client_secret=hush-hush/ },
     revoked: /token=access&/,
   },
@@ -148,7 +169,9 @@ for (const [name, known] of Object.entries(KNOWN)) {
         },
       },
     );
-    assert.equal(await service.check!(bound), known.name);
+    const { id, name: label } = known;
+    const told = await service.check!(bound);
+    assert.deepEqual(told, id === undefined ? label : { id, label });
     await client.revoke(tokens);
     assert.match(fake.asked.at(-1)!.body, known.revoked);
   });
@@ -170,7 +193,10 @@ Deno.test("google is asked for a refresh token each time, and for the account by
   assert.equal(searchParams.get("prompt"), "consent select_account");
   assert.equal(searchParams.get("scope"), "openid email calendar");
   const { findAccount, tokens } = await client.redeem(SIGN_IN);
-  assert.equal((await findAccount()).label, "ada@example.com");
+  assert.deepEqual(await findAccount(), {
+    id: "user-1",
+    label: "ada@example.com",
+  });
   await client.revoke(tokens);
   assert.equal(fake.asked.at(-1)!.form.token, "upstream-refresh");
 });
