@@ -27,8 +27,13 @@ interface AccountInWords extends ListedAccount {
 
 interface AccountsProps extends FormPage {
   accounts: readonly AccountInWords[];
-  /** The services at which another account can be connected. */
-  offered: readonly { name: string; title: string }[];
+  /** The services at which an account can be connected. */
+  offered: readonly {
+    name: string;
+    title: string;
+    /** True if the person has an account there. */
+    isMore?: boolean;
+  }[];
   now: number;
 }
 
@@ -51,9 +56,9 @@ export function AccountsSection(
         )}
         {offered.length > 0 && (
           <div class="actions rowed">
-            {offered.map(({ name, title }) => (
+            {offered.map(({ name, title, isMore }) => (
               <a class="button" href={`${form.base ?? ""}/connect/${name}`}>
-                Connect {title}
+                Connect{isMore && " another"} {title}
               </a>
             ))}
           </div>

@@ -124,7 +124,7 @@ export function ConnectedPage(
         {several && (
           <>
             {" · "}
-            <a href={`${base}/connect/${name}`}>Add another</a>
+            <a href={`${base}/connect/${name}`}>Connect another</a>
           </>
         )}
       </p>

@@ -37,10 +37,11 @@ export function accountsPart(services: AuthServices): AccountPart {
           };
         }),
         offered: [...accountServices.values()]
-          .filter(({ name, several }) =>
-            several || !own.some(({ service }) => service === name)
-          )
-          .map((service) => ({ name: service.name, title: titleOf(service) })),
+          .map(({ name, title = name, several }) => {
+            const isMore = own.some(({ service }) => service === name);
+            return { name, title, several, isMore };
+          })
+          .filter(({ several, isMore }) => several || !isMore),
         now,
       });
     },

@@ -192,10 +192,13 @@ Deno.test("a person names their accounts where there may be several and the serv
     await paste(visitor, key, { label: `my ${key}` }),
     /name of the account must not hold the key/,
   );
+  await visitor.look("/accounts");
+  assert.match(visitor.words, / Connect Linear /);
   assert.match(await paste(visitor, key, { label: "work" }), /as work/);
+  assert.match(visitor.words, / Connect another /);
   assert.match(await paste(visitor, key, { label: "home" }), /as home/);
   await visitor.look("/accounts");
-  assert.match(visitor.words, /As home .* As work /);
+  assert.match(visitor.words, /As home .* As work .* Connect another Linear /);
 });
 
 Deno.test("one person may try a few keys, and a stranger none", async () => {
