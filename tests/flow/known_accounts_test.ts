@@ -251,3 +251,65 @@ test.inMemory("a pasted key goes to the API that its person was shown, and to no
   await connect(visitor, key);
   assert.equal(await textOf(call("who")), "200 ada@acme");
 });
+
+/** Changes of an operator or of a release, while a person connects. */
+const CHANGES: Record<
+  string,
+  (service: TokenService) => Partial<OAuthAccountOptions>
+> = {
+  "another application": (service) => {
+    service.clientId = "another app";
+    return {};
+  },
+  "another scope": () => ({ scopes: ["read", "write"] }),
+  "another API": ({ origin }) => ({ api: `${origin}/api/v2` }),
+};
+
+for (const [name, change] of Object.entries(CHANGES)) {
+  test.inMemory(`${name} while a person connects is allowed anew, and nothing of before is kept under it`, async ({ kv, other }) => {
+    await using service = new TokenService();
+    const start = (kv: Deno.Kv, options = {}) =>
+      startConnected(service.declare({ check: undefined, ...options }), {
+        kv,
+        environment: service.environment,
+      });
+    await using before = await start(kv);
+    let server = before;
+    const visitor = await AccountVisitor.signIn({
+      fetch: (...request) => server.fetch(...request),
+      provider: before.provider,
+    });
+    /** Leaves for the service, which gives the address of the way back. */
+    const leave = async () => {
+      const { url } = await visitor.press(PATH, { answer: "connect" });
+      const response = await fetch(url, { redirect: "manual" });
+      await response.body?.cancel();
+      return response.headers.get("location")!;
+    };
+    const begin = async () => {
+      visitor.page = await visitor.browser.open(BASE_URL + PATH);
+      return await leave();
+    };
+    const away = await begin();
+    visitor.page = await visitor.browser.open(await begin());
+    assert.match(visitor.words, /Nothing is kept yet/);
+    await using after = await start(other, change(service));
+    server = after;
+    const confirming = visitor.page;
+    // One who comes back now.
+    const codes = () => service.asked.filter((it) => it === "/token").length;
+    const redeemed = codes();
+    visitor.page = await visitor.browser.open(away);
+    assert.equal(visitor.page.status, 400);
+    assert.equal(codes(), redeemed);
+    // One who confirms now is sent to the service again.
+    visitor.page = confirming;
+    visitor.page = await visitor.browser.open(await leave());
+    assert.match(visitor.words, /Nothing is kept yet/);
+    await visitor.press(PATH, { answer: "connect" });
+    assert.match(visitor.words, /is connected/);
+    const call = await clientOf(after, "2026");
+    assert.match(await textOf(call("who")), /^200 ada@acme/);
+    assert.equal(service.reused, 0);
+  });
+}

@@ -26,7 +26,11 @@ import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
 import { type SignedIn, signedOut } from "../signed_in.ts";
-import type { ConnectedService, Visit } from "./connect_pages.ts";
+import {
+  type ConnectedService,
+  contextOf,
+  type Visit,
+} from "./connect_pages.ts";
 import type { ConnectVisits } from "./connect_visit.ts";
 import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
 import { accountTold, checkKey, KeyRefusal } from "./pasted_key.ts";
@@ -64,12 +68,10 @@ export function accountAuthorization(
     `${baseUrl}/connect/${name}/callback`;
 
   /** Makes what seals `state`: for one session, person and service. */
-  function sealOf({ id, session: { subject } }: SignedIn, service: string) {
-    return {
-      key: deriveKey(id, "connect state"),
-      context: JSON.stringify({ subject, service }),
-    };
-  }
+  const sealOf = (found: ConnectedService, person: SignedIn) => ({
+    key: deriveKey(person.id, "connect state"),
+    context: contextOf(found, person),
+  });
 
   /** Derives the secrets of a request, which no reader of `state` can do. */
   function secretsOf({ id }: SignedIn, handle: string) {
@@ -113,11 +115,11 @@ export function accountAuthorization(
   return {
     /** Sends the person to the service. */
     async start(c: Context, visit: Visit): Promise<Response> {
-      const { person, service, client, wait } = visit;
+      const { person, client, wait } = visit;
       visits.countTry(visit);
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
-      const { key, context } = sealOf(person, service.name);
+      const { key, context } = sealOf(visit, person);
       const expiresAt = now(clock) + AWAY_SECONDS;
       const departure: Departure = { handle, w: wait?.id, expiresAt };
       const state = await seal(key, JSON.stringify(departure), context);
@@ -146,7 +148,7 @@ export function accountAuthorization(
       if (!client) throw new HttpError(404, "There is nothing at this address");
       if (!person) throw signedOut();
       services.signedIn.checkAllowed(person);
-      const { key, context } = sealOf(person, service.name);
+      const { key, context } = sealOf(found, person);
       const departure: Departure | undefined = await unseal(
         key,
         c.req.query("state") ?? "",

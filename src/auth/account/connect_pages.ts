@@ -45,10 +45,8 @@ export function connectPages(services: AuthServices) {
   const { frame, accounts, clock } = services;
 
   /** Opens the page that shows a person the account that they would keep. */
-  function pagesOf({ person: { id, session }, service }: Visit) {
-    const { subject } = session;
-    return checkedKeys(id, { subject, service: service.name });
-  }
+  const pagesOf = (visit: Visit) =>
+    checkedKeys(visit.person.id, contextOf(visit, visit.person));
 
   async function propsOf(visit: Visit): Promise<ConnectProps> {
     const { person: { id, session }, service, wait } = visit;
@@ -145,6 +143,18 @@ export function connectPages(services: AuthServices) {
         : await refuse(c, visit, refusal, status);
     },
   };
+}
+
+/**
+ * Names a person's visit to a service as it is set up now. What was begun with
+ * another application, other scopes or another API is begun anew.
+ */
+export function contextOf(
+  { service, client }: ConnectedService,
+  { session: { subject } }: SignedIn,
+): string {
+  const { name, api, scopes } = { scopes: undefined, ...service };
+  return JSON.stringify([subject, name, client?.id, scopes, api]);
 }
 
 /** Makes the account that a person would keep. */
