@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  accountKey,
   changeHeadKey,
   replyKey,
   taskAnswerKey,
@@ -15,6 +16,7 @@ import {
 
 /** The first parts of all keys for which processes wait. */
 export const AWAITED: readonly string[] = [
+  accountKey(""),
   changeHeadKey(),
   replyKey(""),
   taskAnswerKey("", ""),

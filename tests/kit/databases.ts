@@ -7,7 +7,9 @@
  *
  * @module
  */
+import assert from "node:assert/strict";
 import { isPostgres } from "../../src/settings/server.ts";
+import { AWAITED } from "../../src/store/awaited.ts";
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { openPostgres } from "../../packages/postgres/mod.ts";
@@ -55,13 +57,30 @@ export async function openTestKv(): Promise<TestKv> {
   });
 }
 
+/** Options with which Postgres is opened, as a process does. */
+const POSTGRES_OPTIONS = { connections: 4, announced: AWAITED };
+
+/** Lets a handle refuse to watch keys that Postgres would not announce. */
+function asAnnounced<K extends Deno.Kv>(kv: K): K {
+  const watch = kv.watch.bind(kv);
+  return Object.assign(kv, {
+    watch(...[keys, options]: Parameters<Deno.Kv["watch"]>) {
+      const kinds = keys.map(([kind]) => String(kind));
+      for (const kind of kinds) {
+        assert(AWAITED.includes(kind), `not in AWAITED: ${kind}`);
+      }
+      return watch(keys, options);
+    },
+  });
+}
+
 /** Opens the database at a `KV_PATH`, as a process does. */
 export async function openSharedKv(kvPath: string): Promise<TestKv> {
   if (isPostgres(kvPath)) {
-    const kv = await openPostgres(kvPath, { connections: 4 });
+    const kv = await openPostgres(kvPath, POSTGRES_OPTIONS);
     return withShortcuts(kv) as TestKv;
   }
-  const kv = await Deno.openKv(kvPath);
+  const kv = asAnnounced(await Deno.openKv(kvPath));
   return Object.assign(kv, {
     [Symbol.asyncDispose]: () => Promise.resolve(kv.close()),
   });
@@ -71,8 +90,8 @@ export async function openSharedKv(kvPath: string): Promise<TestKv> {
 function onPostgres(name: string, run: Run): void {
   Deno.test(`${name} · Postgres`, async () => {
     const url = freshSchema();
-    await using kv = await openPostgres(url, { connections: 4 });
-    await using other = await openPostgres(url, { connections: 4 });
+    await using kv = await openPostgres(url, POSTGRES_OPTIONS);
+    await using other = await openPostgres(url, POSTGRES_OPTIONS);
     await run({ kv: withShortcuts(kv), other: withShortcuts(other) });
   });
 }
@@ -83,7 +102,7 @@ export const test = {
   inMemory(name: string, run: Run): void {
     if (POSTGRES) return onPostgres(name, run);
     Deno.test(name, async () => {
-      using kv = await Deno.openKv(":memory:");
+      using kv = asAnnounced(await Deno.openKv(":memory:"));
       await run({ kv, other: kv });
     });
   },
@@ -94,14 +113,14 @@ export const test = {
     test.inMemory(`${name} · in memory`, run);
 
     Deno.test(`${name} · without Deno KV`, async () => {
-      using kv = memoryKv();
+      using kv = asAnnounced(memoryKv());
       await run({ kv, other: kv });
     });
 
     Deno.test(`${name} · two handles on a file`, async () => {
       await using directory = new TemporaryDirectory();
-      using kv = await Deno.openKv(`${directory.path}/test.db`);
-      using other = await Deno.openKv(`${directory.path}/test.db`);
+      using kv = asAnnounced(await Deno.openKv(`${directory.path}/test.db`));
+      using other = asAnnounced(await Deno.openKv(`${directory.path}/test.db`));
       await run({ kv, other });
     });
   },

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { StorageError } from "../../src/errors.ts";
+import { replyKey } from "../../src/store/keys.ts";
 import { type Poll, waitFor } from "../../src/store/polls.ts";
 import { test } from "../kit/databases.ts";
 import { countedSignal } from "../kit/counted_signal.ts";
 import { kvWith } from "../kit/kv.ts";
 
-const KEY = ["a"];
+const KEY = replyKey("a");
 const never = new AbortController().signal;
 
 test.onDatabases("waitFor() gives what is there already", async ({ kv }) => {
