@@ -76,8 +76,9 @@ export function accountVault(
   }
 
   /**
-   * Keeps another key in an account, which is a use of it. Returns false if the
-   * account was changed since.
+   * Keeps another key in an account, which is a use of it, and ends a refusal
+   * that was noted, but for one in `changes`. Returns false if the account was
+   * changed since.
    */
   async function replace(
     found: Found<AccountRecord>,
@@ -86,7 +87,7 @@ export function accountVault(
   ): Promise<boolean> {
     const { leaseUntil: _, ...value } = await sealAnew(found, key);
     const expiresAt = database.now() + idleSeconds;
-    const record = { ...value, expiresAt, ...changes };
+    const record = { ...value, expiresAt, refusedAt: undefined, ...changes };
     const isReplaced = await database.replace(found, record) !== undefined;
     known.forget(found.value.subject);
     return isReplaced;

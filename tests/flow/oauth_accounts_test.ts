@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { account, tool } from "../../src/mod.ts";
+import { REFRESH_LEASE_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { resultOf, textOf } from "../kit/answer.ts";
 import {
@@ -12,7 +13,7 @@ import {
   linkOf,
   startConnected,
 } from "../kit/connected.ts";
-import { test } from "../kit/databases.ts";
+import { openTestKv, test } from "../kit/databases.ts";
 import { MovedTime } from "../kit/fake_time.ts";
 import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
@@ -143,6 +144,42 @@ test.onDatabases("refresh tokens that rotate are used once, by one of many calls
   assert.deepEqual(new Set(answers), new Set(["200 ada@acme"]));
   assert.equal(service.reused, 0);
   assert.equal(service.asked.filter((it) => it === "/token").length, 2);
+});
+
+Deno.test("good tokens that come after another process met a refusal make an account good again", async () => {
+  using time = new MovedTime();
+  await using kv = await openTestKv();
+  await using service = new TokenService();
+  service.lifetime = 30;
+  await using one = await start(service, { kv });
+  await using two = await start(service, { kv });
+  await connect(await visit(one, service));
+  const [first, second] = [
+    await clientOf(one, "2026"),
+    await clientOf(two, "2026"),
+  ];
+  service.lifetime = 3600;
+  const arrived = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<undefined>();
+  service.lose = (path) => {
+    if (path !== "/token") return undefined;
+    arrived.resolve();
+    return held.promise;
+  };
+  const answer = textOf(first("who"));
+  await arrived.promise;
+  // The first process is cut off until its lease is over.
+  time.tick(REFRESH_LEASE_SECONDS + 1);
+  service.answer = (_, path) =>
+    path === "/token"
+      ? Response.json({ error: "invalid_grant" }, { status: 400 })
+      : undefined;
+  await asked(second);
+  service.answer = undefined;
+  held.resolve(undefined);
+  assert.equal(await answer, "200 ada@acme");
+  time.tick(2);
+  assert.equal(await textOf(second("who")), "200 ada@acme");
 });
 
 Deno.test("a token that the API refuses is refreshed, and the request sent again", async () => {
