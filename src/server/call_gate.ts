@@ -11,7 +11,10 @@ import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
-import type { GrantKey } from "../auth/provider/provider_tokens.ts";
+import type {
+  GrantKey,
+  PresentedToken,
+} from "../auth/provider/provider_tokens.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { blockedPeople } from "../store/blocks.ts";
@@ -21,7 +24,7 @@ import type { ServerCore } from "./server_core.ts";
 /** The part of the sign-in that uses the provider's tokens of a grant. */
 interface SignInTokens {
   upstream?(key: GrantKey): Upstream;
-  exchange?(key: GrantKey): TokenExchange;
+  exchange?(key: GrantKey | PresentedToken): TokenExchange;
 }
 
 /**
@@ -42,6 +45,8 @@ export async function callGate(
   const { clock } = database;
   const grants = grantStore(database, oauth?.blocked);
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
+  const exchange = (key: GrantKey | PresentedToken) =>
+    lateExchange(async () => (await load()).exchange!(key));
   const gate = gateOfDoors({
     oauth: oauth && oauthDoor({
       baseUrl,
@@ -51,8 +56,7 @@ export async function callGate(
       accessTokens: accessTokenStore(database),
       grants,
       upstream: (key) => lateApi(async () => (await load()).upstream!(key)),
-      exchange: (key) =>
-        lateExchange(async () => (await load()).exchange!(key)),
+      exchange,
       lifetimes: oauth.lifetimes,
       readAhead,
       clock,
@@ -64,6 +68,10 @@ export async function callGate(
       blocked: oauth?.blocked,
       isKnownBlocked: grants.isKnownBlocked,
       isBlockedPerson: blockedPeople(database),
+      exchange: (provider, accessToken) =>
+        oauth?.providers.some(({ id }) => id === provider)
+          ? exchange({ provider, accessToken })
+          : undefined,
       readAhead,
       clock,
     }),

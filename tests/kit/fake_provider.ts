@@ -6,6 +6,7 @@
  */
 import assert from "node:assert/strict";
 import type { Identity, Membership } from "../../src/caller.ts";
+import type { ExchangeTarget } from "../../src/token_exchange.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import {
   type Provider,
@@ -132,6 +133,16 @@ export class FakeProvider implements Provider {
     }
     this.#used.add(refreshToken);
     return this.#issue();
+  }
+
+  /** Exchanges any token: the answer names it, and the target. */
+  async exchange(
+    accessToken: string,
+    { scopes = [] }: ExchangeTarget,
+  ): Promise<UpstreamTokens> {
+    await this.#answer("exchange");
+    const text = `${scopes.join("+")} for ${accessToken}`;
+    return { accessToken: text.replaceAll(" ", "-"), tokenType: "Bearer" };
   }
 
   async isAlive(accessToken: string): Promise<boolean | undefined> {

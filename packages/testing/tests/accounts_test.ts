@@ -1,6 +1,13 @@
 /** Accounts at services, as tests of tools give them. */
 import assert from "node:assert/strict";
-import { personalKey, prompt, resource, tool, z } from "../../../src/mod.ts";
+import {
+  account,
+  personalKey,
+  prompt,
+  resource,
+  tool,
+  z,
+} from "../../../src/mod.ts";
 import type { Account } from "../../../src/mod.ts";
 import { eachRevision, testServer } from "../mod.ts";
 
@@ -56,6 +63,22 @@ Deno.test("call() reaches the APIs in `needs` as the tool would reach the servic
       /The tool called GET \/other of notes, for which the test has no route/,
     );
   }));
+
+Deno.test("call() gives a service from upstream to a caller who has signed in nowhere", async () => {
+  const graph = account("graph", {
+    from: "upstream",
+    api: "https://graph.example/v1",
+  });
+  const me = tool({
+    name: "me",
+    needs: { graph },
+    run: async (_input, { needs }) =>
+      await (await needs.graph.fetch("/me")).text(),
+  });
+  await using server = await testServer({ tools: [me] });
+  const needs = { graph: { "/me": () => new Response("ada") } };
+  assert.equal((await server.call(me, {}, { needs })).text, "ada");
+});
 
 Deno.test("call() of a tool whose accounts the test does not give fails with words", async () => {
   await using server = await testServer({ tools });

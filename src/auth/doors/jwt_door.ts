@@ -5,16 +5,12 @@
  * @see RFC 9068 §4
  * @module
  */
-import {
-  createRemoteJWKSet,
-  customFetch,
-  decodeJwt,
-  errors,
-  type JWTPayload,
-} from "jose";
+import { createRemoteJWKSet, customFetch, decodeJwt, errors } from "jose";
 import type { JwtConfig } from "../../settings/credentials.ts";
 import type { Authenticated, Caller } from "../../caller.ts";
+import type { TokenExchange } from "../../token_exchange.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
+import { callerIn } from "./jwt_caller.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
@@ -26,11 +22,9 @@ import type { Person } from "../../oauth/person.ts";
 import {
   isSubjectOfOther,
   issuerId,
-  jwtBinding,
   parseJwtBinding,
   subjectOf,
 } from "../../oauth/subject.ts";
-import { addressRuleOf, claimAt, isTrue } from "../provider/identity.ts";
 import { upstreamFetch } from "../provider/upstream_fetch.ts";
 
 /** Subjects of other doors that name no person. */
@@ -60,6 +54,8 @@ export function jwtDoor(
     isBlockedPerson(subject: string): Promise<boolean>;
     /** Begins the reads, beside that of the blocks, that a person's calls need. */
     readAhead?(subject: string): void;
+    /** Makes the exchange of a JWT for tokens of services behind its issuer. */
+    exchange?(id: string, token: string): TokenExchange | undefined;
     clock: Clock;
   },
 ): Gate {
@@ -78,10 +74,12 @@ export function jwtDoor(
   async function verify(token: string): Promise<Verified> {
     const { caller, expiresAt } = await read(token);
     const person = personOf(caller);
+    const [id] = parseJwtBinding(caller.binding);
     options.readAhead?.(caller.subject);
     return {
       authenticated: {
         caller,
+        exchange: options.exchange?.(id, token),
         isLive: () => isUnblocked(person.subject),
         isAccepted: () => Promise.resolve(expiresAt > now(clock)),
       },
@@ -209,40 +207,4 @@ function personOf(
 /** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
 function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
-}
-
-function callerIn(
-  payload: JWTPayload,
-  { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
-    subjectIn(id: string, sub: string): string;
-  },
-): Caller {
-  const text = (claim: unknown) =>
-    typeof claim === "string" ? claim : undefined;
-  const { iss, sub, client_id, azp } = payload;
-  const email = text(payload.email);
-  const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
-  const clientId = text(client_id) ?? text(azp);
-  if (typeof sub !== "string" || sub === "") {
-    throw new errors.JWTInvalid("sub must be a text");
-  }
-  const granted = scopeClaims.map((name) => claimAt(payload, name))
-    .find((claim) => claim !== undefined && claim !== null);
-  const id = issuerId({ issuer: iss! });
-  return {
-    subject: subjectIn(id, sub),
-    door: "jwt",
-    clientId,
-    scopes: Array.isArray(granted)
-      ? granted.filter((one) => typeof one === "string")
-      : text(granted)?.split(" ").filter((one) => one !== "") ?? [],
-    identity: {
-      subject: sub,
-      name: text(payload.name),
-      email,
-      emailVerified: isTrue(payload.email_verified) &&
-        isOwnAddress(email ?? "", payload),
-    },
-    binding: jwtBinding(id, sub),
-  };
 }

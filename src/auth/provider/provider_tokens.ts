@@ -8,7 +8,6 @@
 import type { Identity, Upstream } from "../../caller.ts";
 import type { TokenExchange } from "../../token_exchange.ts";
 import { HttpError } from "../../errors.ts";
-import { isLoopback } from "../../net/url.ts";
 import type { Grant, KnownPerson } from "../../oauth/grant.ts";
 import type { Entry, Write } from "../../store/database.ts";
 import type {
@@ -17,6 +16,7 @@ import type {
 } from "../../store/upstream_tokens.ts";
 import { parseTokens } from "./leased_refresh.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
+import { addressAt, sendAs } from "./provider_api.ts";
 import { providerRefresh, signInEnded } from "./provider_refresh.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
 import { tokenExchanges } from "./token_exchange.ts";
@@ -28,6 +28,13 @@ export interface GrantKey {
   dataKey(): Promise<Uint8Array>;
   /** The tokens, if they were read together with their key. */
   sealed?: Entry<UpstreamRecord>;
+}
+
+/** A JWT of a provider's own, with which its person calls. */
+export interface PresentedToken {
+  /** The prefix of the provider's subjects. */
+  provider: string;
+  accessToken: string;
 }
 
 export type ProviderTokens = ReturnType<typeof providerTokens>;
@@ -52,7 +59,9 @@ export function providerTokens(
   }
 
   /** Finds the provider of a grant. @throws {ChallengeError} if there is none */
-  function providerOf({ grant }: GrantKey): Provider {
+  function providerOf(
+    { grant }: { grant: Pick<KnownPerson, "provider"> },
+  ): Provider {
     const found = providers.of(grant);
     if (found) return found.provider;
     throw signInEnded();
@@ -125,7 +134,7 @@ export function providerTokens(
         const provider = providerOf(key);
         const url = addressAt(provider, input);
         const { accessToken } = await validOf(key);
-        const response = await send(url, init, accessToken);
+        const response = await sendAs(url, init, accessToken);
         // Only the provider itself can tell that its token is dead.
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
@@ -144,12 +153,21 @@ export function providerTokens(
             headers: { "retry-after": "1" },
           });
         }
-        return await send(url, init, fresh.accessToken);
+        return await sendAs(url, init, fresh.accessToken);
       },
     }),
 
-    /** Makes the exchange of a grant's tokens for those of other services. */
-    exchange(key: GrantKey): TokenExchange {
+    /** Makes the exchange of tokens for those of other services. */
+    exchange(key: GrantKey | PresentedToken): TokenExchange {
+      if ("accessToken" in key) {
+        const { accessToken } = key;
+        const find = () =>
+          Promise.resolve({
+            provider: providerOf({ grant: key }),
+            accessToken,
+          });
+        return exchangeOf(key.provider, { find });
+      }
       // No second read for the same call.
       let last: UpstreamTokens | undefined;
       return exchangeOf(key.grant.provider ?? "", {
@@ -190,51 +208,4 @@ export function providerTokens(
       };
     },
   };
-}
-
-/** First labels of API hosts; what follows is the provider's domain. */
-const API_LABEL = /^(api|graph|www)\./;
-
-/**
- * True if a URL is the provider's: the origin of its API, or another https host
- * in that API's domain. If no API address is known, the tool's author chooses
- * the host, and only a host without https is refused.
- */
-export function isProviderAddress(url: URL, apiUrl?: string): boolean {
-  if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
-  const api = new URL(apiUrl);
-  if (url.origin === api.origin) return true;
-  const domain = api.hostname.replace(API_LABEL, "");
-  return url.protocol === "https:" &&
-    (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
-}
-
-/** Finds the address of a request, which must be one of the provider's. */
-function addressAt(
-  { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
-  input: string | URL,
-): URL {
-  // A path is relative to the API's own path, not to the root of its host.
-  const isPath = typeof input === "string" && input.startsWith("/");
-  const base = apiUrl?.replace(/\/$/, "") ?? "";
-  const url = URL.parse(isPath ? base + input : input);
-  if (!url) {
-    throw new TypeError(
-      apiUrl === undefined
-        ? `${name} has no API address: use an absolute URL`
-        : "Neither a path nor an absolute URL",
-    );
-  }
-  if (isProviderAddress(url, apiUrl)) return url;
-  throw new TypeError(`${url.origin} is not ${name}'s: its token stays here`);
-}
-
-async function send(
-  url: URL,
-  init: RequestInit,
-  accessToken: string,
-): Promise<Response> {
-  const headers = new Headers(init.headers);
-  headers.set("authorization", `Bearer ${accessToken}`);
-  return await fetch(url, { ...init, headers });
 }

@@ -18,7 +18,7 @@ import { isConnectable } from "../../catalogue/account_needs.ts";
 import { HttpError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { type Logger, logRepeated } from "../../log/log.ts";
-import { isMachineSubject } from "../../oauth/subject.ts";
+import { isMachineSubject, parseJwtBinding } from "../../oauth/subject.ts";
 import { providerOf } from "../../settings/token_exchange.ts";
 import type { ListedProvider } from "../../settings/providers.ts";
 import { tokenFetch } from "./account_request.ts";
@@ -60,8 +60,10 @@ export class UpstreamAccounts {
     const { authenticated } = CallContext.askingOf(context).work;
     const exchange = authenticated?.exchange;
     for (const service of services) {
-      const reason = reasonAgainst(service, context.caller, providers) ??
-        (exchange ? undefined : "this client has no sign-in of a person there");
+      const reason = reasonAgainst(service, context.caller, {
+        hasSignIn: exchange !== undefined,
+        providers,
+      });
       if (reason === undefined) continue;
       throw new ToolError(
         `This acts at ${titleOf(service)} as a person who has signed in to ` +
@@ -133,8 +135,8 @@ export class UpstreamAccounts {
 /** Says why a caller has no account at a service; undefined if they may. */
 function reasonAgainst(
   service: UpstreamAccount,
-  { door, subject, provider }: Caller,
-  providers: readonly ListedProvider[],
+  { door, subject, binding, ...caller }: Caller,
+  { hasSignIn, providers }: Pick<Parts, "providers"> & { hasSignIn: boolean },
 ): string | undefined {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";
@@ -149,7 +151,9 @@ function reasonAgainst(
     return "no provider of this server exchanges tokens for it: its operator " +
       "has to look at what the start of the server says";
   }
-  return provider === home.id
+  if (!hasSignIn) return "this client has no sign-in of a person there";
+  const id = door === "jwt" ? parseJwtBinding(binding)[0] : caller.provider;
+  return id === home.id
     ? undefined
     : "this person has signed in with another one";
 }

@@ -10,10 +10,8 @@ import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { signInProviders } from "../../../src/auth/provider/sign_in_providers.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
-import {
-  isProviderAddress,
-  providerTokens,
-} from "../../../src/auth/provider/provider_tokens.ts";
+import { isProviderAddress } from "../../../src/auth/provider/provider_api.ts";
+import { providerTokens } from "../../../src/auth/provider/provider_tokens.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { until } from "../../kit/wait.ts";
 
