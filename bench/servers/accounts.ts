@@ -17,6 +17,8 @@ import { Database } from "../../src/store/database.ts";
 import { echo, health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 
+const api = "https://service.example";
+
 const env = { ...Deno.env.toObject(), SECRETS_KEYS: "1".repeat(43) };
 const { host, port, kvPath } = parseConfig(env);
 const kv = await Deno.openKv(kvPath);
@@ -25,10 +27,9 @@ const vault = accountVault(new Database(kv), {
   idleSeconds: 86_400,
 });
 for (const service of ["one", "two"]) {
-  await vault.save({ subject: "dev:bench", service }, "secret", () => {});
+  await vault.save({ subject: "dev:bench", service, api }, "secret", () => {});
 }
 
-const api = "https://service.example";
 const needs = {
   one: personalKey("one", { api }),
   two: personalKey("two", { api }),
