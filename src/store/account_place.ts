@@ -39,13 +39,23 @@ export function accountIdOf(
     : fingerprint(JSON.stringify(["account id", subject, service, id]));
 }
 
+/** The origins of APIs: to parse an address in every call takes too long. */
+const origins = new WeakMap<object, string>();
+
+/** Gives the origin of a service's API. */
+export function originOf(service: Pick<AccountService, "api">): string {
+  const origin = origins.get(service) ?? new URL(service.api).origin;
+  origins.set(service, origin);
+  return origin;
+}
+
 /** True if a pasted key may go to a service: its API is the one it was for. */
 export function goesTo(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
   service: Pick<AccountService, "kind" | "api">,
 ): boolean {
   return service.kind === "personalKey" && oauth === undefined &&
-    api === new URL(service.api).origin;
+    api === originOf(service);
 }
 
 /** The most former names of an account that are kept. */

@@ -17,6 +17,7 @@ import { page } from "../../pages/respond.ts";
 import {
   accountIdOf,
   type NewAccount,
+  originOf,
   placeAmong,
 } from "../../store/account_place.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
@@ -177,7 +178,7 @@ export function newAccount(
         ...given !== undefined && { given },
         oauth: { application: client!.id, confirmation },
       }
-      : { api: new URL(service.api).origin },
+      : { api: originOf(service) },
   };
 }
 

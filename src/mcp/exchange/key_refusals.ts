@@ -6,6 +6,7 @@
  */
 import type { AccountService } from "../../authoring/account.ts";
 import { titleOf } from "../../http/account_fetch.ts";
+import { originOf } from "../../store/account_place.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Found } from "../../store/database.ts";
@@ -37,7 +38,7 @@ export function refusalWords(
   { refusedAt, scopes, api }: AccountRecord,
 ): string {
   const title = titleOf(service);
-  if (api !== undefined && api !== new URL(service.api).origin) {
+  if (api !== undefined && api !== originOf(service)) {
     return `Your key of ${title} was for ${api}, and is not sent elsewhere. `;
   }
   if (refusedAt === undefined) return "";
