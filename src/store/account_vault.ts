@@ -20,7 +20,12 @@ import {
 import type { Database, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import { isOtherAccount, queueRevocation } from "./revocations.ts";
+import { revocationQueue } from "./revocation_queue.ts";
+import {
+  isOtherAccount,
+  newRevocationKey,
+  queueRevocation,
+} from "./revocations.ts";
 import type { Write } from "./transaction.ts";
 
 /** The most accounts of one person. */
@@ -48,6 +53,7 @@ export function accountVault(
   const store = accountStore(database);
   const { open, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
+  const queue = revocationQueue(database);
   /** The last note of a refusal that was begun. */
   let notes = Promise.resolve();
   /** The records whose use is noted since they were read. */
@@ -167,7 +173,8 @@ export function accountVault(
           transaction.set(at, record)
             .set(headKey, { expiresAt: record.expiresAt });
           if (replaced && isOtherAccount(replaced.value, account)) {
-            queueRevocation(transaction, replaced, record.createdAt);
+            const now = newRevocationKey(record.createdAt);
+            queueRevocation(transaction, replaced, now);
           }
         });
         known.forget(subject);
@@ -183,22 +190,28 @@ export function accountVault(
      *
      * @param account the account that they were for
      * @param afterSeconds the time until then: unless they are kept meanwhile
+     * @returns the key of the queue
      */
     async revoke(
       account: NewAccount | PlacedAccount,
       tokens: string,
       afterSeconds = 0,
-    ): Promise<void> {
+    ): Promise<Deno.KvKey> {
       const key = "key" in account ? account.key : keyOf(account);
       const value = "key" in account
         ? await sealAnew(account, tokens)
         : await sealNew(account, tokens, key);
-      const now = database.now();
+      const at = newRevocationKey(database.now() + afterSeconds);
       await database.commit((transaction) =>
-        queueRevocation(transaction, { key, value }, now, now + afterSeconds)
+        queueRevocation(transaction, { key, value }, at)
       );
       revokeSoon();
+      return at;
     },
+
+    keeping: queue.keeping,
+    /** Has tokens revoked now that were to be later, unless they are kept. */
+    revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),
 
     /** Notes a refusal, or its end, in the background: one after another. */
     noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {

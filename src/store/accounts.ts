@@ -8,7 +8,7 @@ import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
 import type { Refreshable } from "./refresh_lease.ts";
-import { queueRevocation } from "./revocations.ts";
+import { newRevocationKey, queueRevocation } from "./revocations.ts";
 import type { Write } from "./transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
@@ -96,7 +96,11 @@ export function accountStore(
         // Ended, so that no save that was given up brings it back.
         if (!value) return undefined;
         transaction.expire(key);
-        queueRevocation(transaction, { key, value }, database.now());
+        queueRevocation(
+          transaction,
+          { key, value },
+          newRevocationKey(database.now()),
+        );
         return value;
       },
     );

@@ -11,6 +11,7 @@ import type { AccountRecord } from "./accounts.ts";
 import type { Database, Found, KeyRange } from "./database.ts";
 import { revocationKey } from "./keys.ts";
 import { isOtherAccount, type RevocationRecord } from "./revocations.ts";
+import type { Write } from "./transaction.ts";
 
 /** The time for which a process may try, before another one does. */
 const LEASE_SECONDS = 120;
@@ -72,6 +73,22 @@ export function revocationQueue(database: Database) {
       if (next >= expiresAt) return false;
       await move(taken, next, tries);
       return true;
+    },
+
+    /** Has tokens revoked now that were to be later. */
+    async hasten(key: Deno.KvKey): Promise<void> {
+      const found = await database.find<RevocationRecord>(key);
+      if (found) await move(found, database.now(), found.value.tries);
+    },
+
+    /**
+     * Makes the write that takes tokens out of the queue, which are kept;
+     * undefined if their revocation has begun.
+     */
+    async keeping(key: Deno.KvKey): Promise<Write | undefined> {
+      const found = await database.find(key);
+      return found &&
+        ((transaction) => void transaction.check(found).delete(key));
     },
 
     /** Removes a revocation that is done. */

@@ -60,19 +60,25 @@ export function isOtherAccount(
     one[part] !== other[part];
 }
 
+/** Makes a key of the queue. */
+export function newRevocationKey(dueSeconds: number): Deno.KvKey {
+  return revocationKey(dueSeconds, randomId());
+}
+
 /**
  * Adds the revocation of an account's tokens to a commit. A pasted key is not
  * revoked.
+ *
+ * @param at its key, from {@linkcode newRevocationKey}
  */
 export function queueRevocation(
   transaction: Transaction,
   { key, value }: RevocableAccount,
-  now: number,
-  dueSeconds = now,
+  at: Deno.KvKey,
 ): void {
   const { service, label, accountId, oauth, sealed, keyId } = value;
   if (!oauth) return;
-  transaction.set<RevocationRecord>(revocationKey(dueSeconds, randomId()), {
+  transaction.set<RevocationRecord>(at, {
     service,
     application: oauth.application,
     account: key,
@@ -81,6 +87,6 @@ export function queueRevocation(
     sealed,
     keyId,
     tries: 0,
-    expiresAt: dueSeconds + REVOCATION_SECONDS,
+    expiresAt: Number(at[1]) + REVOCATION_SECONDS,
   });
 }

@@ -129,6 +129,45 @@ Deno.test("who does not want it after all keeps nothing, and the service is told
   assert.match(await textOf(call("who")), /has not connected Example CRM/);
 });
 
+Deno.test("a page of tokens that were revoked since keeps nothing: after Not now, and after disconnecting", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  const visitor = await visit(server, service);
+  await visitor.press(PATH, { answer: "connect" });
+  const { page } = visitor;
+  await visitor.press(PATH, { answer: "not-now" });
+  await until(() => service.revoked.length === 1);
+  visitor.page = page;
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /Example CRM does not take this any more/);
+  await visitor.press(PATH, { answer: "connect" });
+  const second = visitor.page;
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /Connected as ada@acme/);
+  await visitor.look("/accounts");
+  await visitor.press("/account/accounts/disconnect");
+  await until(() => service.revoked.length === 2);
+  visitor.page = second;
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /Example CRM does not take this any more/);
+});
+
+Deno.test("a page of tokens that are kept, and Not now in the same page later, leave them alone", async () => {
+  await using service = new TokenService();
+  await using server = await start(service);
+  const call = await clientOf(server, "2026");
+  const visitor = await visit(server, service);
+  await visitor.press(PATH, { answer: "connect" });
+  const { page } = visitor;
+  await visitor.press(PATH, { answer: "connect" });
+  for (const answer of ["connect", "not-now"]) {
+    visitor.page = page;
+    await visitor.press(PATH, { answer });
+  }
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  assert.deepEqual(service.revoked, []);
+});
+
 test.onDatabases("refresh tokens that rotate are used once, by one of many calls in two processes", async ({ kv, other }) => {
   await using service = new TokenService();
   await using one = await start(service, { kv });

@@ -222,12 +222,17 @@ export function accountAuthorization(
           ...await checkKey(service, accessToken, log),
         };
         // Before the page is shown, which no one may ever confirm.
-        await visits.revoke(visit, told, UNCONFIRMED_SECONDS);
-        return await visits.confirm(c, visit, told);
+        const revocation = await visits.revoke(
+          visit,
+          told,
+          UNCONFIRMED_SECONDS,
+        );
+        return await visits.confirm(c, visit, { ...told, revocation });
       } catch (error) {
         // At once where the database does not take them.
         database.background(() =>
-          visits.revoke(visit, checked).catch(() => client.revoke(tokens))
+          visits.revoke(visit, checked)
+            .catch(() => client.revoke(tokens)).then(() => {})
         );
         throw error;
       }
@@ -235,8 +240,8 @@ export function accountAuthorization(
 
     /** Revokes the tokens of an account that its person does not keep. */
     async discard(visit: Visit, sealed: string | undefined): Promise<void> {
-      const checked = visit.client && await visits.openConfirmed(visit, sealed);
-      if (checked) await visits.revoke(visit, checked);
+      const { revocation } = await visits.openConfirmed(visit, sealed) ?? {};
+      if (revocation) await visit.vault.revokeNow(revocation);
     },
   };
 }

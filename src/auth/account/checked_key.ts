@@ -21,6 +21,8 @@ export interface CheckedKey {
   given?: readonly string[];
   /** Names the page, for tokens: what is sent twice is kept once. */
   confirmation?: string;
+  /** The key of the queue in which tokens wait to be revoked if not kept. */
+  revocation?: Deno.KvKey;
 }
 
 /** Opens the checked keys of a session, for one person and one service. */

@@ -9,6 +9,7 @@ import type { ConnectableService } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { HttpError } from "../../errors.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
@@ -32,6 +33,7 @@ export type ConnectVisits = ReturnType<typeof connectVisits>;
 
 export function connectVisits(services: AuthServices) {
   const { baseUrl, signedIn, waits, log } = services;
+  const pages = connectPages(services);
   const tries = new Buckets(TRIES);
 
   /** Lets the calls go on that wait for an account, and shows that it is there. */
@@ -45,8 +47,26 @@ export function connectVisits(services: AuthServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
+  /** Answers a form that came again: the account was kept with it, or not. */
+  async function showKept(
+    c: Context,
+    visit: Visit,
+    { confirmation }: CheckedKey,
+  ): Promise<Response> {
+    const { person: { session }, service, vault } = visit;
+    const own = await vault.find(session.subject, true);
+    const kept = own.find(({ value }) =>
+      value.oauth?.confirmation === confirmation
+    );
+    return kept ? await goOn(c, visit, kept.value.label) : await pages.refuse(
+      c,
+      visit,
+      `${titleOf(service)} does not take this any more. Connect again.`,
+    );
+  }
+
   return {
-    ...connectPages(services),
+    ...pages,
     goOn,
 
     /** Finds the service of an address. @throws {HttpError} if it is off */
@@ -85,14 +105,15 @@ export function connectVisits(services: AuthServices) {
      * Has tokens revoked that are not kept, unless their account is connected.
      *
      * @param afterSeconds the time in which they may still be kept
+     * @returns the key of the queue
      */
     async revoke(
       visit: Visit,
       checked: CheckedKey,
       afterSeconds?: number,
-    ): Promise<void> {
+    ): Promise<Deno.KvKey> {
       const account = newAccount(visit, checked);
-      await visit.vault.revoke(account, checked.key, afterSeconds);
+      return await visit.vault.revoke(account, checked.key, afterSeconds);
     },
 
     /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
@@ -107,10 +128,16 @@ export function connectVisits(services: AuthServices) {
       checked: CheckedKey,
     ): Promise<Response> {
       const { person, vault } = visit;
+      const { key, revocation } = checked;
       const account = newAccount(visit, checked);
       const { subject, service } = account;
       const stays = await signedIn.staysAllowed(person);
-      const place = await vault.save(account, checked.key, stays);
+      const keeping = revocation && await vault.keeping(revocation);
+      if (revocation && !keeping) return await showKept(c, visit, checked);
+      const place = await vault.save(account, key, (transaction) => {
+        stays(transaction);
+        keeping?.(transaction);
+      });
       if (!place) throw signedOut();
       log.audit("Account connected", {
         reference: c.get("reference"),

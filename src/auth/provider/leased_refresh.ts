@@ -49,7 +49,7 @@ export interface TokenIssuer {
   /** Makes the error while the server does not answer. */
   unavailable(cause?: unknown): Error;
   /** Disposes of new tokens whose record is gone, or has another account. */
-  discard?(tokens: UpstreamTokens): Promise<void>;
+  discard?(tokens: UpstreamTokens): Promise<unknown>;
 }
 
 export interface RefreshOptions {
