@@ -21,13 +21,7 @@ import {
   openConnect,
   startConnected,
 } from "../kit/connected.ts";
-import {
-  keyOf,
-  KeyService,
-  OTHER_SECRETS_KEY,
-  SECRETS_KEY,
-} from "../kit/key_service.ts";
-import { FakeTime } from "../kit/fake_time.ts";
+import { keyOf, KeyService, OTHER_SECRETS_KEY } from "../kit/key_service.ts";
 import { keyServer } from "../kit/key_server.ts";
 import { silentLogger } from "../kit/log.ts";
 import { BASE_URL } from "../kit/server.ts";
@@ -210,44 +204,6 @@ test.inMemory("a stolen database opens nothing, nor with a key of another server
     if (keys) await checkHasNone(ada);
     else assert.match(await textOf(ada("who")), /set SECRETS_KEYS/);
   }
-});
-
-test.inMemory("keys are rotated by use, and by a command that counts what is left", async ({ kv }) => {
-  using time = new FakeTime();
-  await using at = await scene(kv);
-  const keyIdOf = async () => (await recordOf(kv, "github:ada")).value.keyId;
-  const first = await keyIdOf();
-  await at.server.app.close();
-  const both = `${OTHER_SECRETS_KEY},${SECRETS_KEY}`;
-  const run = async (keys: string) => {
-    const database = new Database(kv);
-    const register = openRegister(database, silentLogger);
-    const text = await runCommand(["people", "reseal"], {
-      register,
-      log: silentLogger,
-      by: "ops",
-      readSecretsKeys: () => keys.split(","),
-    });
-    await register.close();
-    return text;
-  };
-  assert.match(await run(OTHER_SECRETS_KEY), /0 of 1 .* left .*: 1$/);
-  assert.equal(await keyIdOf(), first);
-  {
-    await using server = await startConnected(at.linear, {
-      kv,
-      environment: { SECRETS_KEYS: both },
-    });
-    const ada = await clientOf(server, "2026", { as: "ada" });
-    // With the note of a use, which is made once a minute.
-    time.tick(60);
-    assert.equal(await textOf(ada("who")), `200 ${ADA}`);
-  }
-  assert.notEqual(await keyIdOf(), first);
-  assert.match(await run(both), /0 of 1 .* left .*: 0$/);
-  // Back again, without a use.
-  assert.match(await run(`${SECRETS_KEY},${OTHER_SECRETS_KEY}`), /1 of 1 /);
-  assert.equal(await keyIdOf(), first);
 });
 
 Deno.test("a caller that is no person here, or whose token may not use accounts, is told so plainly", async () => {

@@ -164,32 +164,6 @@ Deno.test("what a client declines is not asked on, and nothing runs", async () =
   assert.match(await textOf(declined), /has not connected Linear/);
 });
 
-Deno.test("the key goes to addresses of the service's API alone", async () => {
-  await using elsewhere = new KeyService();
-  await using service = new KeyService("ada@acme");
-  await using server = await startConnected(service.key());
-  const call = await clientOf(server, "2026");
-  await connect(await openConnect(server), keyOf("ada@acme"));
-  for (const path of [`${elsewhere.url}/api/me`, "/../me", "me"]) {
-    assert.match(await textOf(call("fetch", { path })), /Internal error/);
-  }
-
-  const redirects: [location: string, status: number, words: RegExp][] = [
-    [`${elsewhere.url}/api/me`, 302, /Linear leads to http.*does not go/],
-    ["http://[", 307, /Linear leads to no address/],
-    ["/api/round", 308, /Linear leads to http/],
-    ["/api/me", 303, /^200$/],
-  ];
-  for (const [location, status, words] of redirects) {
-    service.answer = (request) =>
-      request.url.endsWith("/me") && !location.includes("round")
-        ? undefined
-        : new Response(null, { status, headers: { location } });
-    assert.match(await textOf(call("fetch", { path: "/go" })), words);
-  }
-  assert.deepEqual(elsewhere.seen, []);
-});
-
 Deno.test("a service that is down, slow or strange gives the model words", async () => {
   const service = new KeyService("ada@acme");
   await using server = await startConnected(service.key());

@@ -4,14 +4,19 @@ import { personalKey } from "../../src/authoring/personal_key.ts";
 import { accountFetch } from "../../src/http/account_fetch.ts";
 
 /** Binds `fetch` to an API. It notes the addresses that got the key. */
-function bind(api: string, answer: (url: string) => Response | Promise<never>) {
+function bind(
+  api: string,
+  answer: (url: string, request: Request) => Response | Promise<never>,
+) {
   const sent: string[] = [];
   const service = personalKey("notes", { api, title: "Notes" });
   const fetch = accountFetch(service, () => Promise.resolve("secret"), {
-    async send({ url, headers }) {
+    async send(request) {
+      const { url, headers, redirect } = request;
       assert.equal(headers.get("authorization"), "Bearer secret");
+      assert.equal(redirect, "manual");
       sent.push(url);
-      return await answer(url);
+      return await answer(url, request);
     },
   });
   return { fetch, sent };
@@ -81,15 +86,44 @@ Deno.test("a redirect leads the key to addresses within the API alone", async ()
     await assert.rejects(fetch("/go"), /^ToolError: Notes leads to /, location);
     assert.deepEqual(sent, [`${API}/go`]);
   }
-  const { fetch, sent } = bind(
-    API,
-    (url) =>
-      url.endsWith("/me")
+  const answers: [location: string, status: number][] = [
+    ["http://[", 307],
+    ["/v1/round", 308],
+  ];
+  for (const [location, status] of answers) {
+    const { fetch, sent } = bind(
+      API,
+      () => new Response(null, { status, headers: { location } }),
+    );
+    await assert.rejects(fetch("/go"), /^ToolError: Notes leads to /, location);
+    assert.equal(sent.length, status === 307 ? 1 : 6);
+  }
+});
+
+Deno.test("a redirect within the API is followed as browsers do", async () => {
+  for (
+    const [method, status, next] of [
+      ["GET", 302, "GET"],
+      ["POST", 302, "GET"],
+      ["PUT", 302, "PUT"],
+      ["PUT", 303, "GET"],
+      ["POST", 307, "POST"],
+    ] as const
+  ) {
+    const seen: string[] = [];
+    const { fetch, sent } = bind(API, (url, { method, headers }) => {
+      seen.push(`${method} ${headers.get("content-type")}`);
+      return url.endsWith("/me")
         ? new Response()
-        : new Response(null, { status: 302, headers: { location: "me" } }),
-  );
-  await fetch("/go");
-  assert.deepEqual(sent, [`${API}/go`, `${API}/me`]);
+        : new Response(null, { status, headers: { location: "me" } });
+    });
+    const body = method === "GET" ? undefined : "text";
+    const type = "text/plain;charset=UTF-8";
+    await fetch("/go", { method, body, headers: { "content-type": type } });
+    assert.deepEqual(sent, [`${API}/go`, `${API}/me`]);
+    const kept = next === method ? type : null;
+    assert.deepEqual(seen, [`${method} ${type}`, `${next} ${kept}`]);
+  }
 });
 
 Deno.test("the error of a service that does not answer holds no query of its address", async () => {
