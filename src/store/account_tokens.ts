@@ -55,8 +55,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       const given = parseGiven(JSON.parse(tokens).scope);
       return vault.replace(leased, tokens, given && { given });
     },
-    waitForRefresh: ({ key }: FoundAccount, signal: AbortSignal) =>
-      leases.waitFor(key, signal),
+    waitForRefresh: (found: FoundAccount, signal: AbortSignal) =>
+      leases.waitFor(found, signal),
 
     /** Has tokens revoked for which the account is no more. */
     discard: (found: FoundAccount, tokens: string) =>

@@ -19,13 +19,13 @@ import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { authorizationRequestKey } from "./keys.ts";
-import { isLeased } from "./leases.ts";
+import { type Leasable, RecordLeases } from "./record_leases.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
 const responseKey = (handle: string) => deriveKey(handle, "code");
 
 /** The record of a request while a person signs in. */
-interface RequestRecord extends Expiring {
+interface RequestRecord extends Expiring, Leasable {
   request: AuthorizationRequest;
   clientName: string;
   /** The scopes that the client named. */
@@ -49,8 +49,6 @@ interface RequestRecord extends Expiring {
   sealedCode?: string;
   /** True if the provider has refused a code as unknown or used. */
   hasDeadCode?: boolean;
-  /** The time until which one process may redeem the provider's code. */
-  leaseUntil?: number;
 }
 
 /** A request as it was read. A change fails if there was another since. */
@@ -60,6 +58,8 @@ export interface FoundRequest extends Found<RequestRecord> {
 
 /** Opens the authorization requests; `browser` is the value of its cookie. */
 export function authorizationRequestStore(database: Database) {
+  const leases = new RecordLeases(database, SIGN_IN_LEASE_SECONDS);
+
   /** Changes a request. Returns undefined if another commit was faster. */
   function change(
     found: FoundRequest,
@@ -159,17 +159,15 @@ export function authorizationRequestStore(database: Database) {
 
     /**
      * Leases a request, to redeem the provider's code; undefined if another
-     * process holds the lease. A lease expires if its holder dies.
+     * process holds the lease. It lapses if its holder dies.
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
-      const { value } = found;
-      const time = database.now();
-      if (value.phase !== "upstream") return undefined;
-      const seconds = SIGN_IN_LEASE_SECONDS;
-      const isTaken = isLeased(value, { now: time, seconds });
+      if (found.value.phase !== "upstream") return undefined;
       // A lease that was given up before its holder began is void.
-      if (isTaken && !await database.mayRepeat(found)) return undefined;
-      return await change(found, { leaseUntil: time + seconds });
+      const isTaken = leases.isTaken(found) && !await database.mayRepeat(found);
+      if (isTaken) return undefined;
+      const leaseUntil = database.now() + SIGN_IN_LEASE_SECONDS;
+      return await change(found, { leaseUntil });
     },
 
     /** Returns the code of a request whose browser got 503 in its place. */

@@ -1,9 +1,9 @@
 /**
  * Leases: the right of one process to do something, until a time. An expired
- * lease of a task proves nothing by itself: the database may have been away, so
- * that the holder could not renew it, and the clocks of two machines differ. The
- * lease has lapsed once it was not renewed for two heartbeats in which the
- * database answered, by the clock of the process that checks.
+ * lease proves nothing by itself: the database may have been away, so that the
+ * holder could not renew it, and the clocks of two machines differ. It has lapsed
+ * once another process has seen it unchanged for long enough while the database
+ * answered: that of a task for two heartbeats.
  *
  * @module
  */
@@ -20,17 +20,6 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 /** The most leases that are watched, each for a few seconds. */
 const MAX_WATCHED = 10_000;
 
-/**
- * True while a process has a lease of so many seconds. A lease that ends more
- * than twice as late was written before the clock was set back: it has lapsed.
- */
-export function isLeased(
-  { leaseUntil = 0 }: { leaseUntil?: number },
-  { now, seconds }: { now: number; seconds: number },
-): boolean {
-  return leaseUntil > now && leaseUntil <= now + 2 * seconds;
-}
-
 export function setLease(
   transaction: Transaction,
   taskId: string,
@@ -45,8 +34,8 @@ interface Suspicion {
   sinceMilliseconds: number;
 }
 
-/** The expired leases that a process watches, by id. */
-export class ExpiredLeases {
+/** The leases that a process watches, by id. */
+export class WatchedLeases {
   /** The oldest first. */
   readonly #suspicions = new Map<string, Suspicion>();
 
@@ -55,7 +44,7 @@ export class ExpiredLeases {
     private readonly confirmMilliseconds: number,
   ) {}
 
-  /** Watches an expired lease; true once it was not renewed for long enough. */
+  /** Watches a lease; true once it was not renewed for long enough. */
   hasLapsed(id: string, { versionstamp }: Entry<unknown>): boolean {
     const now = performance.now();
     const before = this.#suspicions.get(id);
@@ -70,7 +59,7 @@ export class ExpiredLeases {
     return milliseconds >= this.confirmMilliseconds;
   }
 
-  /** True if an expired lease is watched. */
+  /** True if a lease is watched. */
   isWatched(id: string): boolean {
     return this.#suspicions.has(id);
   }

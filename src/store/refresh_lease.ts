@@ -5,21 +5,15 @@
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { isLeased } from "./leases.ts";
+import { type Leasable, RecordLeases } from "./record_leases.ts";
 
 /** A record of tokens that are refreshed. */
-export interface Refreshable extends Expiring {
-  /** The time at which the refresh lease expires, in epoch seconds. */
-  leaseUntil?: number;
-}
-
-/** True while a process has the lease to refresh the tokens. */
-function isRefreshing(record: Refreshable, now: number): boolean {
-  return isLeased(record, { now, seconds: REFRESH_LEASE_SECONDS });
-}
+export interface Refreshable extends Expiring, Leasable {}
 
 /** Opens the leases of the tokens in a database. */
 export function refreshLease(database: Database) {
+  const leases = new RecordLeases(database, REFRESH_LEASE_SECONDS);
+
   return {
     /**
      * Takes the lease to refresh the tokens. Returns undefined if another
@@ -28,11 +22,10 @@ export function refreshLease(database: Database) {
     async lease<F extends Found<Refreshable>>(
       found: F,
     ): Promise<F | undefined> {
-      const time = database.now();
-      const isTaken = isRefreshing(found.value, time);
       // A lease that was given up before its holder began is void.
-      if (isTaken && !await database.isGivenUp(found)) return undefined;
-      const leaseUntil = time + REFRESH_LEASE_SECONDS;
+      const isTaken = leases.isTaken(found) && !await database.isGivenUp(found);
+      if (isTaken) return undefined;
+      const leaseUntil = database.now() + REFRESH_LEASE_SECONDS;
       return await database.replace(found, { ...found.value, leaseUntil });
     },
 
@@ -44,11 +37,21 @@ export function refreshLease(database: Database) {
       });
     },
 
-    /** Waits until the holder of the lease is done, or its lease is over. */
-    async waitFor(key: Deno.KvKey, signal: AbortSignal): Promise<void> {
+    /**
+     * Waits until the holder of the lease is done, or until it may be taken
+     * from a holder that has died.
+     */
+    async waitFor(
+      { key, value: { leaseUntil } }: Found<Refreshable>,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const endMilliseconds = performance.now() + REFRESH_LEASE_SECONDS * 1000;
       await database.waitFor<Refreshable>(
         key,
-        (record) => !record || !isRefreshing(record, database.now()),
+        (record) =>
+          !record || leases.isOver(record) ||
+          record.leaseUntil !== leaseUntil ||
+          performance.now() >= endMilliseconds,
         signal,
       );
     },

@@ -10,9 +10,9 @@ import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskKey, taskLeaseKey, taskRunKey } from "./keys.ts";
 import {
   CONFIRM_SECONDS,
-  ExpiredLeases,
   LEASE_SECONDS,
   setLease,
+  WatchedLeases,
 } from "./leases.ts";
 import {
   type Claim,
@@ -55,7 +55,7 @@ export function taskRunStore(
   database: Database,
   { confirmSeconds = CONFIRM_SECONDS } = {},
 ) {
-  const leases = new ExpiredLeases(database, confirmSeconds * 1000);
+  const leases = new WatchedLeases(database, confirmSeconds * 1000);
 
   /** Returns the reason for which a run is not taken now, if there is one. */
   function reasonToLeave(

@@ -12,9 +12,9 @@ import type { Database, Entry, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
 import {
   CONFIRM_SECONDS,
-  ExpiredLeases,
   HEARTBEAT_SECONDS,
   setLease,
+  WatchedLeases,
 } from "./leases.ts";
 import { taskBeginnings } from "./task_beginning.ts";
 import { DIED, type OnCancelled, type TaskEnd, taskEnds } from "./task_end.ts";
@@ -51,7 +51,7 @@ export function taskStore(
     onDied?(taskId: string, record: TaskRecord): void;
   } = {},
 ) {
-  const leases = new ExpiredLeases(database, confirmSeconds * 1000);
+  const leases = new WatchedLeases(database, confirmSeconds * 1000);
 
   /** Finds a caller's task; undefined if there is none. */
   async function find(

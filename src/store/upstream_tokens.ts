@@ -69,7 +69,7 @@ export function upstreamTokenStore(database: Database) {
       }) !== undefined;
     },
 
-    waitForRefresh: (grantId: string, signal: AbortSignal) =>
-      leases.waitFor(upstreamKey(grantId), signal),
+    waitForRefresh: (found: FoundTokens, signal: AbortSignal) =>
+      leases.waitFor(found, signal),
   };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ExpiredLeases } from "../../src/store/leases.ts";
+import { WatchedLeases } from "../../src/store/leases.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
 
 const database = { answersForMilliseconds: Infinity };
@@ -10,7 +10,7 @@ function leaseOf(versionstamp: string) {
 
 Deno.test("hasLapsed() waits for a renewal, anew after each", () => {
   using time = new SteadyTime();
-  const leases = new ExpiredLeases(database, 10_000);
+  const leases = new WatchedLeases(database, 10_000);
   assert.equal(leases.hasLapsed("t", leaseOf("1")), false);
   time.tick(10);
   assert.equal(leases.hasLapsed("t", leaseOf("2")), false);
@@ -26,7 +26,7 @@ Deno.test("hasLapsed() waits for a renewal, anew after each", () => {
 Deno.test("hasLapsed() counts no time in which the database was away", () => {
   using time = new SteadyTime();
   const away = { answersForMilliseconds: Infinity };
-  const leases = new ExpiredLeases(away, 10_000);
+  const leases = new WatchedLeases(away, 10_000);
   leases.hasLapsed("t", leaseOf("1"));
   time.tick(10);
   away.answersForMilliseconds = 10_000;
@@ -37,7 +37,7 @@ Deno.test("hasLapsed() counts no time in which the database was away", () => {
 });
 
 Deno.test("hasLapsed() looks at 10,000 leases, and lets the oldest go", () => {
-  const leases = new ExpiredLeases(database, 10_000);
+  const leases = new WatchedLeases(database, 10_000);
   for (let id = 0; id < 10_000; id++) leases.hasLapsed(`${id}`, leaseOf("1"));
   leases.hasLapsed("0", leaseOf("2"));
   assert.equal(leases.isWatched("1"), true);

@@ -275,15 +275,20 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
     Array.from({ length: 50 }, async () => requests.lease(await found())),
   );
   assert.equal(leases.filter(Boolean).length, 1);
-  time.tick(SIGN_IN_LEASE_SECONDS - 1);
-  assert.equal(await requests.lease(await found()), undefined);
+  for (const seconds of [0, SIGN_IN_LEASE_SECONDS - 1]) {
+    time.tick(seconds);
+    assert.equal(await requests.lease(await found()), undefined);
+  }
   time.tick(1);
   const second = await requests.lease(await found());
   assert(second);
   await requests.release(second);
   assert(await requests.lease(await found()));
-  time.set(-3600);
-  assert(await requests.lease(await found()), "a clock that was set back");
+  // The clock of another process says nothing of this lease.
+  for (const seconds of [SIGN_IN_LEASE_SECONDS, -SIGN_IN_LEASE_SECONDS]) {
+    time.set(seconds);
+    assert.equal(await requests.lease(await found()), undefined);
+  }
 });
 
 test.inMemory("listOfSubject() shows active grants, newest first", async ({ kv }) => {
@@ -337,13 +342,14 @@ async function upstreamOf(kv: Deno.Kv) {
 }
 
 test.inMemory("upstreamTokenStore lets one refresh at a time", async ({ kv }) => {
-  const { upstream, find, grantId } = await upstreamOf(kv);
+  const { upstream, find } = await upstreamOf(kv);
   const leases = await Promise.all(
     Array.from({ length: 50 }, async () => upstream.lease((await find())!)),
   );
   const [lease, ...more] = leases.filter((lease) => lease !== undefined);
   assert.equal(more.length, 0);
-  const waiting = upstream.waitForRefresh(grantId, AbortSignal.timeout(60_000));
+  const found = (await find())!;
+  const waiting = upstream.waitForRefresh(found, AbortSignal.timeout(60_000));
   assert(await upstream.replace(lease, "second"));
   await waiting;
   assert.equal((await find())?.tokens, "second");
@@ -352,28 +358,44 @@ test.inMemory("upstreamTokenStore lets one refresh at a time", async ({ kv }) =>
 
 test.inMemory("lease() gives tokens that were read after someone took them to no one else", async ({ kv }) => {
   using time = new FakeTime();
-  const { upstream, find, grantId } = await upstreamOf(kv);
-  const leased = await upstream.lease((await find())!);
+  const { upstream, find } = await upstreamOf(kv);
+  const lease = async () => await upstream.lease((await find())!);
+  const leased = await lease();
   assert(leased);
-  time.tick(REFRESH_LEASE_SECONDS - 1);
-  assert.equal(await upstream.lease((await find())!), undefined);
+  for (const seconds of [0, REFRESH_LEASE_SECONDS - 1]) {
+    time.tick(seconds);
+    assert.equal(await lease(), undefined);
+  }
   time.tick(1);
-  const second = await upstream.lease((await find())!);
+  const second = await lease();
   assert(second);
   assert.equal(await upstream.replace(leased, "late"), false);
   await upstream.release(second);
-  assert(await upstream.lease((await find())!));
-  time.set(-3600);
-  await upstream.waitForRefresh(grantId, AbortSignal.timeout(60_000));
-  assert(await upstream.lease((await find())!), "a clock that was set back");
+  assert(await lease());
+});
+
+test.inMemory("lease() of tokens does not go by the time of day, but for leases of long ago", async ({ kv }) => {
+  using time = new FakeTime();
+  const { upstream, find } = await upstreamOf(kv);
+  const lease = async () => await upstream.lease((await find())!);
+  assert(await lease());
+  // Its holder's clock is behind ours, or ahead.
+  for (const seconds of [20 * 60, -40 * 60]) {
+    time.set(seconds);
+    assert.equal(await lease(), undefined);
+  }
+  time.tick(REFRESH_LEASE_SECONDS);
+  assert(await lease());
+  time.set(REFRESH_LEASE_SECONDS + 3600);
+  assert(await lease());
 });
 
 test.inMemory("waitForRefresh() waits while someone refreshes", async ({ kv }) => {
-  const { upstream, find, grantId } = await upstreamOf(kv);
+  const { upstream, find } = await upstreamOf(kv);
   const leased = await upstream.lease((await find())!);
   let isReleased = false;
   const waiting = upstream
-    .waitForRefresh(grantId, AbortSignal.timeout(60_000))
+    .waitForRefresh((await find())!, AbortSignal.timeout(60_000))
     .then(() => assert(isReleased));
   for (let reads = 0; reads < 10; reads++) await find();
   isReleased = true;
@@ -407,6 +429,7 @@ test.inMemory("complete() ends its request, and does nothing once someone else h
       now: now(),
     });
   const late = (await requests.lease(await found()))!;
+  assert.equal(await requests.lease(await found()), undefined);
   time.tick(SIGN_IN_LEASE_SECONDS);
   const leased = (await requests.lease(await found()))!;
   const upstreamTokens = "{}";
@@ -479,10 +502,12 @@ test.inMemory("documentStore keeps 250 documents that no one signed in with, and
   assert.equal(await stale(250), "250");
 });
 
-test.inMemory("waitForRefresh() waits for no lease that has run out", async ({ kv }) => {
+test.inMemory("waitForRefresh() waits no longer than a lease", async ({ kv }) => {
   using time = new FakeTime();
-  const { upstream, grantId, find } = await upstreamOf(kv);
+  const { upstream, find } = await upstreamOf(kv);
   assert(await upstream.lease((await find())!));
+  const found = (await find())!;
+  const waiting = upstream.waitForRefresh(found, new AbortController().signal);
   time.tick(REFRESH_LEASE_SECONDS);
-  await upstream.waitForRefresh(grantId, new AbortController().signal);
+  await waiting;
 });

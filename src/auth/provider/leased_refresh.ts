@@ -34,7 +34,7 @@ export interface TokenStore<F extends StoredTokens> {
   release(leased: F): Promise<void>;
   /** Replaces them. Returns false if there was another change since. */
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
-  /** Waits until the holder of the lease is done, or its lease is over. */
+  /** Waits until the holder of the lease is done, or may have died. */
   waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
 }
 
@@ -133,7 +133,8 @@ export function leasedRefresh<F extends StoredTokens>(
       } else {
         await store.waitForRefresh(
           found,
-          AbortSignal.timeout(REFRESH_LEASE_SECONDS * 1000),
+          // A little longer than a lease, which has lapsed then.
+          AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
         ).catch((error) => {
           if (error?.name !== "TimeoutError") throw error;
         });

@@ -28,8 +28,8 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
     lease: (found) => upstreamTokens.lease(found),
     release: (leased) => upstreamTokens.release(leased),
     replace: (...replacement) => upstreamTokens.replace(...replacement),
-    waitForRefresh: ({ id }, signal) =>
-      upstreamTokens.waitForRefresh(id, signal),
+    waitForRefresh: (found, signal) =>
+      upstreamTokens.waitForRefresh(found, signal),
   }, options);
 
   async function endGrant(
