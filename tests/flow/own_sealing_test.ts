@@ -244,12 +244,13 @@ test.inMemory("durable work waits while an app's own sealing does not answer", a
   assert.equal((await status()).result.content[0].text, ADA);
 });
 
-Deno.test("a sealing besides SECRETS_KEYS is refused at the start, and one without sign-in is told of", async () => {
+test.inMemory("a sealing besides SECRETS_KEYS is refused at the start, and one without sign-in is told of", async ({ kv }) => {
   await using service = new KeyService();
   const linear = service.key();
   const sealing = new KeyManagement();
   await assert.rejects(
     startConnected(linear, {
+      kv,
       sealing,
       environment: { SECRETS_KEYS: SECRETS_KEY },
     }),
@@ -262,6 +263,7 @@ Deno.test("a sealing besides SECRETS_KEYS is refused at the start, and one witho
   const log = recordLog();
   const AUTH_STRATEGY = "bearer";
   await using server = await startConnected(linear, {
+    kv,
     sealing,
     ...log,
     environment: { AUTH_STRATEGY, BEARER_TOKEN: "a-secret-of-many-letters" },

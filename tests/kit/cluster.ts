@@ -14,7 +14,7 @@ import { TestServer } from "./server.ts";
 /** A server in another process. */
 export class Member extends TestServer {
   constructor(readonly process: ServerProcess, kv: Deno.Kv) {
-    super(remoteApp(process), kv, false);
+    super(remoteApp(process), kv);
   }
 
   /** Kills the process, as a crash would. */

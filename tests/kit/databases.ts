@@ -3,7 +3,8 @@
  * that replaces Deno KV where it is switched off, and with two handles on one
  * file, as two processes would have them. Where `TEST_POSTGRES` has the address
  * of a database, as in `deno task test:postgres`, each is run there alone, with
- * two handles too.
+ * two handles too; so it is on a denokv server where `TEST_DENOKV` has the
+ * program, and on a file where `TEST_FILE` is set.
  *
  * @module
  */
@@ -12,7 +13,6 @@ import { isPostgres } from "../../src/settings/server.ts";
 import { AWAITED } from "../../src/store/awaited.ts";
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
-import { openPostgres } from "../../packages/postgres/mod.ts";
 import { ACCESS_TOKEN, Denokv } from "./denokv.ts";
 import { atomicWith, kvWith, withShortcuts } from "./kv.ts";
 import { TemporaryDirectory } from "./process.ts";
@@ -37,22 +37,38 @@ export function freshSchema(): string {
 /** A handle that a test closes at its end. */
 export type TestKv = Deno.Kv & AsyncDisposable;
 
-/**
- * Opens an empty database: in memory, in Postgres if all tests run there, or on
- * a denokv server of its own if `TEST_DENOKV` has the program.
- */
-export async function openTestKv(): Promise<TestKv> {
+/** The address of an empty database, and what it needs until the end. */
+interface Place extends AsyncDisposable {
+  kvPath: string;
+}
+
+/** Makes an empty database of the kind that all tests run on, else in memory. */
+async function openPlace(): Promise<Place> {
+  const stack = new AsyncDisposableStack();
   const program = Deno.env.get("TEST_DENOKV");
-  if (!program) {
-    return await openSharedKv(POSTGRES ? freshSchema() : ":memory:");
+  let kvPath = ":memory:";
+  if (POSTGRES) kvPath = freshSchema();
+  else if (program) {
+    Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
+    kvPath = stack.use(await Denokv.start(program)).url;
+  } else if (Deno.env.has("TEST_FILE")) {
+    kvPath = `${stack.use(new TemporaryDirectory()).path}/test.db`;
   }
-  const server = await Denokv.start(program);
-  Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
-  const kv = await openSharedKv(server.url);
+  return {
+    kvPath,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Opens an empty database of the kind that all tests run on, else in memory. */
+export async function openTestKv(): Promise<TestKv> {
+  const place = await openPlace();
+  const kv = await openSharedKv(place.kvPath);
+  const close = kv[Symbol.asyncDispose].bind(kv);
   return Object.assign(kv, {
     async [Symbol.asyncDispose]() {
-      kv.close();
-      await server[Symbol.asyncDispose]();
+      await close();
+      await place[Symbol.asyncDispose]();
     },
   });
 }
@@ -77,6 +93,7 @@ function asAnnounced<K extends Deno.Kv>(kv: K): K {
 /** Opens the database at a `KV_PATH`, as a process does. */
 export async function openSharedKv(kvPath: string): Promise<TestKv> {
   if (isPostgres(kvPath)) {
+    const { openPostgres } = await import("../../packages/postgres/mod.ts");
     const kv = await openPostgres(kvPath, POSTGRES_OPTIONS);
     return withShortcuts(kv) as TestKv;
   }
@@ -86,13 +103,17 @@ export async function openSharedKv(kvPath: string): Promise<TestKv> {
   });
 }
 
-/** Defines a test in a schema of its own. */
-function onPostgres(name: string, run: Run): void {
-  Deno.test(`${name} · Postgres`, async () => {
-    const url = freshSchema();
-    await using kv = await openPostgres(url, POSTGRES_OPTIONS);
-    await using other = await openPostgres(url, POSTGRES_OPTIONS);
-    await run({ kv: withShortcuts(kv), other: withShortcuts(other) });
+/** True if all tests run on one kind of database, with two handles. */
+const isShared = ["TEST_POSTGRES", "TEST_DENOKV", "TEST_FILE"]
+  .some((name) => Deno.env.has(name));
+
+/** Defines a test on a database of its own, of that kind. */
+function onShared(name: string, run: Run): void {
+  Deno.test(`${name} · shared`, async () => {
+    await using place = await openPlace();
+    await using kv = await openSharedKv(place.kvPath);
+    await using other = await openSharedKv(place.kvPath);
+    await run({ kv, other });
   });
 }
 
@@ -100,7 +121,7 @@ function onPostgres(name: string, run: Run): void {
 export const test = {
   /** Defines a test of one database, in memory. */
   inMemory(name: string, run: Run): void {
-    if (POSTGRES) return onPostgres(name, run);
+    if (isShared) return onShared(name, run);
     Deno.test(name, async () => {
       using kv = asAnnounced(await Deno.openKv(":memory:"));
       await run({ kv, other: kv });
@@ -109,7 +130,7 @@ export const test = {
 
   /** Defines a test of each kind of database. */
   onDatabases(name: string, run: Run): void {
-    if (POSTGRES) return onPostgres(name, run);
+    if (isShared) return onShared(name, run);
     test.inMemory(`${name} · in memory`, run);
 
     Deno.test(`${name} · without Deno KV`, async () => {

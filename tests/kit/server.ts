@@ -12,6 +12,7 @@ import type { JsonObject } from "../../src/json.ts";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { checkLayout } from "../../src/store/layout.ts";
 import { VERSION } from "../../src/version.ts";
+import { openTestKv } from "./databases.ts";
 import { SILENT } from "./log.ts";
 import {
   type HeadersOf,
@@ -42,16 +43,17 @@ export type ServerOptions = Partial<Omit<CreateServerOptions, "kv">> & {
 export async function startServer(
   { kv, log = SILENT, ...options }: ServerOptions = {},
 ): Promise<TestServer> {
-  const database = kv ?? await Deno.openKv(":memory:");
+  const own = kv ? undefined : await openTestKv();
+  const database = kv ?? own!;
   // As at the start of a process: a test may write records before any request.
-  if (!kv) await checkLayout(database);
+  if (own) await checkLayout(own);
   const app = createServer({
     ...IMPLEMENTATION,
     ...options,
     log,
     kv: database,
   });
-  return new TestServer(app, database, kv === undefined);
+  return new TestServer(app, database, own);
 }
 
 /** Sends messages to a server in this process or elsewhere. */
@@ -133,7 +135,7 @@ export class TestServer extends Sender implements AsyncDisposable {
   constructor(
     readonly app: Server,
     readonly kv: Deno.Kv,
-    private readonly ownsKv: boolean,
+    private readonly ownKv?: AsyncDisposable,
   ) {
     super();
   }
@@ -145,7 +147,7 @@ export class TestServer extends Sender implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.app.stop();
     await this.app.close();
-    if (this.ownsKv) this.kv.close();
+    await this.ownKv?.[Symbol.asyncDispose]();
   }
 }
 

@@ -11,6 +11,7 @@ import type { FetchDocument } from "../../src/store/documents.ts";
 import { checkLayout } from "../../src/store/layout.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";
+import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { SILENT } from "./log.ts";
 import type { HeadersOf, Json } from "./message.ts";
@@ -79,9 +80,10 @@ export async function startOAuthServer(
     ...definitions
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
-  const database = kv ?? await Deno.openKv(":memory:");
+  const own = kv ? undefined : await openTestKv();
+  const database = kv ?? own!;
   // As at the start of a process: a test may write records before any request.
-  if (!kv) await checkLayout(database);
+  if (own) await checkLayout(own);
   const app = createServer({
     ...IMPLEMENTATION,
     ...definitions,
@@ -98,7 +100,7 @@ export async function startOAuthServer(
     provider,
     fetchDocument,
   });
-  const server = new OAuthServer(app, database, kv === undefined);
+  const server = new OAuthServer(app, database, own);
   server.provider = provider;
   return server;
 }
