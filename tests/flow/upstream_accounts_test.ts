@@ -8,12 +8,14 @@ import type { UpstreamAccount } from "../../src/mod.ts";
 import { statusOf, textOf } from "../kit/answer.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";
+import { clientOf } from "../kit/connected.ts";
 import { test } from "../kit/databases.ts";
 import { ExchangingProvider, MAIL } from "../kit/exchanging_provider.ts";
 import { MovedTime } from "../kit/fake_time.ts";
 import { recordLog } from "../kit/log.ts";
 import { signInAt } from "../kit/open_id_provider.ts";
 import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
 
 function toolsOf(mail: UpstreamAccount, onRun = () => {}) {
   return [
@@ -163,7 +165,12 @@ const ANSWERS: [
   [
     "wants consent",
     400,
-    { error: "invalid_grant", suberror: "consent_required" },
+    {
+      error: "invalid_grant",
+      suberror: "consent_required",
+      error_codes: [65001],
+      error_description: "AADSTS65001: of a secret",
+    },
     /an administrator there has to allow Mail.Read to the application/,
   ],
   [
@@ -237,7 +244,10 @@ for (const isMicrosoft of [false, true]) {
       const again = at.exchanges.length - asked;
       assert.equal(again > 0, isRun === true, `${what}: ${again}`);
       assert.equal(runs > 0, isRun === true, what);
-      assert.match(JSON.stringify(log.events), /could not be exchanged/, what);
+      const told = Deno.inspect(log.events, { depth: 9 });
+      assert.match(told, /could not be exchanged/, what);
+      assert.doesNotMatch(told, /of a secret/);
+      assert.equal(told.includes("(65001)"), what === "wants consent");
     }
     at.answer = undefined;
     time.tick(61);
@@ -252,6 +262,21 @@ Deno.test("a sign-in that has ended at the provider becomes a 401, so that the c
   at.answer = () => ({ status: 400, body: { error: "invalid_grant" } });
   at.provider.hasForgotten = true;
   assert.equal(await statusOf(call("mails")), 401);
+});
+
+Deno.test("while a sign-in cannot be refreshed, the model is told to try later, and nothing ends", async () => {
+  const mail = account("mail", { from: "upstream", api: "https://x.example" });
+  await using server = await startOAuthServer({
+    tools: toolsOf(mail),
+    environment: { OAUTH_PROVIDER: "oidc", OAUTH_ISSUER: "https://x.example" },
+  });
+  const { provider } = server;
+  provider.ttlSeconds = 30;
+  const call = await clientOf(server, "2026");
+  provider.failure = "unavailable";
+  assert.match(await textOf(call("reveal")), /now: try again later/);
+  provider.failure = undefined;
+  assert.match(await textOf(call("reveal")), /^-for-provider-access/);
 });
 
 test.onDatabases("two processes refresh a sign-in once, and exchange its token once each", async ({ kv, other }) => {
@@ -296,6 +321,9 @@ Deno.test("a server without a provider that exchanges tokens says so at its star
     const ready = await (await server.fetch("/ready")).json();
     assert.deepEqual(ready.missing, [setting]);
   }
+  await using github = await startOAuthServer({ tools: toolsOf(at.declare()) });
+  const call = await clientOf(github, "2026");
+  assert.match(await textOf(call("mails")), /no provider of this server exch/);
 });
 
 Deno.test("a service from upstream is no service of durable work, and has no several accounts and no check", async () => {

@@ -57,6 +57,7 @@ export interface Work {
   /** True once `overSignal` has fired. It makes no signal, which takes time. */
   isOver(): boolean;
   readonly caller: Caller;
+  /** Undefined for a task. */
   readonly authenticated?: Authenticated;
   readonly upstream?: Upstream;
   readonly requestId: string;

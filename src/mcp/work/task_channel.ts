@@ -8,7 +8,7 @@
 import type { McpClient } from "../../authoring/context.ts";
 import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { Authenticated, Caller, Upstream } from "../../caller.ts";
+import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { tidy } from "../../store/persist.ts";
 import type { NewRun } from "../../store/run_record.ts";
@@ -49,7 +49,6 @@ export class TaskChannel implements Work {
   readonly stateless = true;
   readonly caller: Caller;
   readonly upstream?: Upstream;
-  readonly authenticated: Authenticated;
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
@@ -86,7 +85,6 @@ export class TaskChannel implements Work {
     ({
       caller: this.caller,
       upstream: this.upstream,
-      authenticated: this.authenticated,
       lacksUpstream: this.lacksUpstream,
       client: this.client,
       meta: this.meta,
