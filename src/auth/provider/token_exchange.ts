@@ -91,7 +91,8 @@ async function exchange(
   if (tokens.accessToken.length > MAX_TOKEN_CHARACTERS) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
-  return tokens;
+  // The sign-in is exchanged again in place of a refresh.
+  return { ...tokens, refreshToken: undefined };
 }
 
 function isRefusedSubject(error: unknown): boolean {

@@ -66,8 +66,8 @@ export class UpstreamAccounts {
       });
       if (reason === undefined) continue;
       throw new ToolError(
-        `This acts at ${titleOf(service)} as a person who has signed in to ` +
-          `this server with the provider of it, and ${reason}.`,
+        `This acts at ${titleOf(service)} as a person who has signed in with ` +
+          `the provider in front of it, and ${reason}.`,
       );
     }
     const found = new UpstreamAccounts(services, exchange!, log);
