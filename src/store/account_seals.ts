@@ -6,10 +6,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
-import type { AccountRecord } from "./accounts.ts";
-import type { Found } from "./database.ts";
-
-type SealedAccount = Pick<Found<AccountRecord>, "key" | "value">;
+import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**
  * Names a record within its seal: no key opens in another one, under the name of
@@ -34,7 +31,7 @@ export function accountSeals(sealing: Sealing) {
   const opened = new WeakMap<object, Promise<string | undefined>>();
 
   async function sealAnew(
-    found: SealedAccount,
+    found: PlacedAccount,
     key: string,
   ): Promise<AccountRecord> {
     const context = contextOf(found.value, found.key);
@@ -42,13 +39,14 @@ export function accountSeals(sealing: Sealing) {
     return { ...found.value, sealed, keyId };
   }
 
+  /** Opens a text that begins with a context; `length` are not of the text. */
   async function unseal(
-    { key, value }: SealedAccount,
+    { sealed, keyId }: Sealed,
+    context: string,
+    length = context.length,
   ): Promise<string | undefined> {
-    const { sealed, keyId } = value;
     const text = await sealing.unseal({ sealed, keyId });
-    const context = contextOf(value, key);
-    return text?.startsWith(context) ? text.slice(context.length) : undefined;
+    return text?.startsWith(context) ? text.slice(length) : undefined;
   }
 
   /**
@@ -57,12 +55,11 @@ export function accountSeals(sealing: Sealing) {
    *
    * @throws {StorageError} when that cannot be known now
    */
-  function open(
-    found: SealedAccount,
-  ): Promise<string | undefined> {
+  function open(found: PlacedAccount): Promise<string | undefined> {
     let key = opened.get(found);
     if (!key) {
-      key = unseal(found);
+      const { value } = found;
+      key = unseal(value, contextOf(value, found.key));
       opened.set(found, key);
       key.catch(() => opened.delete(found));
     }
@@ -79,14 +76,11 @@ export function accountSeals(sealing: Sealing) {
      *
      * @throws {StorageError} when that cannot be known now
      */
-    async openTokens(
-      { application, sealed, keyId }: Sealed & { application: string },
+    openTokens(
+      { application, ...sealed }: Sealed & { application: string },
     ): Promise<string | undefined> {
-      const text = await sealing.unseal({ sealed, keyId });
       const context = applicationContext(application);
-      return text?.startsWith(context)
-        ? text.slice(2 * context.length)
-        : undefined;
+      return unseal(sealed, context, 2 * context.length);
     },
 
     /** Checks that a key can be sealed now. @throws {StorageError} */

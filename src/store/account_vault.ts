@@ -16,6 +16,7 @@ import {
   type AccountRecord,
   accountStore,
   type AccountUse,
+  type PlacedAccount,
 } from "./accounts.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
@@ -33,9 +34,6 @@ export const MAX_ACCOUNTS = 50;
 
 /** The time after which another use of an account is noted, in seconds. */
 const NOTED_SECONDS = 60;
-
-/** An account at its key. */
-type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 
 export type AccountVault = ReturnType<typeof accountVault>;
 

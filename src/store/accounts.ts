@@ -53,6 +53,9 @@ export interface AccountRecord extends Refreshable, Sealed {
   refusedAt?: number;
 }
 
+/** An account at its key. */
+export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
+
 /** An account as its person sees it: without its key. */
 export type ListedAccount =
   & Omit<
