@@ -52,6 +52,9 @@ function missing(name: string, tool: string): Error {
   );
 }
 
+/** Names the account of a call that begins durable work. */
+const ACCOUNT = "account";
+
 /**
  * Makes the finder of accounts for a test's server.
  *
@@ -60,7 +63,9 @@ function missing(name: string, tool: string): Error {
 export function findTestAccounts(
   accountsOf: (caller: Caller) => TestAccounts | undefined,
 ): FindAccounts {
-  return (context, item, label) => {
+  return (context, item, named, finding) => {
+    const { begun } = typeof finding === "object" ? finding : {};
+    const label = begun ? begun[ACCOUNT].label : named;
     const accounts = accountsOf(context.caller);
     const declared = Object.entries(item.needs);
     const needs = Object.fromEntries(declared.map(([name, service]) => {
@@ -68,7 +73,7 @@ export function findTestAccounts(
       return [name, accounts.at(name, service, item.name, label)];
     }));
     return Promise.resolve({
-      account: label,
+      begun: { [ACCOUNT]: { label, at: 0 } },
       bind: (context) => void Object.assign(context, { needs }),
     });
   };

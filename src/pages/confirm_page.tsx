@@ -13,7 +13,11 @@ import {
   ScopeNames,
   SignedInAs,
 } from "./connect_form.tsx";
-import { AccountName } from "./connected_account.tsx";
+import {
+  AccountName,
+  GoOnWith,
+  WaitsForAccount,
+} from "./connected_account.tsx";
 import { CardPage } from "./layout.tsx";
 import { Moment } from "./times.tsx";
 
@@ -31,6 +35,8 @@ export function ConfirmPage(
     replaced?: Pick<ListedAccount, "label" | "createdAt">;
     /** The scopes that were asked for, and that the service did not name. */
     unnamed?: readonly string[];
+    /** True if what waits has begun with another account. */
+    isOther?: boolean;
     /** The reason why it could not be kept yet. */
     refusal?: string;
   },
@@ -82,6 +88,12 @@ export function ConfirmPage(
           <Moment at={replaced.createdAt} now={now} />.
         </p>
       )}
+      {props.isOther && (
+        <p class="note warn">
+          <WaitsForAccount {...props} />{" "}
+          It does not go on with this one, unless you say so once it is kept.
+        </p>
+      )}
       <dl class="facts">
         <SignedInAs {...props} />
       </dl>
@@ -101,7 +113,7 @@ export function ConfirmPage(
 export function ConnectedPage(
   { account, ...props }: ConnectProps & { account: ListedAccount },
 ) {
-  const { base = "", title, several, name } = props;
+  const { base = "", title, several, name, asked } = props;
   return (
     <CardPage {...props} title={`${title} is connected`}>
       <p class="note good" role="status">
@@ -115,10 +127,27 @@ export function ConnectedPage(
             </>
           )}
       </p>
-      <p>
-        You can go back to your app. If it does not go on by itself, ask it
-        again.
-      </p>
+      {asked?.begun?.others.includes(account.id)
+        ? (
+          <>
+            <p class="note warn">
+              <WaitsForAccount asked={asked} />{" "}
+              It has not gone on with this one.
+            </p>
+            <GoOnWith {...props} account={account} />
+            <p>
+              <a href={`${base}/connect/${name}?w=${asked.id}`}>
+                Connect the account that it waits for
+              </a>
+            </p>
+          </>
+        )
+        : (
+          <p>
+            You can go back to your app. If it does not go on by itself, ask it
+            again.
+          </p>
+        )}
       <p>
         <a href={`${base}/account/accounts`}>Your accounts</a>
         {several && (

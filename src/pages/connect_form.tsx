@@ -6,7 +6,8 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "../store/accounts.ts";
-import { type ClientInWords, displayName, type ToolInWords } from "./names.tsx";
+import type { AskingInWords } from "./connected_account.tsx";
+import { displayName } from "./names.tsx";
 import { AccountForm, Fact, type PageProps } from "./layout.tsx";
 
 /** The service of a page. */
@@ -31,7 +32,7 @@ export interface ConnectProps extends PageProps, ServiceInWords {
   /** The accounts that the person has connected there. */
   connected: readonly ListedAccount[];
   /** The call that waits for it. */
-  asked?: ToolInWords & { id: string; client: ClientInWords };
+  asked?: AskingInWords;
   csrf: string;
   now: number;
 }

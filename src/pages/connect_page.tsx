@@ -13,7 +13,7 @@ import {
   ScopeNames,
   SignedInAs,
 } from "./connect_form.tsx";
-import { ConnectedAccount } from "./connected_account.tsx";
+import { ConnectedAccount, WaitsForAccount } from "./connected_account.tsx";
 import { ClientNameAndBadge, ToolTitle } from "./names.tsx";
 import { CardPage, Fact, type PageProps } from "./layout.tsx";
 import { type ProviderOption, SignInForm } from "./provider_buttons.tsx";
@@ -131,10 +131,15 @@ export function ConnectSignInPage(
 
 function WhoAsks({ asked }: Pick<ConnectProps, "asked">) {
   if (asked === undefined) return null;
-  const { client, ...tool } = asked;
+  const { client, begun: _, ...tool } = asked;
   return (
     <Fact term="Who asks">
       <ClientNameAndBadge client={client} /> for <ToolTitle {...tool} />
+      {asked.begun && (
+        <p>
+          <WaitsForAccount asked={asked} />
+        </p>
+      )}
     </Fact>
   );
 }

@@ -6,7 +6,12 @@
  */
 import type { ListedAccount } from "../store/accounts.ts";
 import { AccountForm, type FormPage } from "./layout.tsx";
-import { displayName } from "./names.tsx";
+import {
+  type ClientInWords,
+  displayName,
+  type ToolInWords,
+  ToolTitle,
+} from "./names.tsx";
 import { Moment } from "./times.tsx";
 
 /** The name of an account, or words where it has none. */
@@ -18,6 +23,59 @@ export function AccountName({ label }: Pick<ListedAccount, "label">) {
   );
 }
 
+/** A call, or work, that waits for an account. */
+export interface AskingInWords extends ToolInWords {
+  /** Names its wait. */
+  id: string;
+  client: ClientInWords;
+  /** The account that it has begun with, if it goes on with no other. */
+  begun?: {
+    label?: string;
+    /** The ids of the person's other accounts there. */
+    others: readonly string[];
+  };
+}
+
+/** The words for what goes on with the account alone that it has begun with. */
+export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
+  if (!asked?.begun) return null;
+  return (
+    <>
+      <ToolTitle tool={asked.tool} toolTitle={asked.toolTitle} /> has begun with
+      {" "}
+      <AccountName label={asked.begun.label} />, and waits for that account.
+    </>
+  );
+}
+
+/** The button by which a person lets it go on with another account. */
+export function GoOnWith(
+  { base, csrf, name, asked, account: { id, label } }: FormPage & {
+    name: string;
+    asked?: AskingInWords;
+    account: ListedAccount;
+  },
+) {
+  if (!asked?.begun?.others.includes(id)) return null;
+  return (
+    <AccountForm
+      base={base}
+      csrf={csrf}
+      action={`/connect/${name}`}
+      fields={{ account: id, w: asked.id }}
+    >
+      <button class="quiet" type="submit" name="answer" value="go-on">
+        Let it go on with{" "}
+        {label === undefined ? "this account" : <bdi>{displayName(label)}</bdi>}
+      </button>
+      <p class="small soft">
+        All other work that has begun with{" "}
+        <AccountName label={asked.begun.label} /> then goes on with it too.
+      </p>
+    </AccountForm>
+  );
+}
+
 /** An account that is there, with a button if the service refused its key. */
 export function ConnectedAccount(
   { base, csrf, name, asked, title, now, account }:
@@ -26,11 +84,12 @@ export function ConnectedAccount(
       name: string;
       title: string;
       account: ListedAccount;
-      asked?: { id: string };
+      asked?: AskingInWords;
       now: number;
     },
 ) {
   const { id, label, createdAt, refusedAt } = account;
+  const page = { base, csrf, name, asked };
   return (
     <>
       <p>
@@ -54,6 +113,7 @@ export function ConnectedAccount(
           </button>
         </AccountForm>
       )}
+      {refusedAt === undefined && <GoOnWith {...page} account={account} />}
     </>
   );
 }

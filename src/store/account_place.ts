@@ -8,6 +8,7 @@
 import type { AccountService } from "../authoring/account.ts";
 import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { AccountRecord } from "./accounts.ts";
+import { isSameAccount } from "./begun_account.ts";
 import type { Found } from "./database.ts";
 import { accountKey } from "./keys.ts";
 import { isOtherAccount } from "./revocations.ts";
@@ -69,6 +70,8 @@ export interface AccountPlace {
   label?: string;
   /** Its names before. Work that has begun with one of them goes on with it. */
   formerLabels?: readonly string[];
+  /** See {@linkcode AccountRecord}. */
+  standsInFor?: AccountRecord["standsInFor"];
 }
 
 /** Finds the place of an account among those of its person. */
@@ -78,7 +81,10 @@ export function placeAmong(
 ): AccountPlace {
   const { service, label, accountId, several } = account;
   const there = own.filter(({ value }) => value.service === service);
-  if (!several) return { replaced: there.find(isSingle), label };
+  if (!several) {
+    const replaced = there.find(isSingle);
+    return { replaced, label, ...whatStays(replaced, account) };
+  }
   const isSame = ({ value }: Found<AccountRecord>) =>
     value.accountId !== undefined && value.accountId === accountId;
   const replaced = there.find(isSame) ??
@@ -99,7 +105,18 @@ export function placeAmong(
     replaced,
     label: kept,
     ...formerLabels.length > 0 && { formerLabels },
+    ...whatStays(replaced, account),
   };
+}
+
+/** Gives the part of a record that another key of the same account leaves. */
+function whatStays(
+  replaced: Found<AccountRecord> | undefined,
+  account: NewAccount,
+): Pick<AccountPlace, "standsInFor"> {
+  if (!replaced || !isSameAccount(replaced.value, account)) return {};
+  const { standsInFor } = replaced.value;
+  return standsInFor ? { standsInFor } : {};
 }
 
 /** Makes the key for an account that takes no other's place. */

@@ -59,7 +59,7 @@ export function accountVault(
 
   /** Makes the record of a new account. */
   function sealNew(
-    { several: _, ...account }: NewAccount & Pick<AccountPlace, "formerLabels">,
+    { several: _, ...account }: NewAccount & Partial<AccountRecord>,
     text: string,
     key: Deno.KvKey,
   ): Promise<AccountRecord> {

@@ -8,11 +8,24 @@ import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
 import type { Refreshable } from "./refresh_lease.ts";
-import { newRevocationKey, queueRevocation } from "./revocations.ts";
+import {
+  type KnownAccount,
+  newRevocationKey,
+  queueRevocation,
+} from "./revocations.ts";
 import type { Write } from "./transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
 const BATCH = 200;
+
+/** The most accounts in whose place one is. */
+const MAX_STANDS_IN_FOR = 5;
+
+/** An account that a call, or durable work, has begun with. */
+export interface BegunAccount extends KnownAccount {
+  /** The time of the beginning, in epoch seconds. */
+  at: number;
+}
 
 /** The last call that used an account. */
 export interface AccountUse {
@@ -30,6 +43,11 @@ export interface AccountRecord extends Refreshable, Sealed {
   formerLabels?: readonly string[];
   /** Tells the account from others of its name, where the service does. */
   accountId?: string;
+  /**
+   * Accounts in whose place it is, by its person's word: what has begun with them
+   * until then goes on with it.
+   */
+  standsInFor?: readonly BegunAccount[];
   /** The scopes that were asked for at the service. */
   scopes?: readonly string[];
   /** The scopes that the service said it gave, if it did. */
@@ -60,7 +78,12 @@ export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 export type ListedAccount =
   & Omit<
     AccountRecord,
-    keyof Sealed | "leaseUntil" | "oauth" | "accountId" | "formerLabels"
+    | keyof Sealed
+    | "leaseUntil"
+    | "oauth"
+    | "accountId"
+    | "formerLabels"
+    | "standsInFor"
   >
   & {
     /** Names it for forms. */
@@ -111,6 +134,26 @@ export function accountStore(
     return gone;
   }
 
+  /** Changes an account, unless another was kept in its place. */
+  function changeKept(
+    { key, value: { createdAt } }: Found<AccountRecord>,
+    change: (record: AccountRecord) => AccountRecord,
+    extraWrites: Write = () => {},
+  ): Promise<boolean> {
+    return database.change(
+      key,
+      (transaction, entry: Entry<AccountRecord>, before) => {
+        const { value, versionstamp } = entry;
+        // The record is unchanged: one of the caller's checks has failed.
+        if (versionstamp === before?.versionstamp) return false;
+        if (value?.createdAt !== createdAt) return false;
+        extraWrites(transaction);
+        transaction.set(key, change(value));
+        return true;
+      },
+    );
+  }
+
   return {
     read,
 
@@ -120,7 +163,8 @@ export function accountStore(
       return found.map(({ key, value }) => {
         const { sealed: _s, keyId: _k, leaseUntil: _l, oauth: _o, ...rest } =
           value;
-        const { accountId: _a, formerLabels: _f, ...account } = rest;
+        const { accountId: _a, formerLabels: _f, standsInFor: _i, ...account } =
+          rest;
         return { id: String(key.at(-1)), ...account };
       }).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
@@ -134,28 +178,36 @@ export function accountStore(
      * @returns false if the key is there no more, or one of the caller's checks
      * failed
      */
-    async noteRefusal(
-      { key, value: { createdAt } }: Found<AccountRecord>,
+    noteRefusal: (
+      found: Found<AccountRecord>,
       isRefused: boolean,
-      extraWrites: Write = () => {},
-    ): Promise<boolean> {
-      return await database.change(
-        key,
-        (transaction, entry: Entry<AccountRecord>, before) => {
-          const { value, versionstamp } = entry;
-          // The record is unchanged: one of the caller's checks has failed.
-          if (versionstamp === before?.versionstamp) return false;
-          if (value?.createdAt !== createdAt) return false;
-          const { refusedAt = database.now(), ...record } = value;
-          extraWrites(transaction);
-          transaction.set(
-            key,
-            isRefused ? { ...record, refusedAt } : record,
-          );
-          return true;
+      extraWrites?: Write,
+    ): Promise<boolean> =>
+      changeKept(
+        found,
+        ({ refusedAt = database.now(), ...record }) =>
+          isRefused ? { ...record, refusedAt } : record,
+        extraWrites,
+      ),
+
+    /**
+     * Puts an account in the place of another, for what has begun with that one.
+     *
+     * @returns as `noteRefusal`
+     */
+    standIn: (
+      found: Found<AccountRecord>,
+      begun: KnownAccount,
+      extraWrites: Write,
+    ): Promise<boolean> =>
+      changeKept(
+        found,
+        ({ standsInFor = [], ...record }) => {
+          const all = [{ ...begun, at: database.now() }, ...standsInFor];
+          return { ...record, standsInFor: all.slice(0, MAX_STANDS_IN_FOR) };
         },
-      );
-    },
+        extraWrites,
+      ),
 
     /** Deletes an account of a person; undefined if they have none such. */
     forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),

@@ -40,7 +40,7 @@ export interface RevocationRecord extends Expiring, Sealed {
 }
 
 /** The facts by which an account is known. */
-interface KnownAccount {
+export interface KnownAccount {
   label?: string;
   accountId?: string;
 }

@@ -7,6 +7,7 @@ import type { McpClient } from "../authoring/context.ts";
 import type { Caller } from "../caller.ts";
 import { HttpError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { BegunAccounts } from "./begun_account.ts";
 import type { Database, Expiring, Transaction } from "./database.ts";
 import { taskRunKey, tasksOfKey, wakeKey } from "./keys.ts";
 import type { TaskOfPerson } from "./task_record.ts";
@@ -28,6 +29,7 @@ export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 export interface RunBeginning {
   input: JsonObject;
   prepared?: unknown;
+  begun?: BegunAccounts;
   client: McpClient;
   meta: JsonObject;
 }

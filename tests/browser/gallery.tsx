@@ -313,6 +313,14 @@ const CONNECT = {
   now: NOW,
 };
 
+const BEGUN = {
+  ...CONNECT,
+  asked: {
+    ...CONNECT.asked,
+    begun: { label: RTL_NAME, others: [LINEAR_ACCOUNT.id] },
+  },
+};
+
 const TASK_ID = "hYx0q2cE8v1mZrJ5hYx0q2cE8v1mZrJ5";
 
 const WORK: readonly WorkInWords[] = [
@@ -683,7 +691,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   "connect": <ConnectPage {...CONNECT} />,
   "connect-refused": (
     <ConnectPage
-      {...CONNECT}
+      {...BEGUN}
       several
       asksLabel
       connected={[
@@ -706,11 +714,14 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <ConfirmPage {...CONNECT} title="GitHub" scopes={[]} several checked="c" />
   ),
   "connect-confirm": (
-    <ConfirmPage {...CONNECT} label={LINEAR_ACCOUNT.label} checked="c" />
+    <ConfirmPage
+      {...BEGUN}
+      label={LINEAR_ACCOUNT.label}
+      checked="c"
+      isOther
+    />
   ),
-  "connect-done": (
-    <ConnectedPage {...CONNECT} several account={LINEAR_ACCOUNT} />
-  ),
+  "connect-done": <ConnectedPage {...BEGUN} several account={LINEAR_ACCOUNT} />,
   "connect-signed-out": (
     <ConnectSignInPage
       serverTitle={serverTitle}

@@ -76,20 +76,108 @@ for (const isGone of [false, true]) {
     const { status } = await callerOf(server);
     time.tick(61);
     if (isGone) {
-      let words = "";
-      await until(async () => {
-        words = (await status(taskId)).statusMessage ?? "";
-        return words.includes("http");
-      });
+      const { link, words } = await linkOfTask({ status }, taskId);
       assert.match(words, /Connect your account ada@work at Linear/);
-      const [link] = /^http\S*$/m.exec(words)!;
       // Another one will not do.
-      await connect(await openConnect(server, { link }), keyOf("ada@home"));
+      const page = await openConnect(server, { link });
+      await connect(page, keyOf("ada@home"));
+      assert.match(page.words, /nap has begun with ada@work/);
+      assert.doesNotMatch(page.words, /You can go back/);
       await connect(await openConnect(server), keyOf("ada@work"));
     }
     await until(async () => (await status(taskId)).status === "completed");
     const { text } = await status(taskId);
     assert.match(text, /^ada@work, ada@work/);
+  });
+}
+
+/** Waits until a task shows a link, and gives it and its words. */
+async function linkOfTask(
+  { status }: Pick<Awaited<ReturnType<typeof callerOf>>, "status">,
+  taskId: string,
+): Promise<{ link: string; words: string }> {
+  let words = "";
+  await until(async () => {
+    words = (await status(taskId)).statusMessage ?? "";
+    return words.includes("http");
+  });
+  return { link: /^http\S*$/m.exec(words)![0], words };
+}
+
+for (const several of [true, false]) {
+  test.inMemory(`durable work stays with the account that it has begun with when several becomes ${several} in its sleep`, async ({ kv }) => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@work", "ada@home");
+    const napped = Promise.withResolvers<void>();
+    const start = (isSeveral: boolean) => {
+      const linear = service.key("linear", { several: isSeveral });
+      const tools = [napping(linear, napped.resolve)];
+      return startConnected(linear, { kv, tools });
+    };
+    const connectHome = async (server: OAuthServer) => {
+      // The later one comes first where any will do.
+      time.tick(5);
+      await connect(await openConnect(server), keyOf("ada@home"));
+    };
+    let taskId: string;
+    {
+      await using server = await start(!several);
+      await connect(await openConnect(server), keyOf("ada@work"));
+      taskId = await (await callerOf(server)).begin("nap");
+      await napped.promise;
+      if (!several) await connectHome(server);
+    }
+    await using server = await start(several);
+    if (several) await connectHome(server);
+    time.tick(61);
+    const { status } = await callerOf(server);
+    await until(async () => (await status(taskId)).status === "completed");
+    assert.match((await status(taskId)).text, /^ada@work, ada@work/);
+  });
+}
+
+for (const way of ["again", "go-on"]) {
+  test.inMemory(`durable work whose only account was replaced names it, and goes on with ${way === "again" ? "it" : "another once its person says so"}`, async ({ kv }) => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@acme", "bob@acme");
+    const linear = service.key();
+    const napped = Promise.withResolvers<void>();
+    const tools = [napping(linear, napped.resolve)];
+    await using server = await startConnected(linear, { kv, tools });
+    await connect(await openConnect(server), keyOf("ada@acme"));
+    const caller = await callerOf(server);
+    const taskId = await caller.begin("nap");
+    await napped.promise;
+    const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    await visitor.press("/account/accounts/disconnect");
+    time.tick(61);
+    const { link, words } = await linkOfTask(caller, taskId);
+    assert.match(words, /^Connect your account ada@acme at Linear$/m);
+    const page = await openConnect(server, { link });
+    const waits = /nap has begun with ada@acme , and waits for that account/;
+    assert.match(page.words, waits);
+    await page.press("/connect/linear", {
+      answer: "connect",
+      key: keyOf("bob@acme"),
+    });
+    assert.match(page.words, waits);
+    assert.match(page.words, /does not go on with this one/);
+    await page.press("/connect/linear", { answer: "connect" });
+    assert.match(page.words, /Connected as bob@acme/);
+    assert.match(page.words, waits);
+    assert.doesNotMatch(page.words, /You can go back/);
+    if (way === "again") {
+      // The link is still good.
+      page.page = await page.browser.open(link);
+      assert.match(page.words, /Let it go on with bob@acme/);
+      await connect(page, keyOf("ada@acme"));
+    } else await page.press("/connect/linear", { answer: "go-on" });
+    assert.match(page.words, /You can go back/);
+    await until(async () =>
+      (await caller.status(taskId)).status === "completed"
+    );
+    const last = way === "again" ? "ada@acme" : "bob@acme";
+    assert.equal((await caller.status(taskId)).text, `ada@acme, ${last}`);
   });
 }
 

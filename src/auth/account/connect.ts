@@ -16,13 +16,18 @@ import type { Parameters } from "../../oauth/parameters.ts";
 import { ConnectedPage } from "../../pages/confirm_page.tsx";
 import { ConnectPage, ConnectSignInPage } from "../../pages/connect_page.tsx";
 import { page } from "../../pages/respond.ts";
+import type { AccountRecord } from "../../store/accounts.ts";
+import { ofService } from "../../store/begun_account.ts";
+import type { Found } from "../../store/database.ts";
 import type { AuthServices } from "../services.ts";
 import { signedOut } from "../signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
 import { formsOf, type Visit } from "./connect_pages.ts";
 import { connectVisits, labelOf } from "./connect_visit.ts";
 import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
-import { answerConnecting, noWait } from "./waits.ts";
+import { answerConnecting, begunAccountOf, noWait } from "./waits.ts";
+
+const NO_ACCOUNT = "This account is not connected any more.";
 
 export function connectEndpoints(services: AuthServices) {
   const { baseUrl, frame, signedIn, log } = services;
@@ -73,6 +78,40 @@ export function connectEndpoints(services: AuthServices) {
     return await authorization.start(c, visit);
   }
 
+  /** Finds an account that a form names. */
+  async function findAccount(
+    { person: { session: { subject } }, service, vault }: Visit,
+    form: Parameters,
+  ): Promise<Found<AccountRecord> | undefined> {
+    const id = form.require("account");
+    return ofService(await vault.find(subject, true), service)
+      .find(({ key }) => key.at(-1) === id);
+  }
+
+  /** Lets what waits for one account go on with another. */
+  async function letGoOn(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    const { person, service, vault, wait } = visit;
+    const found = await findAccount(visit, form);
+    const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
+    if (!begun) throw new KeyRefusal("Nothing waits for it any more.");
+    if (!found) throw new KeyRefusal(NO_ACCOUNT);
+    const { label, accountId } = begun;
+    const stays = await signedIn.staysAllowed(person);
+    if (!await vault.standIn(found, { label, accountId }, stays)) {
+      throw signedOut();
+    }
+    log.audit("Account put in the place of another", {
+      reference: c.get("reference"),
+      subject: person.session.subject,
+      service: service.name,
+    });
+    return await visits.goOn(c, visit, found.value.label);
+  }
+
   /** Takes a key into use again that the service has refused, if it takes it. */
   async function tryAgain(
     c: Context,
@@ -80,17 +119,13 @@ export function connectEndpoints(services: AuthServices) {
     form: Parameters,
   ): Promise<Response> {
     const { person, service, vault } = visit;
-    const { subject } = person.session;
     visits.countTry(visit);
-    const id = form.require("account");
-    const found = (await vault.find(subject, true)).find(({ key, value }) =>
-      key.at(-1) === id && value.service === service.name
-    );
+    const found = await findAccount(visit, form);
     const key = found && goesTo(found.value, service)
       ? await vault.open(found)
       : undefined;
     if (!found || key === undefined) {
-      throw new KeyRefusal("This account is not connected any more.");
+      throw new KeyRefusal(NO_ACCOUNT);
     }
     await checkKey(service, key, log);
     const stays = await signedIn.staysAllowed(person);
@@ -117,7 +152,9 @@ export function connectEndpoints(services: AuthServices) {
       }
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(w, person, service);
-      if (w && !wait) return noWait(c, person, services);
+      if (w && !wait && connected === undefined) {
+        return noWait(c, person, services);
+      }
       const props = await visits.propsOf({ ...found, person, wait });
       // Only an account that is there: an address could say anything.
       const account = connected === undefined
@@ -137,9 +174,12 @@ export function connectEndpoints(services: AuthServices) {
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(form.get("w"), person, found.service);
       const visit = { ...found, person, wait };
-      const act = { connect, again: tryAgain, back: goBack }[
-        form.get("answer") ?? ""
-      ];
+      const act = {
+        connect,
+        again: tryAgain,
+        back: goBack,
+        "go-on": letGoOn,
+      }[form.get("answer") ?? ""];
       if (!act) {
         await authorization.discard(visit, form.get("checked"));
         if (wait) await answerConnecting(visit, "decline", services);

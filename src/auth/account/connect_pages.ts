@@ -20,13 +20,19 @@ import {
   originOf,
   placeAmong,
 } from "../../store/account_place.ts";
+import type { BegunAccount } from "../../store/accounts.ts";
+import {
+  findBegun,
+  isSameAccount,
+  ofService,
+} from "../../store/begun_account.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Wait } from "../../store/waits.ts";
 import type { AccountClient } from "../provider/account_client.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { type CheckedKey, checkedKeys } from "./checked_key.ts";
-import { askingClient } from "./waits.ts";
+import { askingClient, begunAccountOf } from "./waits.ts";
 
 /** A service as it is set up here. */
 export interface ConnectedService {
@@ -52,6 +58,7 @@ export function connectPages(services: AuthServices) {
   async function propsOf(visit: Visit): Promise<ConnectProps> {
     const { person: { id, session }, service, wait } = visit;
     const own = await accounts.listOf(session.subject);
+    const begun = wait && begunAccountOf(wait);
     return {
       ...frame,
       name: service.name,
@@ -75,11 +82,27 @@ export function connectPages(services: AuthServices) {
           client: askingClient(wait, services),
           tool: wait.tool,
           toolTitle: services.titleOf(wait.tool),
+          ...begun && {
+            begun: {
+              label: begun.label,
+              others: await othersThan(begun, visit),
+            },
+          },
         },
       },
       csrf: mintCsrf(id),
       now: now(clock),
     };
+  }
+
+  /** Lists the ids of accounts with which what has begun does not go on. */
+  async function othersThan(
+    begun: BegunAccount,
+    { person: { session: { subject } }, service, vault }: Visit,
+  ): Promise<string[]> {
+    return ofService(await vault.find(subject, true), service)
+      .filter((it) => !findBegun([it], begun))
+      .map(({ key }) => String(key.at(-1)));
   }
 
   /** Shows the account before it is kept, with the reason why it was not yet. */
@@ -89,8 +112,9 @@ export function connectPages(services: AuthServices) {
     checked: CheckedKey,
     refused: { refusal?: string; status?: number } = {},
   ): Promise<Response> {
-    const { service, vault } = visit;
+    const { service, vault, wait } = visit;
     const account = newAccount(visit, checked);
+    const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
     const own = await vault.find(account.subject, true);
     const { replaced, label: keptAs } = placeAmong(own, account);
     const { refusal, status } = refused;
@@ -102,6 +126,8 @@ export function connectPages(services: AuthServices) {
       checked: await pagesOf(visit).seal(checked, now(clock)),
       replaced: replaced?.value,
       unnamed,
+      isOther: begun && checked.label !== undefined &&
+        !isSameAccount(begun, account),
       refusal,
     });
     // One of its buttons may lead to the service.

@@ -43,7 +43,8 @@ export function connectVisits(services: AuthServices) {
     label = "",
   ): Promise<Response> {
     await answerConnecting(visit, "accept", services);
-    const query = new URLSearchParams({ connected: label });
+    const w = visit.wait?.id;
+    const query = new URLSearchParams({ connected: label, ...w && { w } });
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 

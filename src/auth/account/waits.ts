@@ -17,6 +17,11 @@ import {
   WaitSignInPage,
 } from "../../pages/wait_page.tsx";
 import type { WaitInWords } from "../../pages/waiting_section.tsx";
+import type { AccountRecord, BegunAccount } from "../../store/accounts.ts";
+import type { AccountVault } from "../../store/account_vault.ts";
+import { findBegun, ofService } from "../../store/begun_account.ts";
+import type { Found } from "../../store/database.ts";
+import type { KnownAccount } from "../../store/revocations.ts";
 import type { Wait } from "../../store/waits.ts";
 import { personName } from "../../oauth/person.ts";
 import type { AuthServices } from "../services.ts";
@@ -32,6 +37,22 @@ export function connectsAt(
   const before = `${baseUrl}/connect/`;
   const url = String(payload?.url);
   return url.startsWith(before) ? url.slice(before.length) : undefined;
+}
+
+/** Gives the account that a wait is for; undefined where any will do. */
+export function begunAccountOf(
+  { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
+): BegunAccount | undefined {
+  const begun = payload?.begun as KnownAccount | undefined;
+  // What waits has begun before.
+  return begun && { ...begun, at: createdAt };
+}
+
+/** True if what waits has its account among those of its person. */
+function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
+  const begun = begunAccountOf(wait);
+  const found = begun && findBegun(own, begun);
+  return !begun || found !== undefined && found.value.refusedAt === undefined;
 }
 
 function pathOf(wait: Wait, baseUrl: string): string {
@@ -66,15 +87,16 @@ export function askingClient(
 }
 
 /**
- * Answers the calls of a person that wait for an account at a service: all of
- * them once it is there, or the one that they turn down. Durable work looks for
- * the account again.
+ * Answers the calls of a person that wait for an account at a service: all whose
+ * account is there, or the one that they turn down. Durable work looks for the
+ * account again.
  */
 export async function answerConnecting(
-  { person, service, wait }: {
+  { person, service, wait, vault }: {
     person: SignedIn;
     service: { name: string };
     wait?: Wait;
+    vault: AccountVault;
   },
   action: "accept" | "decline",
   services: AuthServices,
@@ -82,9 +104,11 @@ export async function answerConnecting(
   const { baseUrl, signedIn, waits } = services;
   const { subject } = person.session;
   const stays = await signedIn.staysAllowed(person);
+  const own = ofService(await vault.find(subject, true), service);
   const one = action === "decline" && wait;
   for (const wait of one ? [one] : await waits.listOf(subject)) {
     if (connectsAt(wait, baseUrl) !== service.name) continue;
+    if (action === "accept" && !mayGoOn(wait, own)) continue;
     await waits.answer(wait.id!, subject, { action }, stays);
   }
   await ownTasks(services).wake(person.session, service.name);

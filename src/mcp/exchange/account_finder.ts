@@ -23,6 +23,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Config } from "../../settings/config.ts";
 import { accountTokenStore } from "../../store/account_tokens.ts";
 import { accountVault } from "../../store/account_vault.ts";
+import type { BegunAccounts } from "../../store/begun_account.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import { CallContext } from "./call_context.ts";
@@ -35,8 +36,8 @@ import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The accounts of one call. */
 export interface CallAccounts {
-  /** The name of the account that the call acts with, of several. */
-  account?: string;
+  /** The accounts that the call acts with, for work that it begins. */
+  begun?: BegunAccounts;
   /** Gives a context of the call its accounts. */
   bind(context: Context): void;
   /** Takes the keys of the call out of an error of its function. */
@@ -47,11 +48,11 @@ export interface CallAccounts {
 
 /**
  * The way to find accounts. `ask`: in a request, where a person who lacks one is
- * asked to connect it. `wait`: in durable work, which looks before each step, and
- * is called with the account that its call has begun with. `look`: for
- * proposals, which ask nothing.
+ * asked to connect it. `look`: for proposals, which ask nothing. An object: in
+ * durable work, which looks before each step, and stays with the accounts that
+ * its call has begun with.
  */
-export type Finding = "ask" | "wait" | "look";
+export type Finding = "ask" | "look" | { begun?: BegunAccounts };
 
 /**
  * Finds the accounts for a call.
@@ -145,15 +146,16 @@ export function accountFinder(
     ahead?.note(context.caller);
     await checkClients(item);
     const keys = new AccountKeys(vault!, log, accessOnce);
-    // Durable work stays with the account that its call has begun with.
+    const isDurable = typeof finding === "object";
+    const { begun } = isDurable ? finding : {};
     const accounts = new AccountLookup(
       vault!,
       keys,
       context,
       item,
-      finding === "wait" ? { chosen: account } : { named: account },
+      { named: account, begun, now: () => database.now() },
     );
-    if (finding !== "wait") {
+    if (!isDurable) {
       await inWords(
         finding === "ask" ? accounts.ask(asking) : accounts.check(),
       );
@@ -172,12 +174,14 @@ export function accountFinder(
     });
     const connected = await findConnected(context, item, account, finding);
     const { keys, accounts } = connected ?? {};
-    const findName = () => accounts!.findChosenName();
+    const findName = () => accounts!.findName();
     const as = !hasSeveral(item.needs)
       ? undefined
-      : await (finding === "wait" ? persist(findName, context) : findName());
+      : await (typeof finding === "object"
+        ? persist(findName, context)
+        : findName());
     return {
-      account: accounts?.chosenName,
+      begun: accounts?.begun,
       bind(context) {
         const acting = CallContext.actingOf(context);
         const needs = Object.entries(item.needs).map(([name, service]) => [

@@ -12,8 +12,17 @@ import {
   type ItemWithNeeds,
 } from "../../catalogue/account_needs.ts";
 import { titleOf } from "../../http/account_fetch.ts";
-import { accountName, type AccountRecord } from "../../store/accounts.ts";
+import {
+  accountName,
+  type AccountRecord,
+  type BegunAccount,
+} from "../../store/accounts.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
+import {
+  type BegunAccounts,
+  findBegun,
+  ofService,
+} from "../../store/begun_account.ts";
 import type { Found } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import { type AccountKeys, inWords } from "./account_keys.ts";
@@ -21,7 +30,8 @@ import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { Asking } from "./asking.ts";
 import type { Acting } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
-import { KeyRefusals, refusalWords } from "./key_refusals.ts";
+import { connectQuestion, type MissingAccount } from "./connect_question.ts";
+import { KeyRefusals } from "./key_refusals.ts";
 
 /** The most characters that are kept of the name of a client. */
 const MAX_NAME_CHARACTERS = 80;
@@ -29,14 +39,15 @@ const MAX_NAME_CHARACTERS = 80;
 /** The times that a person is asked again whose account is gone at once. */
 const MAX_ROUNDS = 3;
 
-/** The services whose accounts are missing, with words that ask for them. */
-type Missing = Map<ConnectableService, string>;
+/** The services whose accounts are missing. */
+type Missing = Map<ConnectableService, MissingAccount>;
 
 /** The accounts at the services that one call of a tool needs. */
 export class AccountLookup {
   readonly #services: readonly ConnectableService[];
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
+  readonly #begun: Map<string, BegunAccount>;
   readonly #refusals: KeyRefusals;
 
   constructor(
@@ -44,13 +55,16 @@ export class AccountLookup {
     private readonly keys: AccountKeys,
     private readonly context: Context,
     private readonly item: ItemWithNeeds,
-    private readonly account: {
+    private readonly options: {
       /** The name of the account that the model has named. */
-      readonly named?: string;
-      /** The name of the account that the call has begun with, of several. */
-      chosen?: string;
+      named: string | undefined;
+      /** The accounts that it has begun with. */
+      begun?: BegunAccounts;
+      /** Epoch seconds. */
+      now(): number;
     },
   ) {
+    this.#begun = new Map(Object.entries(options.begun ?? {}));
     this.#services = Object.values(item.needs).filter(isConnectable);
     this.#refusals = new KeyRefusals(vault);
   }
@@ -95,24 +109,14 @@ export class AccountLookup {
     missing: Missing,
     asking: Asking,
   ): Promise<ConnectableService[]> {
-    const pages = asking.work.pageQuestions!;
+    const { pages } = asking.work.pageQuestions!;
     const services = [...missing.keys()];
     const answers = await Promise.all(
       services.map((service) =>
-        asking.connect(pages.toConnect(service, missing.get(service)!))
+        asking.connect(connectQuestion(pages, service, missing.get(service)!))
       ),
     );
     return services.filter((_, nth) => answers[nth].action !== "accept");
-  }
-
-  /** Makes the words that ask for an account, or for a key that works. */
-  #wordsFor(service: ConnectableService, found?: Found<AccountRecord>): string {
-    const { chosen } = this.account;
-    const title = titleOf(service);
-    const which = service.several && chosen !== undefined ? ` ${chosen}` : "";
-    const words = `Connect your account${which} at ${title}`;
-    const refusal = found ? refusalWords(service, found.value) : "";
-    return refusal === "" ? words : `${refusal}${words} again`;
   }
 
   /** Makes durable work wait before each step until all accounts are there. */
@@ -121,13 +125,13 @@ export class AccountLookup {
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
 
-  /** The name of the account that the call has begun with, of several. */
-  get chosenName(): string | undefined {
-    return this.account.chosen;
+  /** The accounts that it has begun with. */
+  get begun(): BegunAccounts {
+    return Object.fromEntries(this.#begun);
   }
 
-  /** Finds that name; undefined where the person has only one account. */
-  async findChosenName(): Promise<string | undefined> {
+  /** Finds the name of one of several; undefined where there is only one. */
+  async findName(): Promise<string | undefined> {
     const service = this.#services.find((it) => it.several)!;
     const own = await this.#ownAt(service);
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
@@ -170,14 +174,18 @@ export class AccountLookup {
   /** Looks for the accounts, and once more past the cache if one is missing. */
   async #missing(isFresh = false): Promise<Missing> {
     const missing: Missing = new Map();
+    const there: Found<AccountRecord>[] = [];
     // One read for all, which the cache shares.
     await this.vault.find(this.context.caller.subject, isFresh);
     for (const service of this.#services) {
       const found = await this.#find(service);
       const isThere = found?.value.refusedAt === undefined && found &&
         await this.keys.isThere(service, found);
-      if (!isThere) missing.set(service, this.#wordsFor(service, found));
+      const begun = this.#begun.get(service.name);
+      if (isThere) there.push(found);
+      else missing.set(service, { record: found?.value, begun });
     }
+    if (missing.size === 0) there.forEach((found) => this.#stayWith(found));
     return missing.size > 0 && !isFresh ? await this.#missing(true) : missing;
   }
 
@@ -192,13 +200,19 @@ export class AccountLookup {
   /** Finds the person's accounts at a service, the newest first. */
   async #ownAt(service: ConnectableService): Promise<Found<AccountRecord>[]> {
     const all = await this.vault.find(this.context.caller.subject);
-    return all.filter(({ value }) => value.service === service.name)
+    return ofService(all, service)
       .sort((a, b) => b.value.createdAt - a.value.createdAt);
   }
 
+  /** Stays with an account, also if another is connected meanwhile. */
+  #stayWith({ value: { service, label, accountId } }: Found<AccountRecord>) {
+    if (this.#begun.has(service)) return;
+    this.#begun.set(service, { label, accountId, at: this.options.now() });
+  }
+
   /**
-   * Chooses one of the accounts at a service; undefined if the one that the call
-   * has begun with is gone.
+   * Chooses one of the accounts at a service; undefined if the one that was begun
+   * with is gone.
    *
    * @throws {ToolError} when it is unclear which is meant
    */
@@ -206,22 +220,21 @@ export class AccountLookup {
     own: readonly Found<AccountRecord>[],
     service: ConnectableService,
   ): Found<AccountRecord> | undefined {
+    const begun = this.#begun.get(service.name);
+    if (begun) return findBegun(own, begun);
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
     // A name may be there twice, from before there could be several.
     const names = [...new Set(own.map(({ value }) => accountName(value)))]
       .sort();
-    const { account } = this;
-    const name = account.chosen ?? account.named ??
+    const name = this.options.named ??
       (names.length === 1 ? names[0] : undefined);
     const found = own.find(({ value }) => accountName(value) === name) ??
       own.find(({ value }) => value.formerLabels?.includes(name ?? ""));
     if (found) {
-      // The call stays with it, also if another is connected meanwhile.
-      account.chosen = name;
+      this.#stayWith(found);
       return found;
     }
-    if (account.chosen !== undefined) return undefined;
     throw new ToolError(
       `The person has these accounts at ${titleOf(service)}: ${
         names.join(", ")

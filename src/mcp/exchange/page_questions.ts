@@ -5,7 +5,6 @@
  * @module
  */
 import type { Caller } from "../../caller.ts";
-import type { ConnectableService } from "../../authoring/account.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../crypto/crypto.ts";
@@ -14,7 +13,7 @@ import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
 import { idOfSubject } from "../../oauth/subject.ts";
 import { canonicalJson } from "../../json.ts";
 import { shown } from "../../protocol/messages.ts";
-import { AskedQuestion } from "../../protocol/question.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
 
 export interface WaitPages {
   waits: WaitStore;
@@ -75,7 +74,7 @@ export function addressOfTask(
 }
 
 /** Makes the address of the page on which people connect an account. */
-const connectAddress = ({ baseUrl }: WaitPages, service: string) =>
+export const connectAddress = ({ baseUrl }: WaitPages, service: string) =>
   `${baseUrl}/connect/${service}`;
 
 /** True if a text sends a person to a page of a wait. */
@@ -100,7 +99,7 @@ export class PageQuestions {
    * @param address the server address of durable work, which an answer wakes
    */
   constructor(
-    private readonly pages: WaitPages,
+    readonly pages: WaitPages,
     private readonly caller: Caller,
     private readonly tool: string,
     private readonly asker: unknown,
@@ -123,15 +122,6 @@ export class PageQuestions {
     return new PageQuestions(pages, caller, tool, { taskId }, taskId, address);
   }
 
-  /** Makes the question by which a person is asked to connect an account. */
-  toConnect({ name }: ConnectableService, message: string): AskedQuestion {
-    return AskedQuestion.onPage({
-      message,
-      url: connectAddress(this.pages, name),
-      key: `connect-${name}`,
-    });
-  }
-
   /** Opens a question, or takes its answer if someone has answered it. */
   async open(
     question: AskedQuestion,
@@ -144,14 +134,14 @@ export class PageQuestions {
   }
 
   async #open(
-    { fingerprint, params: { message, url } }: AskedQuestion,
+    { fingerprint, params: { message, url, begun } }: AskedQuestion,
     key: string,
   ): Promise<OpenPage | AnsweredPage> {
     const { pages, caller, tool, taskId, address } = this;
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
     // All calls of a client wait for one account together.
-    const asker = connects ? [url, message] : [tool, this.asker, key];
+    const asker = connects ? [url, message, begun] : [tool, this.asker, key];
     const isOfWork = address !== undefined && !connects;
     const waiting = {
       subject,
@@ -167,9 +157,10 @@ export class PageQuestions {
       ),
       question: fingerprint,
     } as const;
+    const payload = { message, url, begun };
     const times = isOfWork ? { seconds: DURABLE_SECONDS } : {};
     for (;;) {
-      const wait = await pages.waits.open(waiting, { message, url }, times);
+      const wait = await pages.waits.open(waiting, payload, times);
       if (wait.state === "open") {
         const { id, expiresAt: until } = wait;
         if (!connects) return { key, wait, address: addressOf(pages, id!) };

@@ -26,7 +26,10 @@ import type { DurableWork, Resume, TaskOrigin } from "../work/task_work.ts";
 export function durableWorkOf(
   tool: CompiledTool,
   { version = 1 }: DurableTask,
-  { input, prepared }: Pick<RunBeginning, "input" | "prepared">,
+  { input, prepared, begun }: Pick<
+    RunBeginning,
+    "input" | "prepared" | "begun"
+  >,
   call: {
     engine: Pick<Engine, "around" | "findAccounts" | "limits">;
     stateless: boolean;
@@ -48,7 +51,7 @@ export function durableWorkOf(
         }
         const input = parsed.data as JsonObject;
         const toolRun: ToolRun = { tool, input, prepared, call };
-        if (tool.needs) await findAccounts(toolRun, context, "wait");
+        if (tool.needs) await findAccounts(toolRun, context, { begun });
         return await runAround(toolRun, context);
       };
       const run = async () =>

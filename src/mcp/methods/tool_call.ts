@@ -17,6 +17,7 @@ import {
   isAlwaysTask,
   mayOutlast,
 } from "../../catalogue/compiled_tool.ts";
+import { takeAccount } from "../../catalogue/account_needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
@@ -220,12 +221,9 @@ async function startDurable(
 ): Promise<Task> {
   const { tool, prepared, accounts, call, leave } = toolCall;
   const { client, meta, params, engine } = call;
-  const { account } = accounts ?? {};
-  const input = {
-    ...argumentsOf(params),
-    ...account !== undefined && { account },
-  };
-  const beginning = { input, prepared, client, meta };
+  const { own: input } = takeAccount(tool.needs, argumentsOf(params));
+  const begun = accounts?.begun;
+  const beginning = { input, prepared, begun, client, meta };
   const work = durableWorkOf(tool, durable, beginning, call);
   const { task, done } = await engine.taskRegistry.start(call, work, {
     keep: durable.keep ?? TASK_SECONDS,
