@@ -65,6 +65,7 @@ export type Situation =
   | "interrupted"
   | "signed out"
   | "connecting expired"
+  | "accounts off"
   | "wrong entry"
   | "blocked"
   | "sign in again"

@@ -27,7 +27,10 @@ export const ACCOUNTS_CHECK: Check = {
     if (names.length === 0 || names.includes("SECRETS_KEYS")) {
       throw new Fault(
         "tools need them, and the server has no key to keep them with",
-        "Set SECRETS_KEYS to what `openssl rand -base64 32` prints.",
+        "Set SECRETS_KEYS to what `openssl rand -base64 32` prints" +
+          (names.includes("AUTH_STRATEGY")
+            ? ", and AUTH_STRATEGY=oauth."
+            : "."),
       );
     }
     if (names.includes("AUTH_STRATEGY")) {

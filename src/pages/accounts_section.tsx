@@ -15,8 +15,8 @@ import { Moment } from "./times.tsx";
 interface AccountInWords extends ListedAccount {
   /** The service's name for people. */
   title: string;
-  /** False if no tool of this server needs the service any more. */
-  isServed: boolean;
+  /** True if it can be connected again. */
+  isConnectable: boolean;
   /** The title of the tool that used it last. */
   toolTitle?: string;
   /** The scopes that were asked for, and that the service did not name. */
@@ -34,11 +34,13 @@ interface AccountsProps extends FormPage {
     /** True if the person has an account there. */
     isMore?: boolean;
   }[];
+  /** The titles of services at which no account can be connected now. */
+  off?: readonly string[];
   now: number;
 }
 
 export function AccountsSection(
-  { accounts, offered, now, ...form }: AccountsProps,
+  { accounts, offered, off = [], now, ...form }: AccountsProps,
 ) {
   return (
     <section>
@@ -47,6 +49,13 @@ export function AccountsSection(
           Tools of this server act with them as you, in every app that you have
           connected here. Keys and tokens are kept sealed, and no app sees them.
         </p>
+        {off.length > 0 && (
+          <p class="note warn">
+            Nothing can be connected at {off.join(", ")}{" "}
+            now, and no tool can act there: the people who run this server have
+            not set it up.
+          </p>
+        )}
         {accounts.length > 0 && (
           <ul class="rows">
             {accounts.map((account) => (
@@ -74,14 +83,15 @@ function AccountRow(
     now: number;
   },
 ) {
-  const { id, service, title, label, scopes, isServed, refusedAt } = account;
+  const { id, service, title, label, scopes, isConnectable, refusedAt } =
+    account;
   const { given = scopes ?? [], unnamed = [] } = account;
   return (
     <li>
       <div class="row-head">
         <h2 class="row-title">{title}</h2>
         <div class="buttons">
-          {isServed && (
+          {isConnectable && (
             <a
               class="button quiet"
               href={`${form.base ?? ""}/connect/${service}`}
@@ -121,7 +131,7 @@ function AccountRow(
       {refusedAt !== undefined && (
         <p class="note warn">
           <Refused title={title} account={account} now={now} />
-          {isServed && (
+          {isConnectable && (
             <>
               {" "}
               <a href={`${form.base ?? ""}/connect/${service}`}>

@@ -98,6 +98,11 @@ export function situationWords(
       move: "Open your accounts, and connect it from there.",
       button: { label: "Your accounts", href: `${base}/account/accounts` },
     },
+    "accounts off": {
+      title: "No account can be connected now",
+      happened: sentence(message),
+      move: "Tell the people who run this server. Nothing was lost.",
+    },
     "wrong entry": {
       title: "Something in the form does not fit",
       happened: `${sentence(message)} The question is still open.`,

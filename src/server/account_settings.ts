@@ -12,7 +12,7 @@ import type { Plan } from "./plan.ts";
 
 /** Lists the settings that are missing for people's accounts at services. */
 export function missingAccountSettings(
-  { config: { auth: { oauth }, own }, options: { sealing }, seals }: Plan,
+  { config: { auth: { oauth }, own }, seals }: Plan,
   services: readonly AccountService[],
 ): string[] {
   const connectable = services.filter(isConnectable);
@@ -20,9 +20,8 @@ export function missingAccountSettings(
     service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
   ).filter((name) => own[name] === undefined);
   return [
-    ...seals || connectable.length === 0
-      ? []
-      : [sealing ? "AUTH_STRATEGY" : "SECRETS_KEYS"],
+    ...seals || connectable.length === 0 ? [] : ["SECRETS_KEYS"],
+    ...oauth || connectable.length === 0 ? [] : ["AUTH_STRATEGY"],
     ...applications,
     ...missingForExchange(
       services.filter((it) => !isConnectable(it)),

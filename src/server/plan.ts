@@ -26,7 +26,7 @@ export class Plan {
   /** Undefined if everyone may be granted everything. */
   readonly permissions?: Permissions;
   readonly lifecycle: Lifecycle;
-  /** True if people's keys and tokens can be sealed. */
+  /** True if there is something to seal people's keys and tokens with. */
   readonly seals: boolean;
   #catalogue?: Catalogue;
   /** True if its probable mistakes were reported, at the first start. */
@@ -66,7 +66,7 @@ export class Plan {
         fix: "Unset it, or leave `sealing` out",
       }]);
     }
-    this.seals = !!oauth && !!(options.sealing || oauth.secretsKeys[0]);
+    this.seals = !!(options.sealing || env.SECRETS_KEYS?.trim());
     this.permissions = oauth && permissionsOf({
       rules: oauth.permissions,
       decide: options.permissions,

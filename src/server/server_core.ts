@@ -81,7 +81,7 @@ export function openCore(
   const database = openDatabase(plan, given);
   const { clock } = database;
   const revoke: ServerCore["revoke"] = (verb = "poll") =>
-    plan.seals &&
+    config.auth.oauth && plan.seals &&
     database.background(async () =>
       (await import("./revocations.ts"))[verb](plan, database)
     );

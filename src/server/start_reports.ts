@@ -42,10 +42,7 @@ export function reportAccounts(
       case "SECRETS_KEYS":
         log.warning(
           "Tools that need people's accounts are off: set SECRETS_KEYS " +
-            "(openssl rand -base64 32)" +
-            (plan.config.auth.oauth
-              ? ""
-              : ", and AUTH_STRATEGY=oauth so that people sign in"),
+            "(openssl rand -base64 32)",
         );
         break;
       case "AUTH_STRATEGY":

@@ -746,7 +746,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       <AccountsSection
         csrf="c"
         accounts={[
-          { ...LINEAR_ACCOUNT, title: "Linear", isServed: true },
+          { ...LINEAR_ACCOUNT, title: "Linear", isConnectable: true },
           {
             ...LINEAR_ACCOUNT,
             id: "a2",
@@ -754,7 +754,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
             label: "ada@example.com",
             usedAt: NOW - 86_400,
             refusedAt: NOW - 600,
-            isServed: true,
+            isConnectable: true,
           },
         ]}
         offered={[{ name: "notion", title: "Notion" }]}
@@ -770,14 +770,14 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
           {
             ...LINEAR_ACCOUNT,
             title: "Linear",
-            isServed: true,
+            isConnectable: true,
           },
           {
             ...LINEAR_ACCOUNT,
             title: "GitHub",
             scopes: ["repo", "read:org"],
             refusedAt: NOW - 60,
-            isServed: true,
+            isConnectable: true,
             isRevoked: true,
           },
           {
@@ -785,13 +785,13 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
             label: LONG_NAME,
             usedAt: undefined,
             title: "gone",
-            isServed: false,
+            isConnectable: false,
           },
           {
             ...LINEAR_ACCOUNT,
             refusedAt: NOW - 600,
             title: "Linear",
-            isServed: true,
+            isConnectable: true,
           },
         ]}
         offered={[{ name: "notion", title: "Notion" }]}

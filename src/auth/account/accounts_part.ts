@@ -11,6 +11,7 @@ import { unnamedScopes } from "../../oauth/given_scopes.ts";
 import { AccountsSection } from "../../pages/accounts_section.tsx";
 import type { AuthServices } from "../services.ts";
 import type { AccountPart, AccountPlaces } from "./account_pages.ts";
+import { missingSetting } from "./connect_visit.ts";
 import { printNotice } from "./notices.ts";
 
 export function accountsPart(services: AuthServices): AccountPart {
@@ -22,6 +23,11 @@ export function accountsPart(services: AuthServices): AccountPart {
 
     async show({ session: { subject }, form, now }) {
       const own = await accounts.listOf(subject);
+      const [on, off] = [false, true].map((isOff) =>
+        [...accountServices.values()].filter((service) =>
+          isOff === (missingSetting(service, services) !== undefined)
+        )
+      );
       return AccountsSection({
         ...form,
         accounts: own.map((account) => {
@@ -30,13 +36,14 @@ export function accountsPart(services: AuthServices): AccountPart {
           return {
             ...account,
             title: service ? titleOf(service) : account.service,
-            isServed: service !== undefined,
+            isConnectable: on.some(({ name }) => name === account.service),
             unnamed: unnamedScopes(account.scopes ?? [], account.given),
             isRevoked: accountClients.get(account.service)?.revokes === true,
             toolTitle: tool && services.titleOf(tool),
           };
         }),
-        offered: [...accountServices.values()]
+        off: off.map(titleOf),
+        offered: on
           .map(({ name, title = name, several }) => {
             const isMore = own.some(({ service }) => service === name);
             return { name, title, several, isMore };

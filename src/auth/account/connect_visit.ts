@@ -78,15 +78,14 @@ export function connectVisits(services: AuthServices) {
       }
       const { vault } = services;
       const client = services.accountClients.get(service.name);
-      const missing = !vault
-        ? "SECRETS_KEYS"
-        : service.kind === "account" && !client
-        ? accountSetting(service, "CLIENT_ID")
-        : undefined;
-      if (vault && missing === undefined) return { service, vault, client };
+      const missing = missingSetting(service, services);
+      if (vault && !missing) return { service, vault, client };
+      const keeps = vault ? `at ${titleOf(service)}` : "of people";
       throw new HttpError(
         503,
-        `This server keeps no such accounts: its operator has to set ${missing}`,
+        `This server keeps no accounts ${keeps} at the moment: its operator ` +
+          `has to set ${missing}`,
+        { situation: "accounts off" },
       );
     },
 
@@ -148,6 +147,17 @@ export function connectVisits(services: AuthServices) {
       return await goOn(c, visit, place.label);
     },
   };
+}
+
+/** Names the setting without which no one can connect an account at a service. */
+export function missingSetting(
+  service: ConnectableService,
+  { vault, accountClients }: Pick<AuthServices, "vault" | "accountClients">,
+): string | undefined {
+  if (!vault) return "SECRETS_KEYS";
+  return service.kind === "account" && !accountClients.has(service.name)
+    ? accountSetting(service, "CLIENT_ID")
+    : undefined;
 }
 
 /** Gives the account's name: the one that is known, or the one typed in. */

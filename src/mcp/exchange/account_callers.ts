@@ -19,14 +19,14 @@ export function checkMayHave(
   { work: { pageQuestions } }: Asking,
   hasSealing: boolean,
 ): void {
-  if (!hasSealing) {
-    throw new ToolError(
-      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
-    );
-  }
   if (pageQuestions === undefined) {
     throw new ToolError(
       `This acts with a person's own account, and ${whoIs(caller)}.`,
+    );
+  }
+  if (!hasSealing) {
+    throw new ToolError(
+      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
     );
   }
   if (!mayUseAccounts(caller)) {

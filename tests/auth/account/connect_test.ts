@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { PersonalKeyOptions } from "../../../src/mod.ts";
 import { jsonLine } from "../../../src/log/log_line.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
-import { statusOf } from "../../kit/answer.ts";
+import { statusOf, textOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
 import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -224,6 +224,15 @@ Deno.test("there is no page for a service that no tool needs, nor without a key 
   });
   await off.app.start();
   assert.equal(await statusOf(off.fetch(PATH)), 503);
+  const visitor = await AccountVisitor.signIn(off, { at: "/accounts" });
+  assert.match(visitor.words, /Nothing can be connected at Linear now/);
+  assert.doesNotMatch(visitor.words, / Connect Linear /);
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  assert.match(
+    visitor.words,
+    /keeps no accounts of people at the moment: its operator has to set SECRETS_KEYS\. .* Tell the people who run this server/,
+  );
+  assert.doesNotMatch(visitor.words, /does not answer|Wait a minute/);
   assert.equal((await (await off.fetch("/ready")).json()).accounts, "off");
   const warnings = log.events.filter(({ level }) => level === "warning");
   assert.match(
@@ -234,6 +243,25 @@ Deno.test("there is no page for a service that no tool needs, nor without a key 
     (await (await server.fetch("/ready")).json()).accounts,
     undefined,
   );
+});
+
+Deno.test("where no one can sign in, the start, /ready and a model are told that, and nothing of a key that is set", async () => {
+  await using service = new KeyService();
+  const log = recordLog();
+  await using server = await startConnected(service.key(), {
+    ...log,
+    environment: { AUTH_STRATEGY: "none" },
+  });
+  await server.app.start();
+  const { missing } = await (await server.fetch("/ready")).json();
+  assert.deepEqual(missing, ["AUTH_STRATEGY"]);
+  const warnings = log.events.filter(({ level }) => level === "warning");
+  assert.deepEqual(warnings.map(({ message }) => message), [
+    "Tools that need people's accounts are off: set AUTH_STRATEGY=oauth, so " +
+    "that people sign in",
+  ]);
+  const answer = server.call("tools/call", { name: "who" });
+  assert.match(await textOf(answer), /no one is signed in/);
 });
 
 Deno.test("who may no longer use the server connects nothing", async () => {
