@@ -24,12 +24,15 @@ export class ClientsCommand extends Command {
     const name = machineSubject(id);
     if (verb === "unblock") return await this.unblock(name);
     const unknown = `No open connection is known of ${visible(id)}`;
-    const end = () => register.endClient(id);
     if (verb === "block") {
+      const end = async () => ({
+        grants: await register.endClient(id),
+        accounts: 0,
+      });
       const isKnown = await register.blocks.find(name) !== undefined;
       return await this.block({ name, isKnown, unknown, end });
     }
-    const ended = await end();
+    const ended = await register.endClient(id);
     this.audit("Everything of a client ended", { clientId: id, ended });
     // The client may have ended before: there is no record of a client by
     // itself.

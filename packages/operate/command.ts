@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { EndedCounts } from "../../src/auth/grants/end_grant.ts";
 import { MACHINE_ID } from "../../src/oauth/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { visible } from "../../src/log/log_line.ts";
@@ -31,11 +32,8 @@ export interface Blockable {
   isKnown: boolean;
   /** The words for a name of which nothing is known. */
   unknown: string;
-  /**
-   * Ends everything that the person or client has open, and returns the number
-   * of connections.
-   */
-  end(): Promise<number>;
+  /** Ends everything that the person or client has open. */
+  end(): Promise<EndedCounts>;
 }
 
 export abstract class Command {
@@ -66,12 +64,12 @@ export abstract class Command {
       if (!(error instanceof RangeError)) throw error;
       throw new RefusalError(`${error.message}: lift some first`);
     });
-    const ended = await about.end();
-    this.audit("Blocked", { name, reason: made.reason, ended });
+    const { grants: ended, accounts } = await about.end();
+    this.audit("Blocked", { name, reason: made.reason, ended, accounts });
     const known = about.isKnown || ended > 0;
     return this.print(
-      { block: made, ended, known },
-      `${visible(name)} is blocked; ${endedWords(ended)}` +
+      { block: made, ended, accounts, known },
+      `${visible(name)} is blocked; ${endedWords(ended, accounts)}` +
         (known ? "" : `. ${about.unknown} yet`),
     );
   }
@@ -104,9 +102,12 @@ export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** Prints how many connections were ended. */
-export function endedWords(count: number): string {
-  return `${count} ${count === 1 ? "connection" : "connections"} ended`;
+/** Prints how many connections were ended, and accounts disconnected. */
+export function endedWords(count: number, accounts = 0): string {
+  const words = `${count} ${count === 1 ? "connection" : "connections"} ended`;
+  if (accounts === 0) return words;
+  const noun = accounts === 1 ? "account" : "accounts";
+  return `${words}, ${accounts} ${noun} at other services disconnected`;
 }
 
 /** The most characters of a cell: a person may have a long name. */

@@ -100,18 +100,28 @@ class PeopleCommand extends Command {
         this.audit("Person exported", { subject });
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end": {
-        const ended = await register.endPerson(subject);
+        const { grants: ended, accounts } = await register.endPerson(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
-        this.audit("Everything of a person ended", { subject, ended });
-        return this.print({ subject, ended }, endedWords(ended));
+        this.audit("Everything of a person ended", {
+          subject,
+          ended,
+          accounts,
+        });
+        return this.print(
+          { subject, ended, accounts },
+          endedWords(ended, accounts),
+        );
       }
       case "erase": {
         // Also for an unknown person, who may have signed in meanwhile.
-        const ended = await register.erase(subject);
+        const { grants: ended, accounts } = await register.erase(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         // The name itself is what is erased.
-        this.audit("Person erased", { ended });
-        return this.print({ subject, ended }, `${visible(subject)} is erased`);
+        this.audit("Person erased", { ended, accounts });
+        return this.print(
+          { subject, ended, accounts },
+          `${visible(subject)} is erased; ${endedWords(ended, accounts)}`,
+        );
       }
       default:
         return await this.block({

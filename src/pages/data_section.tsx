@@ -14,11 +14,14 @@ interface DataProps extends FormPage {
   mayErase: boolean;
   /** The kinds of data: name, time stored, and why an erasure leaves it. */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
+  /** The services at which the person's keys and tokens stay good. */
+  untold?: readonly string[];
 }
 
 /** The data of a person, with the forms to download and to erase it. */
 export function DataSection(
-  { providerKey, providerName, mayErase, kept, ...form }: DataProps,
+  { providerKey, providerName, mayErase, kept, untold = [], ...form }:
+    DataProps,
 ) {
   const { base = "" } = form;
   const staying = kept.filter(([, , stays]) => stays !== undefined);
@@ -61,6 +64,12 @@ export function DataSection(
             <li>
               what you allowed this server at {providerName}: end it there;
             </li>
+            {untold.length > 0 && (
+              <li>
+                your keys and tokens at {untold.join(", ")}{" "}
+                themselves, which stay good: end them there;
+              </li>
+            )}
             <li>
               what tools stored elsewhere, and apps that your organization
               connects for you: they may come back.

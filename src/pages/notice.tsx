@@ -44,9 +44,11 @@ export interface Notice {
   of?: { name: string; subject: string };
   /** The number of sign-ins and tokens that were ended. */
   count?: number;
+  /** The number of accounts at other services that were disconnected. */
+  accounts?: number;
 }
 
-export function NoticeOf({ change, names = [], of, count }: Notice) {
+export function NoticeOf({ change, names = [], of, count, accounts }: Notice) {
   const [word, then] = CHANGES[change];
   const more = count === undefined ? 0 : count - names.length;
   return (
@@ -68,7 +70,7 @@ export function NoticeOf({ change, names = [], of, count }: Notice) {
       {names.length === 0 && count !== undefined &&
         ` (${count} ${
           count === 1 ? "sign-in or token" : "sign-ins and tokens"
-        })`}
+        }${accounts ? `, accounts at other services: ${accounts}` : ""})`}
       {names.length > 0 && more > 0 && ` (${count} sign-ins)`}. {then}
     </p>
   );

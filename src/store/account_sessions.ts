@@ -151,12 +151,12 @@ export function accountSessionStore(database: Database) {
       );
     },
 
-    /** Lists the ends of a person's sessions, in epoch seconds. */
-    async listOf(subject: string): Promise<number[]> {
+    /** Lists the sessions of a person, by their ends alone. */
+    async listOf(subject: string): Promise<Expiring[]> {
       const listed = await database.list<Expiring>(
         accountSessionsOfKey(subject),
       );
-      return listed.map(({ value }) => value.expiresAt);
+      return listed.map(({ value: { expiresAt } }) => ({ expiresAt }));
     },
 
     /** Signs a person out of every browser. */

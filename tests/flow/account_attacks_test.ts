@@ -328,7 +328,10 @@ test.inMemory("a person who is erased, ended or blocked loses their accounts", a
     assert.equal(copy.accounts[0].sealed, undefined);
     // A page that is open meanwhile connects nothing more.
     const page = await openConnect(at.server, { as: "ada" });
-    await runCommand(["people", verb, subject], operator);
+    assert.match(
+      await runCommand(["people", verb, subject], operator),
+      /, 1 account at other services disconnected$/,
+    );
     assert.deepEqual((await register.gather(subject)).accounts, []);
     await connect(page, keyOf(ADA));
     assert.equal(page.page.status, 403);

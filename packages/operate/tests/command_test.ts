@@ -170,7 +170,10 @@ test.onDatabases("people export has what is kept without secrets, and erase leav
   for (const secret of ["refreshKey", jo.tokens.refresh_token]) {
     assert(!exported.includes(secret));
   }
-  assert.equal(await it.run("people erase github:42"), "github:42 is erased");
+  assert.equal(
+    await it.run("people erase github:42"),
+    "github:42 is erased; 1 connection ended",
+  );
   assert.equal((await jo.client.refresh(jo.tokens.refresh_token)).status, 400);
   await it[Symbol.asyncDispose]();
   for await (const { key, value } of kv.list({ prefix: [] })) {

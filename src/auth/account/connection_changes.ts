@@ -173,15 +173,16 @@ export function connectionChanges(
       throw new HttpError(403, "Only operators end everything of a person");
     }
     const [newest] = await grants.listOfSubject(subject, 1);
-    const count = await endSubject(subject, services);
+    const { grants: count, accounts } = await endSubject(subject, services);
     log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,
       ended: subject,
       count,
+      accounts,
     });
     const name = newest ? personName(newest) : subject;
-    return { change: "endedAll", of: { name, subject }, count };
+    return { change: "endedAll", of: { name, subject }, count, accounts };
   }
 
   return {

@@ -9,6 +9,7 @@ import { now } from "../../clock.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
 import { HttpError } from "../../errors.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
+import { titleOf } from "../../http/account_fetch.ts";
 import { dropCookie, redirect } from "../../http/browser.ts";
 import { refuseFor } from "../../http/rate_limit.ts";
 import { keptAbout } from "../grants/kept_data.ts";
@@ -22,22 +23,39 @@ import {
 } from "../../store/account_sessions.ts";
 import { printDuration } from "../../pages/times.tsx";
 
-export function dataPart(
-  { config: { accountIdleDays, ledgerDays }, lifetimes }: AuthServices,
-): AccountPart {
+export function dataPart(services: AuthServices): AccountPart {
+  const { config: { accountIdleDays, ledgerDays }, lifetimes } = services;
+  const { accounts, accountClients, accountServices } = services;
+
+  /** Names the services at which a person's keys and tokens stay good. */
+  async function untoldServices(subject: string): Promise<string[]> {
+    const own = await accounts.listOf(subject);
+    const untold = own.filter(({ service }) =>
+      accountClients.get(service)?.revokes !== true
+    );
+    return [
+      ...new Set(untold.map(({ service }) => {
+        const known = accountServices.get(service);
+        return known ? titleOf(known) : service;
+      })),
+    ];
+  }
+
   return {
     name: "data",
     label: "Your data",
     title: "Your data",
     leadsAway: true,
-    show: ({ session, providerKey, providerName, form, now }) =>
-      Promise.resolve(DataSection({
+    async show({ session, providerKey, providerName, form, now }) {
+      return DataSection({
         ...form,
         providerKey,
         providerName,
         mayErase: mayErase(session, now),
         kept: keptAbout({ accountIdleDays, lifetimes, ledgerDays }),
-      })),
+        untold: await untoldServices(session.subject),
+      });
+    },
   };
 }
 
@@ -88,11 +106,12 @@ export function ownDataEndpoints(
       if (form.get("erase") !== "on") {
         throw new HttpError(400, "Tick the box to erase everything");
       }
-      const count = await personData.erase(session.subject);
+      const { grants, accounts } = await personData.erase(session.subject);
       // Without the subject, which is erased.
       log.audit("Person erased on the account page", {
         reference: c.get("reference"),
-        count,
+        count: grants,
+        accounts,
       });
       dropCookie(c, { name: "account", baseUrl });
       return redirect(c, `${baseUrl}/account?erased=1`);

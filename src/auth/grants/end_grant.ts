@@ -101,29 +101,36 @@ async function endOfTokens(
   endTasks();
 }
 
+/** The numbers of what was open of a subject. */
+export interface EndedCounts {
+  grants: number;
+  /** The accounts at other services. */
+  accounts: number;
+}
+
 /**
  * Ends everything of a subject: grants, also with codes that are not redeemed,
  * sessions and tasks, sign-ins to the account page, and accounts at other
- * services. Gives the number of grants.
+ * services.
  */
 export async function endSubject(
   subject: string,
   stores: SubjectStores,
-): Promise<number> {
+): Promise<EndedCounts> {
   const { accounts, accountSessions, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
-  let count = 0;
+  const counts = { grants: 0, accounts: 0 };
   // Repeated until no grant is open: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     await accountSessions.closeAllOf(subject);
     // After the sessions: no page connects another one from then on.
-    await accounts.forgetAllOf(subject);
+    counts.accounts += await accounts.forgetAllOf(subject);
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;
-    count += open.length;
+    counts.grants += open.length;
     await endGrants(open.map((read) => ({ grant: read.value, read })));
   }
-  return count;
+  return counts;
 }
 
 /** Ends the open grants of a client, by its short ID; gives their number. */

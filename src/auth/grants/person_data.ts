@@ -23,7 +23,7 @@ import {
   ledgerIdOf,
 } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
-import { type EndGrants, endSubject } from "./end_grant.ts";
+import { type EndedCounts, type EndGrants, endSubject } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
 type CopiedGrant =
@@ -161,12 +161,11 @@ export function personData(stores: PersonStores) {
     },
 
     /**
-     * Ends everything of a person, and deletes what is kept about them. Gives
-     * the number of grants that were open. After a failure it can be repeated,
-     * because the list of grants is deleted last.
+     * Ends everything of a person, and deletes what is kept about them. After a
+     * failure it can be repeated, because the list of grants is deleted last.
      */
-    async erase(subject: string): Promise<number> {
-      const count = await endSubject(subject, stores);
+    async erase(subject: string): Promise<EndedCounts> {
+      const counts = await endSubject(subject, stores);
       const bindings = await bindingsOf(subject);
       for await (const kept of grants.kept(subject)) {
         for (const grant of kept) bindings.add(bindingOf(grant));
@@ -185,7 +184,7 @@ export function personData(stores: PersonStores) {
       await grants.forget(subject);
       // The person may have signed in meanwhile.
       await accountSessions.closeAllOf(subject);
-      return count;
+      return counts;
     },
   };
 }

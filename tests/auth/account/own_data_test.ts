@@ -154,6 +154,7 @@ Deno.test("POST /account/export sends everything that is kept about a person, an
   assert.deepEqual(data.changedConnections[0].revokedScopes, ["write"]);
   assert.equal(data.sessions, 1);
   assert.equal(data.accountSessions.length, 1);
+  assert.match(data.accountSessions[0].expiresAt, time);
   for (
     const secret of [
       "refreshKey",
