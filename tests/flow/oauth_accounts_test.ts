@@ -319,6 +319,45 @@ Deno.test("a token without a refresh token ends when the service no longer knows
   await asked(call);
 });
 
+Deno.test("a token without a refresh token, at a service without a check, has ended once its API refuses all of a call", async () => {
+  await using service = new TokenService();
+  service.lifetime = 0;
+  const crm = service.declare({ check: undefined });
+  const paths = ["/me", "/closed"];
+  await using server = await startConnected(crm, {
+    environment: service.environment,
+    tools: [
+      tool({
+        name: "who",
+        needs: { crm },
+        async run(_input, { needs }) {
+          const statuses = [];
+          for (const path of paths) {
+            const { body, status } = await needs.crm.fetch(path);
+            await body?.cancel();
+            statuses.push(status);
+          }
+          return statuses.join(" ");
+        },
+      }),
+    ],
+  });
+  const visitor = await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  service.answer = (_, path) =>
+    path === "/api/closed" ? new Response(null, { status: 401 }) : undefined;
+  for (let nth = 0; nth < 2; nth++) {
+    assert.equal(await textOf(call("who")), "200 401");
+  }
+  service.grants[0].access.clear();
+  assert.equal(await textOf(call("who")), "401 401");
+  await until(async () => (await resultOf(call("who"))).isError === true);
+  visitor.page = await visitor.browser.open(await asked(call));
+  assert.match(visitor.words, /did not take its token/);
+  await connect(visitor);
+  assert.equal(await textOf(call("who")), "200 401");
+});
+
 Deno.test("a check that does not end, or ends in too much, keeps no call", async () => {
   await using service = new TokenService();
   service.lifetime = 0;

@@ -82,6 +82,18 @@ export class AccountKeys {
   }
 
   /**
+   * True if only the answers of the API can show that the tokens of an account
+   * have ended: they are never refreshed, and no `check` says whose they are.
+   */
+  async endUnseen(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+  ): Promise<boolean> {
+    const text = service.check ? undefined : await this.#unseal(found);
+    return text !== undefined && JSON.parse(text).refreshToken === undefined;
+  }
+
+  /**
    * Gives an access token in place of one that the API has refused; undefined if
    * there is none now: the tool is given the refusal.
    *

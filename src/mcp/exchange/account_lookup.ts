@@ -164,6 +164,11 @@ export class AccountLookup {
             service,
             open,
             (used) => this.keys.renew(service, used, this.context.signal),
+            async ({ found }, { status }) => {
+              if (await this.keys.endUnseen(service, found)) {
+                this.#refusals.note(found, status);
+              }
+            },
           )
           : keyFetch(service, open, this.#refusals),
       ),

@@ -35,20 +35,25 @@ export function keyFetch(
  *
  * @param renew gives a token in place of one that the service has refused;
  * undefined if there is none
+ * @param onAnswer receives the answers to tokens that were not replaced
  */
 export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
   service: OAuthAccount | UpstreamAccount,
   open: () => Promise<O>,
   renew: (used: O) => Promise<string | undefined>,
+  onAnswer?: (used: O, answer: Response) => Promise<void>,
 ): AccountFetch {
   return async (path, init) => {
     let used: O;
     const send = accountFetch(service, async () => (used = await open()).key);
     const response = await send(path, init);
     const isStream = init?.body instanceof ReadableStream;
-    if (response.status !== 401 || isStream) return response;
-    const fresh = await renew(used!);
-    if (fresh === undefined) return response;
+    const isRefused = response.status === 401;
+    const fresh = isRefused && !isStream ? await renew(used!) : undefined;
+    if (fresh === undefined) {
+      await onAnswer?.(used!, response);
+      return response;
+    }
     await response.body?.cancel();
     return await accountFetch(service, () => Promise.resolve(fresh))(
       path,
