@@ -189,7 +189,11 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({ ...shared, allowedUsers, providers }),
     choice: providerChoice({ baseUrl, providers, frame }),
-    providerTokens: providerTokens({ ...shared, providers }),
+    providerTokens: providerTokens({
+      ...shared,
+      providers,
+      background: (work) => database.background(work),
+    }),
     /** Decides when the provider is asked who a person is now. */
     identityRecheck: identityRecheck({ ...shared, allowedUsers }),
     /** Computes the scopes of a grant that are still effective. */

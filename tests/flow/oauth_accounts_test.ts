@@ -8,7 +8,7 @@ import {
   REFRESH_LEASE_SECONDS,
   REFRESH_WAIT_SECONDS,
 } from "../../src/oauth/lifetimes.ts";
-import { AccountVisitor } from "../kit/account_visitor.ts";
+import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { resultOf, textOf } from "../kit/answer.ts";
 import {
   type Call,
@@ -169,6 +169,35 @@ Deno.test("a page of tokens that are kept, and Not now in the same page later, l
   }
   assert.equal(await textOf(call("who")), "200 ada@acme");
   assert.deepEqual(service.revoked, []);
+});
+
+Deno.test("tokens that no one can keep any more are revoked: of a session that has ended, and of a page that was left", async () => {
+  using time = new MovedTime();
+  await using service = new TokenService();
+  await using server = await start(service);
+  const visitor = await visit(server, service);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /says that you are ada@acme there/);
+  const leaving = await visit(server, service, { as: "7" });
+  const arrived = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<undefined>();
+  service.lose = (path) => {
+    if (path !== "/token") return undefined;
+    arrived.resolve();
+    return left.promise;
+  };
+  const account = await leaving.browser.open(`${BASE_URL}/account`);
+  const signOut = formOf(account, "/account/sign-out");
+  const coming = leaving.press(PATH, { answer: "connect" });
+  await arrived.promise;
+  await leaving.browser.press(signOut, "", "");
+  left.resolve(undefined);
+  assert.equal((await coming).status, 403);
+  await until(() => service.grants[1].isEnded);
+  assert.equal(service.grants[0].isEnded, false);
+  time.tick(16 * 60);
+  await server.fetch("/health");
+  await until(() => service.grants[0].isEnded);
 });
 
 test.onDatabases("refresh tokens that rotate are used once, by one of many calls in two processes", async ({ kv, other }) => {
@@ -472,6 +501,23 @@ function lose(service: TokenService, lost?: string): void {
   service.lose = (path) =>
     path === lost ? new Response("lost", { status: 502 }) : undefined;
 }
+
+Deno.test("a token that came in place of another, and is too long, is revoked", async () => {
+  await using service = new TokenService();
+  service.lifetime = 30;
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  service.answer = (_, path) =>
+    path === "/token"
+      ? Response.json({
+        access_token: "a".repeat(20_000),
+        refresh_token: "crm-refresh-new",
+      })
+      : undefined;
+  assert.match(await textOf(call("who")), /does not give access now/);
+  assert.deepEqual([...new Set(service.revoked)], ["crm-refresh-new"]);
+});
 
 Deno.test("an answer that is lost on the way back keeps nothing, and the next try works", async () => {
   await using service = new TokenService();

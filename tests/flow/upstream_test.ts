@@ -6,7 +6,7 @@ import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
 import { statusOf } from "../kit/answer.ts";
-import { FakeTime } from "../kit/fake_time.ts";
+import { FakeTime, MovedTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
 
@@ -257,11 +257,17 @@ Deno.test("upstream.fetch() ends a connection whose refresh token died with the 
   assert.equal(await flow.refresh(), 400);
 });
 
-Deno.test("upstream.fetch() passes a 401 on that fresh tokens do not change", async () => {
+Deno.test("upstream.fetch() passes a 401 on that fresh tokens do not change, for which it refreshes them once a minute", async () => {
+  using time = new MovedTime();
   await using flow = await refused(true);
   flow.provider.alive = undefined;
-  assert.equal(await text(flow.call()), "401");
-  assert.deepEqual(flow.provider.log.slice(2), ["is alive", "refresh"]);
+  const asked = ["is alive", "refresh"];
+  for (const [seconds, ...more] of [[0], [0, "is alive"], [61, ...asked]]) {
+    time.tick(Number(seconds));
+    assert.equal(await text(flow.call()), "401");
+    asked.push(...more as string[]);
+    assert.deepEqual(flow.provider.log.slice(2), asked);
+  }
   assert.equal(await flow.refresh(), 200);
 });
 

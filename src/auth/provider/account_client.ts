@@ -173,10 +173,12 @@ export function accountClient(
     async refresh(refreshToken) {
       const { tokens } = await client.refresh(await findServer(), refreshToken);
       // One that no record holds would be written again and again, for minutes.
-      if (JSON.stringify(tokens).length > MAX_TOKEN_CHARACTERS) {
-        throw misbehaved(`${name} gave a token that is too long`);
+      if (JSON.stringify(tokens).length <= MAX_TOKEN_CHARACTERS) return tokens;
+      // Where the old refresh token stays, so does the connection.
+      if (tokens.refreshToken !== refreshToken) {
+        await this.revoke(tokens).catch(() => {});
       }
-      return tokens;
+      throw misbehaved(`${name} gave a token that is too long`);
     },
 
     async revoke(tokens) {

@@ -5,13 +5,12 @@
  */
 import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
-import type { Clock } from "../../clock.ts";
 import type {
   AccountTokenStore,
   FoundAccount,
 } from "../../store/account_tokens.ts";
 import { type AccountClient, accountClient } from "./account_client.ts";
-import { leasedRefresh } from "./leased_refresh.ts";
+import { leasedRefresh, type LeasedRefreshOptions } from "./leased_refresh.ts";
 import { UpstreamError } from "./provider.ts";
 
 /** Makes our clients at those services where an application of ours is set. */
@@ -41,9 +40,9 @@ export function accountClients(
  */
 export function accountRefresh(
   store: AccountTokenStore,
-  { clock }: { clock: Clock },
+  options: LeasedRefreshOptions,
 ) {
-  const { valid } = leasedRefresh<FoundAccount>(store, { clock });
+  const { valid } = leasedRefresh<FoundAccount>(store, options);
   return async (
     { name }: OAuthAccount,
     client: AccountClient,

@@ -6,7 +6,8 @@
  */
 import type { ProviderConfig } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode, type Provider, type UpstreamTokens } from "./provider.ts";
+import { afterCode } from "./after_code.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
 import {
   asking,
   checkAnswers,
@@ -58,7 +59,11 @@ export function customProvider(
         // No setting has the issuer of a custom provider.
         issuer: undefined,
       });
-      return { tokens, identity: await afterCode(() => identify(tokens)) };
+      const identity = await afterCode(
+        () => identify(tokens),
+        () => client.revoke(server, tokens),
+      );
+      return { tokens, identity };
     },
     refresh: async (refreshToken) =>
       (await client.refresh(server, refreshToken)).tokens,

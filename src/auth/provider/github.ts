@@ -13,12 +13,8 @@ import type { Membership } from "../../caller.ts";
 import { knownIdentity, type ProviderIdentity } from "../../oauth/person.ts";
 import type { ProviderApplication } from "../../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import {
-  afterCode,
-  misbehaved,
-  type Provider,
-  type UpstreamTokens,
-} from "./provider.ts";
+import { afterCode } from "./after_code.ts";
+import { misbehaved, type Provider, type UpstreamTokens } from "./provider.ts";
 import {
   type Ask,
   asking,
@@ -97,6 +93,12 @@ export function gitHubProvider(
   const checkable = (issuer: string | undefined) =>
     origin === PUBLIC_ORIGIN ? issuer : undefined;
 
+  const revoke = gitHubRevocation(fetchUpstream, {
+    apiUrl,
+    clientId,
+    clientSecret,
+  });
+
   const authorization = {
     endpoint: `${origin}/login/oauth/authorize`,
     clientId,
@@ -119,7 +121,10 @@ export function gitHubProvider(
         ...response,
         issuer: checkable(response.issuer),
       });
-      const answer = await afterCode(() => identify(tokens.accessToken));
+      const answer = await afterCode(
+        () => identify(tokens.accessToken),
+        () => revoke(tokens),
+      );
       return { tokens, identity: knownIdentity(answer) };
     },
     refresh: async (refreshToken) =>
@@ -129,7 +134,7 @@ export function gitHubProvider(
       isTokenAlive(askAs(accessToken), `${apiUrl}/user`),
     checkAnswers: () => checkAnswers(fetchUpstream, server.token_endpoint),
     revokesOne: true,
-    revoke: gitHubRevocation(fetchUpstream, { apiUrl, clientId, clientSecret }),
+    revoke,
   };
 }
 

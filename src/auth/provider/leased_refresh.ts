@@ -11,32 +11,14 @@ import {
   REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
 } from "../../oauth/lifetimes.ts";
-import { type Clock, now, pause } from "../../clock.ts";
+import { type Clock, now, pause, within } from "../../clock.ts";
 import type { Write } from "../../store/transaction.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
-
-/** Tokens as they were read from a store. */
-export interface StoredTokens {
-  /** Names their record. */
-  readonly id: string;
-  /** The unsealed text. */
-  tokens: string;
-  /** Names the account of the tokens, where the record may get another. */
-  account?: string;
-}
-
-/** The store of such tokens. */
-export interface TokenStore<F extends StoredTokens> {
-  /** Finds the tokens as they are now; undefined if they are gone. */
-  find(found: F): Promise<F | undefined>;
-  /** Takes the lease to refresh them; undefined if another process has it. */
-  lease(found: F): Promise<F | undefined>;
-  release(leased: F): Promise<void>;
-  /** Replaces them. Returns false if there was another change since. */
-  replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
-  /** Waits until the holder of the lease is done, or may have died. */
-  waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
-}
+import {
+  parseTokens,
+  type StoredTokens,
+  type TokenStore,
+} from "./stored_tokens.ts";
 
 /** The server that issued some tokens, and the errors of their refresh. */
 export interface TokenIssuer {
@@ -68,14 +50,22 @@ export interface Refreshed {
 /** The pause before another try at storing tokens, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
+/** The time from the start of a refresh for which a close waits. */
+const CLOSE_MILLISECONDS = 30_000;
+
+export interface LeasedRefreshOptions {
+  clock: Clock;
+  /** Does what the close of the server waits for. */
+  background(work: () => Promise<void>): unknown;
+  /** The seconds for which a request waits for a refresh. */
+  waitSeconds?: number;
+}
+
 /** Makes the refresh of the tokens in a store. */
 export function leasedRefresh<F extends StoredTokens>(
   store: TokenStore<F>,
-  { clock, waitSeconds = REFRESH_WAIT_SECONDS }: {
-    clock: Clock;
-    /** The seconds for which a request waits for a refresh. */
-    waitSeconds?: number;
-  },
+  { clock, background, waitSeconds = REFRESH_WAIT_SECONDS }:
+    LeasedRefreshOptions,
 ) {
   const refreshing = new Map<string, Promise<Refreshed>>();
 
@@ -121,16 +111,11 @@ export function leasedRefresh<F extends StoredTokens>(
         }
         throw await issuer.end();
       }
-      const leased = await store.lease(found);
-      if (leased) {
-        const refreshed = await refreshLeased(
-          issuer,
-          leased,
-          tokens.refreshToken,
-          extraWrites,
-        );
-        if (refreshed) return refreshed;
-      } else {
+      const turn = takeTurn(issuer, found, tokens.refreshToken, extraWrites);
+      background(() => within(CLOSE_MILLISECONDS, turn));
+      const taken = await turn;
+      if (taken?.refreshed) return taken.refreshed;
+      if (!taken) {
         await store.waitForRefresh(
           found,
           // A little longer than a lease, which has lapsed then.
@@ -143,6 +128,25 @@ export function leasedRefresh<F extends StoredTokens>(
       if (!again) throw issuer.gone();
       found = again;
     }
+  }
+
+  /** Refreshes tokens, unless another process has the lease for that. */
+  async function takeTurn(
+    issuer: TokenIssuer,
+    found: F,
+    refreshToken: string,
+    extraWrites?: Write,
+  ): Promise<{ refreshed?: Refreshed } | undefined> {
+    const leased = await store.lease(found);
+    if (!leased) return undefined;
+    return {
+      refreshed: await refreshLeased(
+        issuer,
+        leased,
+        refreshToken,
+        extraWrites,
+      ),
+    };
   }
 
   async function refreshLeased(
@@ -235,11 +239,4 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   return { valid, isAlive, isUsable };
-}
-
-/** Parses tokens that were stored. */
-export function parseTokens(
-  { tokens }: Pick<StoredTokens, "tokens">,
-): UpstreamTokens {
-  return JSON.parse(tokens);
 }

@@ -13,7 +13,8 @@ import {
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
-import { afterCode, misbehaved, type Provider } from "./provider.ts";
+import { afterCode } from "./after_code.ts";
+import { misbehaved, type Provider } from "./provider.ts";
 import {
   type Ask,
   asking,
@@ -169,16 +170,16 @@ export function openIdProvider(
         ...response,
         issuer: metadataIssuer(metadata, response.issuer),
       });
-      const { answer, authenticatedAt } = await afterCode(() =>
-        identify(metadata, idToken, askAs(tokens.accessToken), response.nonce)
+      const ask = askAs(tokens.accessToken);
+      const { answer, authenticatedAt } = await afterCode(
+        () => identify(metadata, idToken, ask, response.nonce),
+        () => client.revoke(metadata, tokens),
       );
       return { tokens, identity: knownIdentity(answer), authenticatedAt };
     },
     async refresh(refreshToken) {
-      const { tokens, idToken } = await client.refresh(
-        await discover(),
-        refreshToken,
-      );
+      const metadata = await discover();
+      const { tokens, idToken } = await client.refresh(metadata, refreshToken);
       return { ...tokens, idToken };
     },
     exchange: kind &&

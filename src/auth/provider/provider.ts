@@ -152,17 +152,6 @@ export function misbehaved(message: string): UpstreamError {
   return new UpstreamError("misbehaved", message);
 }
 
-/** Runs a step after the exchange of a code; its failure gets `isCodeSpent`. */
-export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (cause) {
-    if (!(cause instanceof UpstreamError)) throw cause;
-    const { kind, message, code } = cause;
-    throw new UpstreamError(kind, message, { cause, code, isCodeSpent: true });
-  }
-}
-
 /**
  * Gives the error by which a check refuses an error response; undefined if it
  * accepts the response. If the provider cannot be reached, it is accepted: a

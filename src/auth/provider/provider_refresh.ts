@@ -6,12 +6,15 @@
  */
 import { ChallengeError } from "../../errors.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import type { Clock } from "../../clock.ts";
 import type {
   FoundTokens,
   UpstreamTokenStore,
 } from "../../store/upstream_tokens.ts";
-import { leasedRefresh, type RefreshOptions } from "./leased_refresh.ts";
+import {
+  leasedRefresh,
+  type LeasedRefreshOptions,
+  type RefreshOptions,
+} from "./leased_refresh.ts";
 import type { Provider } from "./provider.ts";
 import { providerUnavailable } from "./unavailable.ts";
 
@@ -19,10 +22,7 @@ import { providerUnavailable } from "./unavailable.ts";
 export function providerRefresh({ grants, upstreamTokens, ...options }: {
   grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
-  clock: Clock;
-  /** The seconds for which a request waits for a refresh. */
-  waitSeconds?: number;
-}) {
+} & LeasedRefreshOptions) {
   const { valid, ...tokens } = leasedRefresh<FoundTokens>({
     find: ({ id, dataKey }) => upstreamTokens.find(id, dataKey),
     lease: (found) => upstreamTokens.lease(found),

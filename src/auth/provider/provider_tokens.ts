@@ -14,11 +14,12 @@ import type {
   FoundTokens,
   UpstreamRecord,
 } from "../../store/upstream_tokens.ts";
-import { parseTokens } from "./leased_refresh.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import { addressAt, sendAs } from "./provider_api.ts";
 import { providerRefresh, signInEnded } from "./provider_refresh.ts";
+import { Renewals } from "./renewals.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
+import { parseTokens } from "./stored_tokens.ts";
 import { tokenExchanges } from "./token_exchange.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
@@ -51,6 +52,7 @@ export function providerTokens(
   const { upstreamTokens } = options;
   const { valid, isAlive, isUsable, endGrant } = providerRefresh(options);
   const exchangeOf = tokenExchanges();
+  const renewals = new Renewals<UpstreamTokens>();
 
   async function find(
     { grant, dataKey, sealed }: GrantKey,
@@ -92,12 +94,18 @@ export function providerTokens(
       async () => await provider.isAlive?.(rejected),
     );
     if (isAlive) return undefined;
+    const { id } = key.grant;
+    const isKnown = isAlive !== undefined;
     if (current.refreshToken !== undefined) {
-      return (await valid(provider, found, { rejected })).tokens;
+      const refresh = async () =>
+        (await valid(provider, found, { rejected })).tokens;
+      return await (isKnown
+        ? refresh()
+        : renewals.renew(id, rejected, refresh));
     }
     // If the provider does not say, the grant does not end.
-    if (isAlive === undefined) return undefined;
-    throw await endGrant(key.grant.id);
+    if (!isKnown) return undefined;
+    throw await endGrant(id);
   }
 
   return {

@@ -17,6 +17,7 @@ import {
 } from "../../catalogue/account_needs.ts";
 import { sealingOf } from "../../store/own_sealing.ts";
 import type { Sealing } from "../../crypto/sealing.ts";
+import { Renewals } from "../../auth/provider/renewals.ts";
 import { ChallengeError } from "../../errors.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import type { Logger } from "../../log/log.ts";
@@ -31,7 +32,6 @@ import { checkMayHave } from "./account_callers.ts";
 import { AccountKeys, inWords, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
 import { AccountsAhead } from "./accounts_ahead.ts";
-import { Renewals } from "./renewals.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The accounts of one call. */
@@ -108,10 +108,11 @@ export function accountFinder(
     );
     const tokens = accountTokenStore(database, vault!);
     const { clock } = database;
+    const background = (work: () => Promise<void>) => database.background(work);
     return {
       clients: accountClients(accountServices, own),
       tokens,
-      refresh: accountRefresh(tokens, { clock }),
+      refresh: accountRefresh(tokens, { clock, background }),
       renewals: new Renewals(),
     };
   }

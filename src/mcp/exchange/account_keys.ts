@@ -11,6 +11,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
 import type { accountRefresh } from "../../auth/provider/account_clients.ts";
 import { UpstreamError } from "../../auth/provider/provider.ts";
+import type { Renewals } from "../../auth/provider/renewals.ts";
 import { SealingError } from "../../store/own_sealing.ts";
 import { checkAccount } from "../../http/account_check.ts";
 import { titleOf } from "../../http/account_fetch.ts";
@@ -21,14 +22,13 @@ import { goesTo } from "../../store/account_place.ts";
 import type { AccountRecord } from "../../store/accounts.ts";
 import type { Found } from "../../store/database.ts";
 import { GivenKeys } from "./given_keys.ts";
-import type { Renewals } from "./renewals.ts";
 
 /** Access to the services that issue tokens, one for all calls. */
 export interface TokenAccess {
   clients: ReadonlyMap<string, AccountClient>;
   tokens: AccountTokenStore;
   refresh: ReturnType<typeof accountRefresh>;
-  renewals: Renewals;
+  renewals: Renewals<string>;
 }
 
 /** A record, and the key or the access token that it gave. */

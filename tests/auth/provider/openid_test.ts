@@ -307,11 +307,27 @@ const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
 ];
 
 for (const [what, words, reason] of REFUSED_ID_TOKENS) {
-  Deno.test(`redeem() refuses an id_token ${what}`, async () => {
+  Deno.test(`redeem() refuses an id_token ${what}, and revokes what came with it`, async () => {
     await using fake = serveOpenId(words);
     await assertRefused(oidc(fake).redeem(SIGN_IN), "misbehaved", reason);
+    assert.deepEqual(revokedAt(fake), ["upstream-refresh"]);
   });
 }
+
+/** Lists the tokens that were revoked. */
+function revokedAt({ asked }: ServedProvider): string[] {
+  return asked.filter(({ url }) => url.pathname === "/revoke")
+    .map(({ form }) => form.token);
+}
+
+Deno.test("redeem() revokes nothing where the provider only does not answer: a person's tokens may end together", async () => {
+  await using fake = serveOpenId({
+    claims: { email: undefined },
+    answers: { "GET /userinfo": () => new Response("", { status: 503 }) },
+  });
+  await assertRefused(oidc(fake).redeem(SIGN_IN), "unavailable", /503/);
+  assert.deepEqual(revokedAt(fake), []);
+});
 
 const REFUSED_ANSWERS: [string, Words, RegExp][] = [
   ["userinfo about someone else", {

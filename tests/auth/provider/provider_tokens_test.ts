@@ -51,6 +51,7 @@ async function expiring(waitSeconds?: number, held: object = {}) {
       grants: grantStore(of),
       upstreamTokens: of === database ? upstreamTokens : upstreamTokenStore(of),
       clock: of.clock,
+      background: (work) => of.background(work),
       waitSeconds,
     });
   const tokens = make(database);
@@ -140,6 +141,18 @@ Deno.test("a refresh that takes long is a 503 for who waits, and not lost", asyn
   const late = await flow.token().catch(() => flow.token());
   assert.match(late, /^provider-access-/);
   assert.equal(flow.refreshes(), 1);
+});
+
+Deno.test("the close of a server waits until the tokens of a refresh are stored", async () => {
+  using flow = await expiring();
+  const answer = holdRefresh(flow.provider);
+  const token = flow.token();
+  await until(flow.isLeased);
+  const closed = flow.database.idle();
+  answer();
+  await closed;
+  assert.match((await flow.stored())!, RegExp(await token));
+  assert.equal(await flow.isLeased(), false);
 });
 
 Deno.test("who waits for a refresh that ends with its process refreshes in the end", async () => {

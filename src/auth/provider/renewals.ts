@@ -1,6 +1,6 @@
 /**
  * The renewals of access tokens that an API has refused, one a minute for an
- * account: an API may refuse one resource for ever, and each call of a tool that
+ * account or a grant: an API may refuse one resource for ever, and each call of a tool that
  * asks for it would cost another token.
  *
  * @module
@@ -10,17 +10,17 @@ const RENEWED_MILLISECONDS = 60_000;
 /** The most accounts whose renewals are remembered. */
 const CAPACITY = 10_000;
 
-interface Renewal {
+interface Renewal<T> {
   rejected: string;
   /** The token in its place. */
-  token: Promise<string | undefined>;
+  token: Promise<T | undefined>;
   /** The time of its start, by `performance.now()`. */
   startedMilliseconds: number;
 }
 
-export class Renewals {
+export class Renewals<T> {
   /** The latest of each account, the oldest first. */
-  readonly #latest = new Map<string, Renewal>();
+  readonly #latest = new Map<string, Renewal<T>>();
 
   /**
    * Gives the token in place of one that was rejected. Undefined if another of
@@ -31,8 +31,8 @@ export class Renewals {
   async renew(
     id: string,
     rejected: string,
-    renewNow: () => Promise<string | undefined>,
-  ): Promise<string | undefined> {
+    renewNow: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     this.#dropOldest();
     const latest = this.#latest.get(id);
     if (latest) return latest.rejected === rejected ? latest.token : undefined;
