@@ -5,7 +5,7 @@
  * @module
  */
 import type { UpstreamAccount } from "../authoring/account.ts";
-import type { ProviderConfig } from "./application.ts";
+import type { ProviderApplication, ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { type ListedProvider, renameFor } from "./providers.ts";
 
@@ -65,7 +65,8 @@ export function missingForExchange(
     const found = providerOf(service, listed);
     if (!found) return ["OAUTH_PROVIDER"];
     const { key, config } = found;
-    return exchangeKindOf(config) === "on-behalf-of" && !asksForItself(config)
+    return exchangeKindOf(config) === "on-behalf-of" &&
+        config.provider !== "dev" && !asksForItself(config)
       ? [renameFor(key)(PROVIDER.OAUTH_PROVIDER_SCOPES).name]
       : [];
   });
@@ -73,9 +74,9 @@ export function missingForExchange(
 }
 
 /** True if the sign-in asks for a scope of our own application at Microsoft. */
-function asksForItself(config: ProviderConfig): boolean {
-  if (config.provider === "dev") return false;
-  const { scopes = [], clientId } = config;
+export function asksForItself(
+  { scopes = [], clientId }: Pick<ProviderApplication, "scopes" | "clientId">,
+): boolean {
   return scopes.some((scope) =>
     scope.startsWith("api://") || scope.startsWith(`${clientId}/`)
   );

@@ -6,7 +6,7 @@
 import type { OAuthAccount } from "../../authoring/account.ts";
 import type { AccountPreset } from "../../authoring/account_presets.ts";
 import { isObject } from "../../json.ts";
-import { isMicrosoftIssuer, isTenantIssuer } from "./create_provider.ts";
+import { isMicrosoftIssuer, isTenantIssuer } from "./microsoft.ts";
 import { gitHubRevocation } from "./github.ts";
 import type { UpstreamTokens } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";

@@ -10,7 +10,10 @@ import {
   type ProviderApplication,
   type ProviderConfig,
 } from "../../settings/application.ts";
-import { exchangeKindOf } from "../../settings/token_exchange.ts";
+import {
+  asksForItself,
+  exchangeKindOf,
+} from "../../settings/token_exchange.ts";
 import { customProvider } from "./custom.ts";
 import type { NeededMemberships } from "../../oauth/permissions.ts";
 import {
@@ -18,19 +21,17 @@ import {
   type ClaimNames,
   GOOGLE_ISSUER,
   isGoogleAddress,
-  namesIn,
   usualClaims,
 } from "./identity.ts";
 import { gitHubProvider } from "./github.ts";
+import {
+  isMicrosoftIssuer,
+  isTenantIssuer,
+  microsoftGroups,
+} from "./microsoft.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import type { Provider } from "./provider.ts";
-import {
-  type Ask,
-  readObject,
-  readPages,
-  upstreamFetch,
-} from "./upstream_fetch.ts";
-import { isObject } from "../../json.ts";
+import { upstreamFetch } from "./upstream_fetch.ts";
 
 /** The options of an OpenID provider, except our application there. */
 type Preset =
@@ -174,74 +175,11 @@ function applyPreset(
     issuer,
     scopes: settings.scopes ?? preset.scopes,
     claims: { ...preset.claims, ...own },
+    // A token for our own application opens no other API.
+    readGroups: asksForItself(settings)
+      ? async (claims) => await preset.readGroups?.(claims)
+      : preset.readGroups,
     // The API of a self-hosted instance has the address of the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
-}
-
-const TEMPLATE = "{tenantid}";
-
-/**
- * True if the metadata of `configured` may have the issuer `named`: the same
- * one; or, if `configured` has an alias in place of a tenant (`common`,
- * `organizations`, `consumers`, a domain), one of the same origin with the
- * tenant, or with the template.
- */
-export function isMicrosoftIssuer(configured: string, named: string): boolean {
-  if (configured === named) return true;
-  const asked = new URL(configured);
-  const alias = asked.pathname.split("/")[1];
-  const prefix = `${asked.origin}/`;
-  const suffix = "/v2.0";
-  if (!named.startsWith(prefix) || !named.endsWith(suffix)) return false;
-  const tenant = named.slice(prefix.length, -suffix.length);
-  return !ENTRA_ID.test(alias) &&
-    (tenant === TEMPLATE || ENTRA_ID.test(tenant));
-}
-
-/**
- * True if `issuer` is that of the metadata, in which Microsoft may have a
- * template in place of a tenant. Then the issuer must have `tenant`; or any
- * tenant if it is undefined, as for an authorization response: the tenant of
- * its `id_token` is checked later.
- */
-export function isTenantIssuer(
-  template: string,
-  issuer: string,
-  tenant?: unknown,
-): boolean {
-  if (!template.includes(TEMPLATE)) return issuer === template;
-  const [prefix, suffix] = template.split(TEMPLATE);
-  const named = issuer.slice(prefix.length, issuer.length - suffix.length);
-  return ENTRA_ID.test(named) && issuer === prefix + named + suffix &&
-    (tenant === undefined || tenant === named);
-}
-
-const GRAPH = "https://graph.microsoft.com/v1.0/";
-
-/**
- * Reads the groups of a person whose token says that they are too many for it;
- * undefined if the token has them. The address in the token is not used,
- * because it belongs to an older API.
- *
- * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
- */
-async function microsoftGroups(
-  claims: Readonly<Record<string, unknown>>,
-  ask: Ask,
-): Promise<{ groups: string[]; hasMore: boolean } | undefined> {
-  const { _claim_names: elsewhere, hasgroups } = claims;
-  const isTooMany = hasgroups === true || hasgroups === "true" ||
-    isObject(elsewhere) && elsewhere.groups !== undefined;
-  if (!isTooMany) return undefined;
-  const first = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
-  const { items, hasMore } = await readPages(ask, first, {
-    what: "groups",
-    within: GRAPH,
-    async parse(response) {
-      const answer = await readObject(response, new URL(GRAPH).host);
-      return { items: answer.value, next: answer["@odata.nextLink"] };
-    },
-  });
-  return { groups: namesIn(items.map(({ id }) => id)), hasMore };
 }

@@ -56,7 +56,7 @@ export interface OpenIdOptions {
   /** Reads groups that did not fit into the claims. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
-    ask: Ask,
+    ask?: Ask,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /** False if `userinfo` has no more claims than the `id_token`. */
   userinfo?: boolean;

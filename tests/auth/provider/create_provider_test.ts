@@ -5,9 +5,9 @@ import type {
 } from "../../../src/auth/provider/provider.ts";
 import {
   createProvider,
-  isMicrosoftIssuer,
   type ProviderSettings,
 } from "../../../src/auth/provider/create_provider.ts";
+import { isMicrosoftIssuer } from "../../../src/auth/provider/microsoft.ts";
 import { serveOpenId, SIGN_IN, type Words } from "./fake_openid.ts";
 import type { ServedProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";

@@ -292,6 +292,18 @@ for (
   });
 }
 
+Deno.test("microsoft's groups beyond 200 stay unknown where the token of the sign-in is not for Graph", async () => {
+  await using fake = serveEntra({ hasgroups: true });
+  const scopes = ["openid", "api://tools/.default"];
+  const settings = {
+    provider: "microsoft",
+    issuer: MICROSOFT,
+    scopes,
+  } as const;
+  const itself = provider(settings, fake, "groups");
+  assert.deepEqual((await itself.redeem(SIGN_IN)).identity.groups, []);
+});
+
 Deno.test("microsoft's refusal to list groups is an error", async () => {
   await using fake = serveEntra(
     { hasgroups: true },
