@@ -711,7 +711,14 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     />
   ),
   "connect-confirm-oauth": (
-    <ConfirmPage {...CONNECT} title="GitHub" scopes={[]} several checked="c" />
+    <ConfirmPage
+      {...CONNECT}
+      title="GitHub"
+      scopes={["repo", "read:org"]}
+      unnamed={["read:org"]}
+      several
+      checked="c"
+    />
   ),
   "connect-confirm": (
     <ConfirmPage

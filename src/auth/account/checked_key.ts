@@ -21,6 +21,8 @@ export interface CheckedKey {
   given?: readonly string[];
   /** Names the page, for tokens: what is sent twice is kept once. */
   confirmation?: string;
+  /** The end of the time for it, once it was shown. */
+  expiresAt?: number;
   /** The key of the queue in which tokens wait to be revoked if not kept. */
   revocation?: Deno.KvKey;
 }
@@ -31,7 +33,8 @@ export function checkedKeys(sessionId: string, context: string) {
   return {
     seal(checked: CheckedKey, now: number): Promise<string> {
       const expiresAt = now + CHECKED_SECONDS;
-      const text = JSON.stringify({ ...checked, expiresAt });
+      // One that is shown again ends as it would have.
+      const text = JSON.stringify({ expiresAt, ...checked });
       return seal(sealingKey, text, context);
     },
 
