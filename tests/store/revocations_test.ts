@@ -98,7 +98,8 @@ test.onDatabases("forget() queues the tokens of an account without a key, and an
   const rows = await Array.fromAsync(
     kv.list<Json>({ prefix: ["revocation"] }),
   );
-  assert.doesNotMatch(Deno.inspect(rows), /ada|one/);
+  // No sealed text has these characters.
+  assert.doesNotMatch(Deno.inspect(rows), /ada@|:ada|"one"/);
   await server.revokeDue();
   assert.deepEqual(server.revoked, ["one"]);
   assert.deepEqual(await server.waits(), []);
