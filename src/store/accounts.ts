@@ -88,6 +88,8 @@ export type ListedAccount =
   & {
     /** Names it for forms. */
     id: string;
+    /** Names our application at the service; undefined for a key. */
+    application?: string;
   };
 
 /** Names an account for models, also one without a name. */
@@ -161,11 +163,14 @@ export function accountStore(
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
-        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth: _o, ...rest } =
-          value;
+        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth, ...rest } = value;
         const { accountId: _a, formerLabels: _f, standsInFor: _i, ...account } =
           rest;
-        return { id: String(key.at(-1)), ...account };
+        return {
+          id: String(key.at(-1)),
+          ...account,
+          ...oauth && { application: oauth.application },
+        };
       }).sort((a, b) =>
         `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
       );

@@ -710,6 +710,25 @@ Deno.test("tokens of another application at the service are not used, whatever t
   kv.close();
 });
 
+for (
+  const [change, clientId, environment] of [
+    ["the application is another", "another app", {}],
+    ["SECRETS_KEYS is gone", undefined, { SECRETS_KEYS: "" }],
+  ] as const
+) {
+  Deno.test(`the page promises no revocation once ${change}`, async () => {
+    await using service = new TokenService();
+    using kv = await Deno.openKv(":memory:");
+    await using before = await start(service, { kv });
+    await connect(await visit(before, service));
+    if (clientId) service.clientId = clientId;
+    await using after = await start(service, { kv, environment });
+    const visitor = await AccountVisitor.signIn(after);
+    await visitor.look("/accounts");
+    assert.match(visitor.words, /Example CRM cannot be told/);
+  });
+}
+
 /** Ways in which an account is ended here. */
 const ENDS: Record<
   string,

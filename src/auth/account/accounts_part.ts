@@ -15,7 +15,7 @@ import { missingSetting } from "./connect_visit.ts";
 import { printNotice } from "./notices.ts";
 
 export function accountsPart(services: AuthServices): AccountPart {
-  const { accounts, accountServices, accountClients } = services;
+  const { accounts, accountServices, accountClients, vault } = services;
   return {
     name: "accounts",
     label: "Accounts",
@@ -33,12 +33,14 @@ export function accountsPart(services: AuthServices): AccountPart {
         accounts: own.map((account) => {
           const { tool } = account.usedBy ?? {};
           const service = accountServices.get(account.service);
+          const client = accountClients.get(account.service);
           return {
             ...account,
             title: service ? titleOf(service) : account.service,
             isConnectable: on.some(({ name }) => name === account.service),
             unnamed: unnamedScopes(account.scopes ?? [], account.given),
-            isRevoked: accountClients.get(account.service)?.revokes === true,
+            isRevoked: vault !== undefined && client?.revokes === true &&
+              client.id === account.application,
             toolTitle: tool && services.titleOf(tool),
           };
         }),
