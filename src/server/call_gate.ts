@@ -96,7 +96,10 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
 /** Makes an exchange of tokens that is loaded when a tool uses it, once. */
 function lateExchange(load: () => Promise<TokenExchange>): TokenExchange {
   let loaded: Promise<TokenExchange> | undefined;
-  return {
-    token: async (...of) => await (await (loaded ??= load())).token(...of),
-  };
+  const loadOnce = () =>
+    loaded ??= load().catch((error) => {
+      loaded = undefined;
+      throw error;
+    });
+  return { token: async (...of) => await (await loadOnce()).token(...of) };
 }

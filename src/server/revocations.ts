@@ -105,6 +105,9 @@ class Revocations {
         database,
         log,
       });
-    })();
+    })().catch((error) => {
+      this.#revoking = undefined;
+      throw error;
+    });
   }
 }

@@ -23,16 +23,23 @@ export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
 export function accountTokenStore(database: Database, vault: AccountVault) {
   const leases = refreshLease(database);
 
-  /** Finds the tokens as they are now; undefined if the account is gone. */
+  /**
+   * Finds the tokens as they are now; undefined if the account is gone, or
+   * another process has sealed other ones with a key that is not here.
+   */
   async function find(
-    { key }: Pick<FoundAccount, "key">,
+    { key, value: { leaseUntil }, tokens: before }:
+      & Found<AccountRecord>
+      & Partial<Pick<FoundAccount, "tokens">>,
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
     if (!isFound(entry)) return undefined;
     const tokens = await vault.open(entry);
-    // Another process has sealed them with a key that is not here.
-    if (tokens === undefined) throw new Error("No key opens an account");
-    return known(entry, tokens);
+    if (tokens !== undefined) return known(entry, tokens);
+    // New tokens end the lease: these were only sealed anew.
+    const isSame = leaseUntil !== undefined &&
+      leaseUntil === entry.value.leaseUntil;
+    return isSame && before !== undefined ? known(entry, before) : undefined;
   }
 
   /** Names tokens that were unsealed. */
@@ -63,9 +70,10 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       vault.revoke(found, tokens),
 
     /** Notes that the service takes the tokens no longer, if they are the last. */
-    async end({ key, tokens }: FoundAccount): Promise<void> {
+    async end(found: FoundAccount): Promise<void> {
+      const { tokens } = found;
       for (;;) {
-        const now = await find({ key });
+        const now = await find(found);
         if (now?.tokens !== tokens) return;
         const refusedAt = database.now();
         if (await vault.replace(now, tokens, { refusedAt })) return;

@@ -17,7 +17,11 @@ import {
   startConnected,
 } from "../kit/connected.ts";
 import { openTestKv, test } from "../kit/databases.ts";
-import { MovedTime } from "../kit/fake_time.ts";
+import { FakeTime, MovedTime } from "../kit/fake_time.ts";
+import { keyRing } from "../../src/crypto/key_ring.ts";
+import { Database } from "../../src/store/database.ts";
+import { resealAll } from "../../src/store/reseal.ts";
+import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../kit/key_service.ts";
 import { recordLog } from "../kit/log.ts";
 import type { Json } from "../kit/message.ts";
 import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
@@ -259,6 +263,31 @@ Deno.test("good tokens that come after another process met a refusal make an acc
   assert.equal(await textOf(second("who")), "200 ada@acme");
 });
 
+Deno.test("an account that is sealed with a key that is not here keeps what was refreshed here, and then asks its person", async () => {
+  await using kv = await openTestKv();
+  await using service = new TokenService();
+  service.lifetime = 30;
+  const log = recordLog();
+  await using server = await start(service, { ...log, kv });
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  const reseal = () =>
+    resealAll(new Database(kv), keyRing([OTHER_SECRETS_KEY, SECRETS_KEY]));
+  service.lifetime = 3600;
+  service.lose = async (path) => {
+    if (path === "/token") await reseal();
+    return undefined;
+  };
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  service.lose = undefined;
+  service.answer = (_, path) =>
+    path === "/api/me" ? new Response(null, { status: 401 }) : undefined;
+  await reseal();
+  assert.equal(await textOf(call("who")), "401 ");
+  await until(async () => (await textOf(call("who"))).includes(PATH));
+  assert.equal(log.events.filter(({ level }) => level === "error").length, 0);
+});
+
 Deno.test("a token that the API refuses is refreshed, and the request sent again", async () => {
   await using service = new TokenService();
   await using server = await start(service);
@@ -332,6 +361,42 @@ Deno.test("a resource that is refused for ever costs one token a minute, and the
   }
 });
 
+Deno.test("a service that cannot refresh now is asked again after its Retry-After, a minute at most, and else after five seconds", async () => {
+  using time = new MovedTime();
+  await using service = new TokenService();
+  service.lifetime = 30;
+  await using server = await start(service);
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  const before = service.asked.length;
+  let retryAfter = "";
+  service.answer = (_, path) =>
+    path === "/token"
+      ? new Response("{}", {
+        status: 429,
+        headers: { "retry-after": retryAfter },
+      })
+      : undefined;
+  const pauses: [retryAfter: () => string, seconds: number][] = [
+    [() => "", 5],
+    [() => "20", 20],
+    [() => new Date(Date.now() + 40_000).toUTCString(), 40],
+    [() => "3600", 60],
+  ];
+  for (const [at, [header, seconds]] of pauses.entries()) {
+    retryAfter = header();
+    for (const passed of [0, seconds / 2]) {
+      time.tick(passed);
+      assert.match(await textOf(call("who")), /try again later/);
+      const asked = service.asked.slice(before);
+      assert.deepEqual(asked, Array(at + 1).fill("/token"));
+    }
+    time.tick(seconds / 2);
+  }
+  service.answer = undefined;
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+});
+
 Deno.test("a token without a refresh token ends when the service no longer knows whose it is", async () => {
   await using service = new TokenService();
   service.lifetime = 0;
@@ -387,6 +452,28 @@ Deno.test("a token without a refresh token, at a service without a check, has en
   assert.equal(await textOf(call("who")), "200 401");
 });
 
+Deno.test("a token without a refresh token asks the person once it has expired, and is good again when the clock was wrong", async () => {
+  await using service = new TokenService();
+  service.lose = (path) =>
+    path === "/token"
+      ? Response.json({ access_token: "crm-access-2", expires_in: 1800 })
+      : undefined;
+  using time = new FakeTime();
+  await using server = await start(service);
+  const visitor = await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  time.set(1800);
+  await asked(call);
+  time.set(-1800);
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+  time.tick(1800);
+  visitor.page = await visitor.browser.open(await asked(call));
+  service.lose = undefined;
+  await connect(visitor);
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+});
+
 Deno.test("a check that does not end, or ends in too much, keeps no call", async () => {
   await using service = new TokenService();
   service.lifetime = 0;
@@ -414,26 +501,30 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   for (;;) yield new Uint8Array(64 * 1024);
 }
 
-Deno.test("invalid_grant asks the person again, and the service no second time", async () => {
-  await using service = new TokenService();
-  service.lifetime = 30;
-  await using server = await start(service);
-  const visitor = await connect(await visit(server, service));
-  const call = await clientOf(server, "2026");
-  service.grants[0].isEnded = true;
-  const before = service.asked.length;
-  const link = await asked(call);
-  await asked(call);
-  assert.deepEqual(service.asked.slice(before), ["/token"]);
-  assert.match(
-    await visitor.look("/accounts"),
-    /Example CRM did not take its token/,
-  );
-  visitor.page = await visitor.browser.open(link);
-  service.lifetime = 3600;
-  await connect(visitor);
-  assert.equal(await textOf(call("who")), "200 ada@acme");
-});
+for (const error of ["invalid_grant", "access_denied", "token_revoked"]) {
+  Deno.test(`${error} asks the person again, and the service no second time`, async () => {
+    await using service = new TokenService();
+    service.lifetime = 30;
+    await using server = await start(service);
+    const visitor = await connect(await visit(server, service));
+    const call = await clientOf(server, "2026");
+    service.answer = (_, path) =>
+      path === "/token" ? Response.json({ error }, { status: 400 }) : undefined;
+    const before = service.asked.length;
+    const link = await asked(call);
+    await asked(call);
+    assert.deepEqual(service.asked.slice(before), ["/token"]);
+    assert.match(
+      await visitor.look("/accounts"),
+      /Example CRM did not take its token/,
+    );
+    visitor.page = await visitor.browser.open(link);
+    service.answer = undefined;
+    service.lifetime = 3600;
+    await connect(visitor);
+    assert.equal(await textOf(call("who")), "200 ada@acme");
+  });
+}
 
 Deno.test("a service that sends the person back with an error is told in words, and one of ours to the operator", async () => {
   await using service = new TokenService();
@@ -469,7 +560,7 @@ const FAULTS: Record<string, () => Response | Promise<Response>> = {
   "429": () => new Response("{}", { status: 429 }),
   "a redirect": () => Response.redirect("https://evil.example/token"),
   "another error": () =>
-    Response.json({ error: "invalid_client" }, { status: 401 }),
+    Response.json({ error: "invalid_request" }, { status: 400 }),
   "no token": () => Response.json({}),
   "a token that is too long": () =>
     Response.json({ access_token: "a".repeat(20_000) }),
@@ -480,21 +571,68 @@ for (const [name, fault] of Object.entries(FAULTS)) {
     await using service = new TokenService();
     const log = recordLog();
     service.lifetime = 30;
+    using time = new MovedTime();
     await using server = await start(service, log);
     await connect(await visit(server, service));
     const call = await clientOf(server, "2026");
     service.answer = (_, path) => path === "/token" ? fault() : undefined;
     const { isError, content } = await resultOf(call("who"));
     assert.equal(isError, true);
-    assert.equal(
+    assert.match(
       content[0].text,
-      "Example CRM does not give access now: try again later.",
+      /^Example CRM does not give access now.* on their account page\.$/,
     );
     service.answer = undefined;
+    time.tick(5);
     assert.equal(await textOf(call("who")), "200 ada@acme");
     assert.doesNotMatch(JSON.stringify(log.events), /crm-(access|refresh)/);
   });
 }
+
+Deno.test("a service that refuses our application tells the model who can help, and the operator which setting to look at", async () => {
+  await using service = new TokenService();
+  const log = recordLog();
+  service.lifetime = 30;
+  await using server = await start(service, log);
+  const visitor = await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  service.answer = (_, path) =>
+    path === "/token"
+      ? Response.json({ error: "invalid_client" }, { status: 401 })
+      : undefined;
+  assert.match(
+    await textOf(call("who")),
+    /Trying again does not help: its operator has to set ACCOUNT_CRM_CLIENT_ID and ACCOUNT_CRM_CLIENT_SECRET/,
+  );
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.match(visitor.words, /find the reason in its log/);
+  const warnings = log.events.filter(({ level }) => level === "warning");
+  assert.equal(warnings.length, 2);
+  for (const warning of warnings) {
+    assert.match(Deno.inspect(warning), /ACCOUNT_CRM_CLIENT_SECRET/);
+  }
+});
+
+Deno.test("a client that could not be loaded is loaded by the next call", async () => {
+  await using service = new TokenService();
+  let isBroken = false;
+  const linear = {
+    ...service.declare(),
+    get params() {
+      if (isBroken) throw new TypeError("Module not found");
+      return undefined;
+    },
+  };
+  const { environment } = service;
+  await using server = await startConnected(linear, { environment });
+  await connect(await visit(server, service));
+  const call = await clientOf(server, "2026");
+  isBroken = true;
+  assert.match(await textOf(call("who")), /^Internal error/);
+  isBroken = false;
+  assert.equal(await textOf(call("who")), "200 ada@acme");
+});
 
 /** Loses the answers of one path from now on, of what the service has done. */
 function lose(service: TokenService, lost?: string): void {
@@ -538,6 +676,7 @@ Deno.test("an answer that is lost on the way back keeps nothing, and the next tr
 
 Deno.test("a lost answer to a refresh loses the connection only where the service allows no repeat", async () => {
   for (const hasGrace of [true, false]) {
+    using time = new MovedTime();
     await using service = new TokenService();
     Object.assign(service, { hasGrace, lifetime: 30 });
     await using server = await start(service);
@@ -546,6 +685,7 @@ Deno.test("a lost answer to a refresh loses the connection only where the servic
     lose(service, "/token");
     assert.match(await textOf(call("who")), /does not give access now/);
     lose(service);
+    time.tick(5);
     if (!hasGrace) {
       visitor.page = await visitor.browser.open(await asked(call));
       await connect(visitor);

@@ -5,10 +5,11 @@ import { pauseGrant } from "../../src/oauth/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
-import { statusOf } from "../kit/answer.ts";
+import { statusOf, textOf } from "../kit/answer.ts";
 import { FakeTime, MovedTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";
 import { startOAuthServer } from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
 
 const token = tool({
   name: "token",
@@ -85,20 +86,25 @@ Deno.test("a refresh that was overtaken takes the other's tokens, and does not e
   using kv = await Deno.openKv(":memory:");
 
   using time = new FakeTime();
-  await using slow = await startOAuthServer({ kv, tools: [token] });
-  await using quick = await startOAuthServer({ kv, tools: [token] });
+  const options = { kv, tools: [token], handOver: 0 };
+  await using slow = await startOAuthServer(options);
+  await using quick = await startOAuthServer(options);
   slow.provider.ttlSeconds = 30;
   const client = await Client.register(slow);
   const { access_token } = await client.connect();
   const callAt = (server: typeof slow) => {
     client.server = server;
-    return text(client.call(access_token, "token"));
+    return textOf(client.call(access_token, "token"));
   };
   let renewed = "";
   slow.provider.refresh = async () => {
     // Longer than its lease: meanwhile the other process has refreshed.
-    time.tick(61);
-    renewed = await callAt(quick);
+    const calling = callAt(quick).then((it) => renewed = it);
+    await until(() => {
+      time.tick(1);
+      return renewed !== "";
+    });
+    await calling;
     throw new UpstreamError("dead", "It was used by the other one");
   };
   assert.equal(await callAt(slow), renewed);
@@ -161,7 +167,7 @@ Deno.test("a provider that does not answer becomes a 503, and nothing ends", asy
   assert.equal(await statusOf(client.call(access_token, "token")), 200);
 });
 
-Deno.test("a provider token without a refresh token serves until it expires", async () => {
+Deno.test("a provider token without a refresh token serves until it expires, by the provider's clock if it says", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer({ tools: [token] });
   server.provider.givesRefreshTokens = false;
@@ -171,6 +177,8 @@ Deno.test("a provider token without a refresh token serves until it expires", as
   time.tick(595);
   assert.equal(await statusOf(client.call(access_token, "token")), 200);
   time.tick(5);
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
+  server.provider.alive = undefined;
   assert.equal(await statusOf(client.call(access_token, "token")), 401);
 });
 

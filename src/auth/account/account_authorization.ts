@@ -22,6 +22,7 @@ import {
   type AccountClient,
   MAX_TOKEN_CHARACTERS,
 } from "../provider/account_client.ts";
+import { settingRefused } from "../provider/application_refusal.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
 import type { AuthServices } from "../services.ts";
@@ -102,6 +103,7 @@ export function accountAuthorization(
         default:
           log.warning("An account could not be connected", {
             service: service.name,
+            ...settingRefused(service, error),
             error,
           });
           throw new KeyRefusal(

@@ -13,6 +13,12 @@ import { type AccountClient, accountClient } from "./account_client.ts";
 import { leasedRefresh, type LeasedRefreshOptions } from "./leased_refresh.ts";
 import { UpstreamError } from "./provider.ts";
 
+/**
+ * The least time between a refresh that failed and the next: the tool of a call
+ * asks for what its call has just failed to get.
+ */
+const PAUSE_SECONDS = 5;
+
 /** Makes our clients at those services where an application of ours is set. */
 export function accountClients(
   services: Iterable<AccountService>,
@@ -42,7 +48,10 @@ export function accountRefresh(
   store: AccountTokenStore,
   options: LeasedRefreshOptions,
 ) {
-  const { valid } = leasedRefresh<FoundAccount>(store, options);
+  const { valid } = leasedRefresh<FoundAccount>(store, {
+    pauseSeconds: PAUSE_SECONDS,
+    ...options,
+  });
   return async (
     { name }: OAuthAccount,
     client: AccountClient,
@@ -60,6 +69,8 @@ export function accountRefresh(
           await store.end(found);
           return dead(cause);
         },
+        // Nothing is noted: other processes go by their own clocks.
+        expired: () => Promise.resolve(dead()),
         gone: dead,
         unavailable: (cause) =>
           cause instanceof UpstreamError

@@ -14,25 +14,13 @@ import {
 import { type Clock, now, pause, within } from "../../clock.ts";
 import type { Write } from "../../store/transaction.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
+import { RefreshFailures } from "./refresh_failures.ts";
 import {
   parseTokens,
   type StoredTokens,
+  type TokenIssuer,
   type TokenStore,
 } from "./stored_tokens.ts";
-
-/** The server that issued some tokens, and the errors of their refresh. */
-export interface TokenIssuer {
-  /** @throws {UpstreamError} */
-  refresh(refreshToken: string): Promise<UpstreamTokens>;
-  /** Notes that the tokens are dead, and makes the error that says so. */
-  end(cause?: unknown): Promise<Error>;
-  /** Makes the error for tokens whose record is gone. */
-  gone(): Error;
-  /** Makes the error while the server does not answer. */
-  unavailable(cause?: unknown): Error;
-  /** Disposes of new tokens whose record is gone, or has another account. */
-  discard?(tokens: UpstreamTokens): Promise<unknown>;
-}
 
 export interface RefreshOptions {
   /** The access token that the server no longer accepts. */
@@ -59,15 +47,18 @@ export interface LeasedRefreshOptions {
   background(work: () => Promise<void>): unknown;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
+  /** The least time between a failure and the next try, in seconds. */
+  pauseSeconds?: number;
 }
 
 /** Makes the refresh of the tokens in a store. */
 export function leasedRefresh<F extends StoredTokens>(
   store: TokenStore<F>,
-  { clock, background, waitSeconds = REFRESH_WAIT_SECONDS }:
+  { clock, background, waitSeconds = REFRESH_WAIT_SECONDS, pauseSeconds = 0 }:
     LeasedRefreshOptions,
 ) {
   const refreshing = new Map<string, Promise<Refreshed>>();
+  const failures = new RefreshFailures(pauseSeconds);
 
   function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
     return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
@@ -87,13 +78,15 @@ export function leasedRefresh<F extends StoredTokens>(
     const tokens = parseTokens(found);
     if (isUsable(tokens, options.rejected)) return { tokens };
     const { id } = found;
+    const failure = failures.find(id, found.tokens);
+    if (failure) throw issuer.unavailable(failure.cause);
     let refresh = refreshing.get(id);
     if (!refresh) {
       refresh = refreshOnce(issuer, found, options)
         .finally(() => refreshing.delete(id));
       refreshing.set(id, refresh);
     }
-    return await wait(refresh, issuer);
+    return await wait(refresh, issuer, found);
   }
 
   async function refreshOnce(
@@ -105,11 +98,13 @@ export function leasedRefresh<F extends StoredTokens>(
       const tokens = parseTokens(found);
       if (isUsable(tokens, rejected)) return { tokens };
       if (tokens.refreshToken === undefined) {
+        if (tokens.accessToken === rejected) throw await issuer.end();
         // There is no refresh token: the access token is used until it expires.
-        if (tokens.accessToken !== rejected && isAlive(tokens)) {
-          return { tokens };
-        }
-        throw await issuer.end();
+        const expired = isAlive(tokens)
+          ? undefined
+          : await issuer.expired(tokens);
+        if (expired) throw expired;
+        return { tokens };
       }
       const turn = takeTurn(issuer, found, tokens.refreshToken, extraWrites);
       background(() => within(CLOSE_MILLISECONDS, turn));
@@ -159,19 +154,22 @@ export function leasedRefresh<F extends StoredTokens>(
     try {
       refreshed = await issuer.refresh(refreshToken);
     } catch (error) {
-      if (error instanceof UpstreamError && error.kind === "dead") {
+      if (isFinal(error)) {
         if (await isReplaced(leased)) return undefined;
         throw await issuer.end(error);
       }
       // Releases the lease if possible, so that no one has to wait for its end.
       await store.release(leased).catch(() => {});
-      throw error instanceof UpstreamError ? issuer.unavailable(error) : error;
+      if (!(error instanceof UpstreamError)) throw error;
+      failures.note(leased.id, leased.tokens, error);
+      throw issuer.unavailable(error);
     }
     // A server that does not rotate sends no refresh token (RFC 6749 §6). The
     // id_token is kept too: a request that waits for this refresh at another
     // process may need to know who the person is.
     const tokens = { ...refreshed };
     tokens.refreshToken ??= refreshToken;
+    failures.forget(leased.id);
     return await keep(issuer, leased, tokens, extraWrites);
   }
 
@@ -216,12 +214,13 @@ export function leasedRefresh<F extends StoredTokens>(
   async function wait<T>(
     refresh: Promise<T>,
     issuer: TokenIssuer,
+    { id, tokens }: F,
   ): Promise<T> {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(issuer.unavailable()),
-      waitSeconds * 1000,
-    );
+    const timer = setTimeout(() => {
+      failures.note(id, tokens);
+      late.reject(issuer.unavailable());
+    }, waitSeconds * 1000);
     try {
       return await Promise.race([refresh, late.promise]);
     } finally {
@@ -239,4 +238,10 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   return { valid, isAlive, isUsable };
+}
+
+/** True if a server has said that it refreshes the tokens no more. */
+function isFinal(error: unknown): boolean {
+  return error instanceof UpstreamError &&
+    (error.kind === "dead" || error.kind === "denied");
 }

@@ -123,6 +123,8 @@ export class UpstreamError extends Error {
   readonly code?: string;
   /** True if the code was exchanged before: only a new sign-in helps. */
   readonly isCodeSpent: boolean;
+  /** The time after which the provider wants to be asked again, if it said one. */
+  readonly retryAfterSeconds?: number;
   /** `message` must hold no secret. */
   constructor(
     /**
@@ -135,15 +137,17 @@ export class UpstreamError extends Error {
      */
     readonly kind: "denied" | "dead" | "unavailable" | "misbehaved",
     message: string,
-    { cause, code, isCodeSpent = false }: {
+    { cause, code, isCodeSpent = false, retryAfterSeconds }: {
       cause?: unknown;
       code?: string;
       isCodeSpent?: boolean;
+      retryAfterSeconds?: number;
     } = {},
   ) {
     super(message, { cause });
     this.code = code;
     this.isCodeSpent = isCodeSpent;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 

@@ -16,7 +16,7 @@ import {
   type RefreshOptions,
 } from "./leased_refresh.ts";
 import type { Provider } from "./provider.ts";
-import { providerUnavailable } from "./unavailable.ts";
+import { askProvider, providerUnavailable } from "./unavailable.ts";
 
 /** Makes the refresh of stored tokens. It ends grants whose tokens are dead. */
 export function providerRefresh({ grants, upstreamTokens, ...options }: {
@@ -50,6 +50,13 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
         {
           refresh: (refreshToken) => provider.refresh(refreshToken),
           end: (cause) => endGrant(found.id, cause),
+          async expired({ accessToken }) {
+            const isAlive = await askProvider(
+              provider,
+              async () => await provider.isAlive?.(accessToken),
+            );
+            return isAlive ? undefined : await endGrant(found.id);
+          },
           gone: signInEnded,
           unavailable: (cause) => providerUnavailable(provider.name, cause),
         },

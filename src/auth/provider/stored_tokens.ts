@@ -1,5 +1,6 @@
 /**
- * Tokens in a store, as their refresh needs them.
+ * Tokens of a server that are stored here: the store and the server, as their
+ * refresh needs them.
  *
  * @module
  */
@@ -27,6 +28,25 @@ export interface TokenStore<F extends StoredTokens> {
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
   /** Waits until the holder of the lease is done, or may have died. */
   waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
+}
+
+/** The server that issued some tokens, and the errors of their refresh. */
+export interface TokenIssuer {
+  /** @throws {UpstreamError} */
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /** Notes that the tokens are dead, and makes the error that says so. */
+  end(cause?: unknown): Promise<Error>;
+  /**
+   * Makes the error for tokens that have expired by our clock, which may be
+   * ahead; undefined if they are good.
+   */
+  expired(tokens: UpstreamTokens): Promise<Error | undefined>;
+  /** Makes the error for tokens whose record is gone. */
+  gone(): Error;
+  /** Makes the error while the server does not answer. */
+  unavailable(cause?: unknown): Error;
+  /** Disposes of new tokens whose record is gone, or has another account. */
+  discard?(tokens: UpstreamTokens): Promise<unknown>;
 }
 
 /** Parses tokens that were stored. */

@@ -23,6 +23,11 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   // Slack's.
   invalid_code: "dead",
   invalid_refresh_token: "dead",
+  // Other names for a refresh token that has ended.
+  invalid_token: "dead",
+  expired_token: "dead",
+  token_expired: "dead",
+  token_revoked: "dead",
   // OpenID Connect §3.1.2.6: only signing in again helps.
   interaction_required: "dead",
   login_required: "dead",

@@ -5,6 +5,7 @@
  * @see OpenID Connect Core §5.3
  * @module
  */
+import { now } from "../../clock.ts";
 import { isObject } from "../../json.ts";
 import { readAtMost } from "../../net/body_bytes.ts";
 import { misbehaved, UpstreamError } from "./provider.ts";
@@ -60,7 +61,10 @@ export function upstreamFetch(
   };
 }
 
-function checkStatus({ status, body }: Response, host: string): void {
+function checkStatus(
+  { status, body, headers }: Response,
+  host: string,
+): void {
   const kind = status >= 500 || status === 429 || status === 408
     ? "unavailable"
     : status >= 300 && status < 400
@@ -68,7 +72,22 @@ function checkStatus({ status, body }: Response, host: string): void {
     : undefined;
   if (kind === undefined) return;
   body?.cancel().catch(() => {});
-  throw new UpstreamError(kind, `${host} answered ${status}`);
+  throw new UpstreamError(kind, `${host} answered ${status}`, {
+    retryAfterSeconds: retryAfterOf(headers),
+  });
+}
+
+/**
+ * Reads the time after which a server wants to be asked again.
+ *
+ * @see RFC 9110 §10.2.3
+ */
+function retryAfterOf(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : Date.parse(text) / 1000 - now();
+  return seconds > 0 ? seconds : undefined;
 }
 
 /** Reads a body and counts its bytes: a declared length may be wrong. */

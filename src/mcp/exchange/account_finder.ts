@@ -116,7 +116,12 @@ export function accountFinder(
       renewals: new Renewals(),
     };
   }
-  const accessOnce = () => access ??= loadAccess();
+  const accessOnce = () =>
+    access ??= loadAccess().catch((error) => {
+      // The next call tries again.
+      access = undefined;
+      throw error;
+    });
 
   /** @throws {ToolError} where no application of ours is set */
   async function checkClients({ needs }: ItemWithNeeds): Promise<void> {

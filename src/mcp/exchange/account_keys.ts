@@ -7,9 +7,11 @@ import type {
   ConnectableService,
   OAuthAccount,
 } from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { AccountClient } from "../../auth/provider/account_client.ts";
 import type { accountRefresh } from "../../auth/provider/account_clients.ts";
+import { settingRefused } from "../../auth/provider/application_refusal.ts";
 import { UpstreamError } from "../../auth/provider/provider.ts";
 import type { Renewals } from "../../auth/provider/renewals.ts";
 import { SealingError } from "../../store/own_sealing.ts";
@@ -164,12 +166,14 @@ export class AccountKeys {
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.kind === "dead") return undefined;
+      const refused = settingRefused(service, error);
       logRepeated(this.log, "Tokens of an account could not be refreshed", {
         service: service.name,
+        ...refused,
         error,
       });
       throw new ToolError(
-        `${titleOf(service)} does not give access now: try again later.`,
+        refused.setting ? refusedWords(service) : laterWords(service),
         { cause: error },
       );
     }
@@ -186,6 +190,20 @@ export class AccountKeys {
     }
     return text;
   }
+}
+
+/** Says that nothing helps but the operator. */
+function refusedWords(service: OAuthAccount): string {
+  return `${titleOf(service)} refuses the application of this server. Trying ` +
+    "again does not help: its operator has to set " +
+    `${accountSetting(service, "CLIENT_ID")} and ` +
+    `${accountSetting(service, "CLIENT_SECRET")} as they are there.`;
+}
+
+/** Says that a service may give access later, or to who connects again. */
+function laterWords(service: OAuthAccount): string {
+  return `${titleOf(service)} does not give access now: try again later. If ` +
+    "that goes on, the person can replace the account on their account page.";
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { StorageError } from "../../../src/errors.ts";
+import { ChallengeError, StorageError } from "../../../src/errors.ts";
 import { newDataKey } from "../../../src/oauth/data_key.ts";
 import { seal } from "../../../src/crypto/seal.ts";
 import { Database } from "../../../src/store/database.ts";
@@ -169,6 +169,14 @@ Deno.test("who waits for a refresh that ends with its process refreshes in the e
   };
   assert.match(await flow.token(), /^provider-access-/);
   assert.equal(flow.refreshes(), 1);
+});
+
+Deno.test("a token that has expired by our clock is used where the provider still knows it, and else ends its grant", async () => {
+  using flow = await expiring(undefined, { refreshToken: undefined });
+  flow.provider.alive = true;
+  assert.equal(await flow.token(), "provider-access-old");
+  flow.provider.alive = false;
+  await assert.rejects(flow.token(), ChallengeError);
 });
 
 Deno.test("refreshIfDue() stores what the provider gave together with what rests on it", async () => {
