@@ -20,6 +20,8 @@ import {
 } from "../../src/settings/server.ts";
 import { Settings } from "../../src/settings/setting.ts";
 import { Database } from "../../src/store/database.ts";
+import { layoutKey } from "../../src/store/keys.ts";
+import type { Kv } from "../../src/store/kv.ts";
 import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
 import { print } from "../call/standard_output.ts";
 import {
@@ -31,14 +33,14 @@ import {
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
-/** Returns the path of a server's database. @throws {RefusalError} */
-async function databasePath(): Promise<string> {
+/**
+ * Returns the path of a server's database; undefined for Deno's default one.
+ *
+ * @throws {RefusalError}
+ */
+async function databasePath(): Promise<string | undefined> {
   const path = Deno.env.get("KV_PATH")?.trim();
-  if (!path) {
-    throw new RefusalError(
-      "KV_PATH is not set: use that of the server, such as data/tools.db",
-    );
-  }
+  if (!path) return undefined;
   if (path === ":memory:") {
     throw new RefusalError(
       "KV_PATH=:memory: is within the server's process: sign in at /account " +
@@ -52,6 +54,22 @@ async function databasePath(): Promise<string> {
     );
   }
   return path;
+}
+
+/**
+ * Checks that a server has used Deno's default database for this folder, which
+ * may be another than that of the server that is meant.
+ *
+ * @throws {RefusalError}
+ */
+async function checkDefault(kv: Kv): Promise<void> {
+  const { value } = await kv.get(layoutKey());
+  if (value === null) {
+    throw new RefusalError(
+      "KV_PATH is not set: use that of the server, such as data/tools.db",
+    );
+  }
+  console.error("KV_PATH is not set: this is Deno's default for this folder");
 }
 
 /** Reads the keys that seal people's secrets. @throws {StartError} */
@@ -74,6 +92,7 @@ if (import.meta.main) {
     const kvPassword = Deno.env.get("PGPASSWORD");
     const kv = await openKv({ kvPath, kvPassword } as Config, logger);
     using _closing = { [Symbol.dispose]: () => kv.close() };
+    if (kvPath === undefined) await checkDefault(kv);
     const database = new Database(checkedKv(kv));
     await checkLayoutOf(database);
     const register = openRegister(database, logger);

@@ -344,13 +344,20 @@ function runProcess(path: string, ...command: string[]) {
   return runModule("mod.ts", path, command);
 }
 
-async function runModule(name: string, path: string, args: string[]) {
+async function runModule(
+  name: string,
+  path: string,
+  args: string[],
+  location = "http://unused.example",
+) {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "--quiet",
       "--unstable-kv",
       "--allow-all",
+      // Names the default database, which is otherwise that of the clone.
+      `--location=${location}`,
       new URL(`../${name}`, import.meta.url).href,
       ...args,
     ],
@@ -442,7 +449,6 @@ Deno.test("the command line wants a database that is there", async () => {
   for (
     const [path, words] of [
       [":memory:", /within the server's process/],
-      ["", /KV_PATH is not set/],
       ["/nowhere/tools.db", /There is no database/],
     ] as const
   ) {
@@ -452,6 +458,30 @@ Deno.test("the command line wants a database that is there", async () => {
     // The command is well formed: its usage would only hide the words.
     assert.doesNotMatch(said, /deno task clients/);
   }
+});
+
+Deno.test("without KV_PATH the command line uses the default database, if a server has", async () => {
+  const location = `http://${crypto.randomUUID()}.example`;
+  const list = () => runModule("mod.ts", "", ["people", "list"], location);
+  const unused = await list();
+  const code =
+    `using kv = await Deno.openKv(); await kv.set(["layout"], ${LAYOUT})`;
+  await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--unstable-kv", `--location=${location}`, code],
+  }).output();
+  const used = await list();
+  // Deno keeps it by the SHA-256 of the origin.
+  const info = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json"],
+  }).output();
+  const { denoDir } = JSON.parse(new TextDecoder().decode(info.stdout));
+  const folder = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(location)),
+  ).toHex();
+  await Deno.remove(`${denoDir}/location_data/${folder}`, { recursive: true });
+  assert.deepEqual([unused.code, used.code], [2, 0]);
+  assert.match(unused.said, /^KV_PATH is not set: use that of the server/);
+  assert.match(used.said, /^KV_PATH is not set: this is Deno's default/);
 });
 
 Deno.test("table() lets one long name widen no other line, and cuts it", () => {
