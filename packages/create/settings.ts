@@ -145,7 +145,7 @@ export function namesIn(example: string): string[] {
  * The prefixes of our settings. All variables that begin so may be read, so
  * that a misspelt one is found.
  */
-const PATTERNS = ["OAUTH_*", "CIMD_*", "JWT_*"];
+const PATTERNS = ["ACCOUNT_*", "OAUTH_*", "CIMD_*", "JWT_*"];
 
 /** Computes the variables that a project may read from now on. */
 export function grantedVariables(

@@ -20,9 +20,9 @@ import {
 } from "../../src/settings/server.ts";
 import { Settings } from "../../src/settings/setting.ts";
 import { Database } from "../../src/store/database.ts";
-import { layoutKey } from "../../src/store/keys.ts";
 import type { Kv } from "../../src/store/kv.ts";
 import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
+import { isEmpty } from "../../src/store/moving.ts";
 import { print } from "../call/standard_output.ts";
 import {
   RefusalError,
@@ -63,8 +63,7 @@ async function databasePath(): Promise<string | undefined> {
  * @throws {RefusalError}
  */
 async function checkDefault(kv: Kv): Promise<void> {
-  const { value } = await kv.get(layoutKey());
-  if (value === null) {
+  if (await isEmpty(kv)) {
     throw new RefusalError(
       "KV_PATH is not set: use that of the server, such as data/tools.db",
     );

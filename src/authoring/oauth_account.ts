@@ -136,7 +136,7 @@ export function accountSetting(
 /** Makes the settings of the application at a service. */
 export function accountSettings(service: OAuthAccount): SettingSchemas {
   const { name, title = name } = service;
-  const text = z.string().optional();
+  const text = z.string().regex(/^\S+$/).optional();
   return {
     [accountSetting(service, "CLIENT_ID")]: text.describe(
       `This server's application at ${title}. Its redirect URI there is ` +

@@ -19,7 +19,7 @@ import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
   listOf,
-  refuseText,
+  SECRETS_KEYS,
   text,
   type TextShape,
   wholeNumber,
@@ -30,11 +30,6 @@ const USERS = {
   default: [],
   example: "jo@example.com,@example.org",
 } as const;
-
-/** Parses a key, also one in base64url. */
-function parseSecretsKey(text: string): string {
-  return /^[\w+/-]{43}=?$/.test(text) ? text : refuseText();
-}
 
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
@@ -66,7 +61,7 @@ export const PEOPLE = settingsOf({
     words: "Keys that seal what people entrust to the server, such as their " +
       "keys of other services: 32 random bytes each (`openssl rand -base64 " +
       "32`). The first one seals, all of them open. See docs/accounts.md.",
-    shape: listOf("keys of 32 bytes in base64", parseSecretsKey),
+    shape: SECRETS_KEYS,
     default: [],
     unset: "tools that need people's accounts are off",
     fix: "Make one with: openssl rand -base64 32",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { fromBase64url } from "../crypto/crypto.ts";
 import { isLoopback } from "../net/url.ts";
 
 /** The description of a shape, and its parser, which throws. */
@@ -68,16 +69,26 @@ export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
 /** Items between commas or spaces, at least one: none could mean everyone. */
 export function listOf<T = string>(
   what: string,
-  parse = (item: string) => item as T,
+  parse = (item: string, _nth: number, _all: string[]) => item as T,
 ): TextShape<T[]> {
   return {
     wants: `${what}, separated by commas`,
     parse: (text) => {
       const items = text.split(/[\s,]+/).filter((item) => item !== "");
-      return items.length > 0 ? items.map((item) => parse(item)) : refuseText();
+      return items.length > 0 ? items.map(parse) : refuseText();
     },
   };
 }
+
+/** Different keys of 32 random bytes, in base64 or base64url. */
+export const SECRETS_KEYS: TextShape<string[]> = listOf(
+  "different keys of 32 random bytes in base64",
+  (key, nth, all) => {
+    const bytes = /^[\w+/-]{43}=?$/.test(key) && fromBase64url(key);
+    const isKey = bytes && new Set(bytes).size > 1 && all.indexOf(key) === nth;
+    return isKey ? key : refuseText(`number ${nth + 1} is none`);
+  },
+);
 
 /** The address of a server, as it was written: https, or on this machine. */
 export const SERVER_URL: TextShape<string> = {

@@ -4,6 +4,7 @@ import { ConfigError } from "../../src/settings/complaint.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { PROVIDERS } from "../../src/settings/application.ts";
 import { issuerId } from "../../src/oauth/subject.ts";
+import { PEOPLE } from "../../src/settings/people.ts";
 
 function complaints(environment: Environment): string[] {
   try {
@@ -155,6 +156,22 @@ Deno.test("OAUTH_LEDGER_DAYS is a number of days up to a year", () => {
       () => parseConfig({ ...GITHUB, OAUTH_LEDGER_DAYS: text }),
       /OAUTH_LEDGER_DAYS: got .*, wants days from 0 to 365/,
     );
+  }
+});
+
+Deno.test("SECRETS_KEYS are different random keys, and a complaint says which one is none", () => {
+  const { parse } = PEOPLE.SECRETS_KEYS.shape;
+  const [one, other] = ["1", "2"].map((digit) => digit.repeat(43));
+  assert.deepEqual(parse(`${one},${other}=`), [one, `${other}=`]);
+  for (
+    const [text, nth] of [
+      [one.slice(1), 1],
+      [`${one},short`, 2],
+      [`${"A".repeat(43)}=,${one}`, 1],
+      [`${one},${other},${one}`, 3],
+    ] as const
+  ) {
+    assert.throws(() => parse(text), { message: `number ${nth} is none` });
   }
 });
 
