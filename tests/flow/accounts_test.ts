@@ -20,6 +20,7 @@ import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import { keyOf, KeyService } from "../kit/key_service.ts";
 import { recordLog } from "../kit/log.ts";
+import type { Json } from "../kit/message.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
 
@@ -124,6 +125,38 @@ Deno.test("2025: a client that opens pages is asked on its stream, and told when
   const { result } = await events.read();
   assert.equal(result.content[0].text, "200 ada@acme");
 });
+
+for (const isOpen of [true, false]) {
+  Deno.test(`2025: a client whose person ${isOpen ? "leaves the page open" : "does not answer its question"} is given the link before it gives the request up`, async () => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@acme");
+    await using server = await startConnected(service.key());
+    server.provider.subject = "42";
+    const { headers } = await server.person();
+    const session = await server.openSession({ headers, capabilities: OPENS });
+    const events = new Events(
+      await session.request("tools/call", { name: "who" }),
+    );
+    const { id, params } = await events.read();
+    if (isOpen) {
+      await session.post({ jsonrpc: "2.0", id, result: { action: "accept" } });
+    }
+    time.tick(44);
+    let event: Json | undefined;
+    const read = events.read().then((it) => event = it);
+    await until(() => {
+      time.tick(0.1);
+      return event !== undefined;
+    });
+    await read;
+    if (!isOpen) {
+      assert.equal(event!.method, "notifications/cancelled");
+      assert.equal(event!.params.requestId, id);
+      event = await events.read();
+    }
+    assert.equal(linkOf(event!.result), params.url);
+  });
+}
 
 Deno.test("a call that only takes keys makes no signal: making one takes longer than the rest", async () => {
   await using service = new KeyService("ada@acme");

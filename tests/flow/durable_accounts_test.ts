@@ -12,7 +12,7 @@ import { taskRunKey } from "../../src/store/keys.ts";
 import type { RunRecord } from "../../src/store/run_record.ts";
 import { test } from "../kit/databases.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { keyOf, KeyService } from "../kit/key_service.ts";
+import { keyOf, KeyService, OTHER_SECRETS_KEY } from "../kit/key_service.ts";
 import type { OAuthServer } from "../kit/sign_in.ts";
 import { beginTask, TASKS } from "../kit/task.ts";
 import { TokenService } from "../kit/token_service.ts";
@@ -180,6 +180,36 @@ for (const way of ["again", "go-on"]) {
     assert.equal((await caller.status(taskId)).text, `ada@acme, ${last}`);
   });
 }
+
+test.inMemory("durable work looks by itself for an account that was kept by a process that died then, or that another process can open", async ({ kv }) => {
+  using time = new FakeTime();
+  await using service = new KeyService("ada@acme");
+  const linear = service.key();
+  const tools = [napping(linear, () => {})];
+  let taskId: string;
+  const run = async () => (await kv.get<RunRecord>(taskRunKey(taskId))).value;
+  const isParked = () => until(async () => (await run())?.isParked === true);
+  {
+    await using server = await startConnected(linear, { kv, tools });
+    await connect(await openConnect(server), keyOf("ada@acme"));
+    taskId = await (await callerOf(server)).begin("nap");
+    await isParked();
+  }
+  time.tick(61);
+  {
+    const environment = { SECRETS_KEYS: OTHER_SECRETS_KEY };
+    const options = { kv, tools, environment };
+    await using server = await startConnected(linear, options);
+    await linkOfTask(await callerOf(server), taskId);
+    await isParked();
+  }
+  await using server = await startConnected(linear, { kv, tools });
+  const { status } = await callerOf(server);
+  // Longer than the longest pause.
+  time.tick(8 * 60 + 1);
+  await until(async () => (await status(taskId)).status === "completed");
+  assert.match((await status(taskId)).text, /^ada@acme, ada@acme/);
+});
 
 test.inMemory("durable work has new tokens after a sleep, and waits for its person where the service gives none", async ({ kv }) => {
   using time = new FakeTime();

@@ -28,12 +28,6 @@ import { AskedQuestion } from "../../protocol/question.ts";
 import type { Work } from "./work.ts";
 import { checkUrl, type PageQuestions } from "./page_questions.ts";
 
-/**
- * The time for which a 2026 request stays open while a person answers on a
- * page, in milliseconds: proxies and clients give up after 30 seconds.
- */
-const HOLD_MILLISECONDS = 25_000;
-
 const ELICITATION = "elicitation/create";
 
 const NO_PAGE =
@@ -160,35 +154,23 @@ export class Asking {
     viaClient: boolean,
     key = question.key,
   ): Promise<Elicited<undefined>> {
-    const { work, work: { signal, stateless, parking } } = this;
+    const { work, work: { signal, parking } } = this;
     const message = String(question.params.message);
     const open = () => pages.open(question, key);
     const page = await (parking?.activity(open) ?? open());
     if ("answer" in page) return page.answer;
-    const { address: url, wait, until } = page;
-    const elicitationId = stateless ? {} : { elicitationId: wait.id };
-    while (viaClient) {
-      // `accept` says only that the person opens the page.
-      const params = { mode: "url", message, url, ...elicitationId };
-      const { action } = await this.#request(
-        new AskedQuestion(ELICITATION, params, page.key),
-      );
-      if (action !== "accept") {
-        await pages.withdraw(page);
-        return { action: action === "decline" ? action : "cancel" };
-      }
-      const most = work.mayAskAgain && HOLD_MILLISECONDS;
-      const answer = await pages.waitFor(page, signal, most);
-      if (answer && !stateless) {
-        await work.notify("notifications/elicitation/complete", elicitationId);
-      }
+    if (viaClient) {
+      const { askViaClient } = await import("./client_page.ts");
+      const answer = await askViaClient(work, pages, page, message);
       if (answer) return answer;
-      if (!work.mayAskAgain?.(page.key)) break;
     }
-    const takeBack = await work.showLink!({ address: url, message });
-    const answered = () => pages.waitFor(page, signal);
+    const { address, againSeconds } = page;
+    const takeBack = await work.showLink!({ address, message });
+    const again = parking && againSeconds;
+    const until = again && parking.now() + again;
+    const answered = () => pages.waitFor(page, signal, again && again * 1000);
     const waiting = parking?.wait({ until }, answered) ?? answered();
-    return (await waiting.finally(takeBack))!;
+    return await waiting.finally(takeBack) ?? { action: "cancel" };
   }
 
   /** Asks the client itself, if it can answer. */

@@ -28,17 +28,24 @@ export interface Link {
   message: string;
 }
 
-interface OpenPage {
+export interface OpenPage {
   key: string;
   wait: Wait;
   address: string;
-  /** The time to look again for an account, which may come by another way. */
-  until?: number;
+  /** The time after which an account is looked for again: it may have come. */
+  againSeconds?: number;
 }
 
 interface AnsweredPage {
   answer: Elicited<undefined>;
 }
+
+/**
+ * The least and half the longest time after which durable work looks again for
+ * an account, in seconds: a process may die once it has kept one, and another
+ * may have a key that opens it.
+ */
+const AGAIN_SECONDS = 240;
 
 /** The most characters of an address: browsers may refuse longer ones. */
 const MAX_URL_CHARACTERS = 8000;
@@ -162,9 +169,10 @@ export class PageQuestions {
     for (;;) {
       const wait = await pages.waits.open(waiting, payload, times);
       if (wait.state === "open") {
-        const { id, expiresAt: until } = wait;
+        const { id } = wait;
         if (!connects) return { key, wait, address: addressOf(pages, id!) };
-        return { key, wait, address: `${url}?w=${id}`, until };
+        const againSeconds = AGAIN_SECONDS * (1 + Math.random());
+        return { key, wait, address: `${url}?w=${id}`, againSeconds };
       }
       const answer = await this.#take(wait);
       // Undefined if another run took the answer: then this one opens the
@@ -190,7 +198,7 @@ export class PageQuestions {
    * @throws the signal's reason when it fires first
    */
   async waitFor(
-    { wait, until }: OpenPage,
+    { wait, againSeconds }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Elicited<undefined> | undefined> {
@@ -198,7 +206,7 @@ export class PageQuestions {
     if (!await waits.settled(wait, signal, milliseconds)) return undefined;
     const answer = await this.#take(wait);
     if (answer) return answer;
-    if (until !== undefined) return { action: "cancel" };
+    if (againSeconds) return { action: "cancel" };
     throw new ToolError(OVER);
   }
 

@@ -41,6 +41,8 @@ export interface WorkParking {
    * epoch seconds
    */
   wait<T>(waiting: { until?: number }, work: () => Promise<T>): Promise<T>;
+  /** Epoch seconds. */
+  now(): number;
 }
 
 /** The work of a context: a request, or a task that goes on after it. */
@@ -61,6 +63,8 @@ export interface Work {
   readonly authenticated?: Authenticated;
   readonly upstream?: Upstream;
   readonly requestId: string;
+  /** The beginning of a request, by `performance.now()`. */
+  readonly startedMilliseconds?: number;
   readonly client: McpClient;
   readonly meta: JsonObject;
   /** The token for progress; undefined if the client did not ask for it. */
@@ -92,8 +96,9 @@ export interface Work {
    *
    * @throws {QuestionError} when the client answers with an error; anything
    * else that it throws means that no one has answered
+   * @param signal ends a question of a 2025 request that needs no answer
    */
-  request(question: AskedQuestion): Promise<JsonObject>;
+  request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
   /**
    * Shows a link to a client that opens no pages. A request ends its run with a
    * result that has the link; a task shows it in its status, and goes on.

@@ -66,6 +66,11 @@ export class Parking {
     return this.#isReleased;
   }
 
+  /** Epoch seconds. */
+  now(): number {
+    return this.options.now();
+  }
+
   /** True once the run has ended in this process. */
   get isOver(): boolean {
     return this.#isOver;
