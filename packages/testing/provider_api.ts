@@ -36,8 +36,11 @@ export type ApiAnswer =
  */
 export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
 
-/** The APIs of services, by the names that a tool gives them in `needs`. */
-export type ServiceApis = Readonly<Record<string, ProviderApi>>;
+/**
+ * The APIs of services, by the names that a tool gives them in `needs`;
+ * undefined where the caller has no account.
+ */
+export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 
 /** An API of a test, which answers without the network. */
 export class TestApi {

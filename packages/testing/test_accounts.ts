@@ -3,9 +3,14 @@
  *
  * @module
  */
-import type { Account, AccountService } from "../../src/authoring/account.ts";
+import type {
+  Account,
+  AccountNeeds,
+  AccountService,
+} from "../../src/authoring/account.ts";
+import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/caller.ts";
-import { accountFetch } from "../../src/http/account_fetch.ts";
+import { accountFetch, titleOf } from "../../src/http/account_fetch.ts";
 import type { FindAccounts } from "../../src/mcp/exchange/account_finder.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
@@ -27,9 +32,13 @@ export class TestAccounts {
   ): Account {
     if (!Object.hasOwn(this.services, name)) throw missing(name, tool);
     const address = service.api.replace(/\/$/, "");
-    const api = new TestApi(this.services[name], service.name, address);
+    const api = new TestApi(
+      this.services[name] ?? {},
+      service.name,
+      address,
+    );
     this.#apis.push(api);
-    const reveal = () => Promise.resolve(KEY);
+    const reveal = () => this.#reveal(name, service);
     return {
       label,
       fetch: accountFetch(service, reveal, {
@@ -37,6 +46,26 @@ export class TestAccounts {
       }),
       reveal,
     };
+  }
+
+  /** Checks that all accounts are connected. @throws {ToolError} */
+  check(needs: AccountNeeds): void {
+    const left = Object.entries(needs).filter(([name]) => !this.services[name])
+      .map(([, service]) => titleOf(service));
+    if (left.length === 0) return;
+    throw new ToolError(
+      `The person has not connected ${left.join(" and ")}.`,
+    );
+  }
+
+  /** Gives the key. @throws {ToolError} if the test has disconnected the account */
+  #reveal(name: string, service: AccountService): Promise<string> {
+    if (this.services[name]) return Promise.resolve(KEY);
+    return Promise.reject(
+      new ToolError(
+        `${titleOf(service)} is not connected any more: call the tool again.`,
+      ),
+    );
   }
 
   /** Reports requests that had no route. @throws {Error} */
@@ -72,6 +101,7 @@ export function findTestAccounts(
       if (!accounts) throw missing(name, item.name);
       return [name, accounts.at(name, service, item.name, label)];
     }));
+    if (typeof finding !== "object") accounts?.check(item.needs);
     return Promise.resolve({
       begun: { [ACCOUNT]: { label, at: 0 } },
       bind: (context) => void Object.assign(context, { needs }),

@@ -54,7 +54,8 @@ export interface RequestOptions {
   upstream?: ProviderApi;
   /**
    * The APIs of the services at which the tool needs its caller's accounts, by
-   * their names in its `needs`.
+   * their names in its `needs`: undefined where its person has none connected.
+   * A test may change an entry while the tool runs.
    */
   needs?: ServiceApis;
   /** Cancels the request as a client does; it then rejects with the reason. */
@@ -69,10 +70,19 @@ export interface RequestOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/**
+ * A tool's input, with the server's own argument `account`, which it has where
+ * its caller may have several accounts of a service.
+ */
+export type CallInput<I> = "account" extends keyof I
+  ? string extends keyof I ? I | { account?: string } : I
+  : I extends object ? I & { account?: string }
+  : I;
+
 /** A tool's input and the options; the input may be left out if it may be empty. */
 export type CallArguments<I> = Record<never, never> extends I
-  ? [input?: I, options?: RequestOptions]
-  : [input: I, options?: RequestOptions];
+  ? [input?: CallInput<I>, options?: RequestOptions]
+  : [input: CallInput<I>, options?: RequestOptions];
 
 /** Everything a client can see, page after page. */
 export interface Listed {

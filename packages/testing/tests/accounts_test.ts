@@ -9,7 +9,7 @@ import {
   z,
 } from "../../../src/mod.ts";
 import type { Account } from "../../../src/mod.ts";
-import { eachRevision, testServer } from "../mod.ts";
+import { eachRevision, type ProviderApi, testServer } from "../mod.ts";
 
 const notes = personalKey("notes", {
   api: "https://notes.example/v1",
@@ -120,6 +120,44 @@ Deno.test("read(), prompt() and complete() reach the APIs in `needs` too", async
     "me work",
   ]);
   await assert.rejects(server.read("notes://work/1"), /note needs an account/);
+});
+
+Deno.test("call() and startTask() take the argument `account`, and that a person has no account", async () => {
+  const empty = tool({
+    name: "empty",
+    input: z.object({}),
+    needs: { notes },
+    run: (_input, { needs }) => `${needs.notes.label}`,
+  });
+  const used = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const twice = tool({
+    name: "twice",
+    needs: { notes },
+    async run(_input, { needs }) {
+      await needs.notes.reveal();
+      used.resolve();
+      await gone.promise;
+      return await needs.notes.fetch("/me").then(String);
+    },
+  });
+  await using server = await testServer({ tools: [empty, later, twice] });
+  const needs: { notes?: ProviderApi } = { notes: {} };
+  const { text } = await server.call(empty, { account: "bob" }, { needs });
+  assert.match(text, /^bob/);
+  const task = await server.startTask(later, { account: "bob" }, { needs });
+  await server.advance(86_400);
+  assert.equal((await task.result()).text, "personal-key");
+  const running = server.call(twice, {}, { needs });
+  await used.promise;
+  needs.notes = undefined;
+  gone.resolve();
+  const ended = await running;
+  assert.equal(ended.isError, true);
+  assert.match(ended.text, /notes is not connected any more/);
+  const none = await server.call(empty, {}, { needs });
+  assert.equal(none.isError, true);
+  assert.equal(none.text, "The person has not connected notes.");
 });
 
 Deno.test("durable work has its accounts after a sleep", async () => {
