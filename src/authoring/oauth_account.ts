@@ -136,7 +136,8 @@ export function accountSetting(
 /** Makes the settings of the application at a service. */
 export function accountSettings(service: OAuthAccount): SettingSchemas {
   const { name, title = name } = service;
-  const text = z.string().regex(/^\S+$/).optional();
+  // Spaces may be within (RFC 6749, appendices A.1 and A.2), not around it.
+  const text = z.string().regex(/^\S(.*\S)?$/).optional();
   return {
     [accountSetting(service, "CLIENT_ID")]: text.describe(
       `This server's application at ${title}. Its redirect URI there is ` +
