@@ -52,7 +52,9 @@ export class ServerInstance implements Server {
       (await reports()).reportDoubts(plan);
     }
     if (!given.findAccounts && plan.accountServices.length > 0) {
-      (await reports()).reportAccounts(plan, this.#log);
+      const { reportAccounts, reportSealed } = await reports();
+      reportAccounts(plan, this.#log);
+      database.background(() => reportSealed(plan, database, this.#log));
     }
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {

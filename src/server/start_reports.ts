@@ -6,7 +6,9 @@
 import { scopeDoubts } from "../authoring/scope.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
+import { accountVault } from "../store/account_vault.ts";
 import { noteStart } from "../store/last_start.ts";
+import { sealingOf } from "../store/own_sealing.ts";
 import { missingAccountSettings } from "./account_settings.ts";
 import { neededScopes, type Plan } from "./plan.ts";
 
@@ -64,6 +66,29 @@ export function reportAccounts(
           { setting },
         );
     }
+  }
+}
+
+/** Warns of keys that do not open what is sealed: one account tells. */
+export async function reportSealed(
+  { config: { auth: { oauth } }, options }: Plan,
+  database: Database,
+  log: Logger,
+): Promise<void> {
+  const sealing = oauth && sealingOf(oauth.secretsKeys, options.sealing, log);
+  if (!sealing) return;
+  const vault = accountVault(database, { sealing });
+  for await (const [found] of vault.all(2)) {
+    if (!found) continue;
+    if (await vault.open(found) === undefined) {
+      const { service, keyId } = found.value;
+      log.warning("An account could not be opened", {
+        service,
+        keyId,
+        ...!options.sealing && { setting: "SECRETS_KEYS" },
+      });
+    }
+    return;
   }
 }
 

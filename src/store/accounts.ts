@@ -228,13 +228,13 @@ export function accountStore(
     },
 
     /** Reads everyone's accounts, some at a time. */
-    async *all(): AsyncGenerator<Found<AccountRecord>[]> {
+    async *all(batch = BATCH): AsyncGenerator<Found<AccountRecord>[]> {
       const whole = rangeOf(accountKey("").slice(0, 1));
       let range = whole;
       for (;;) {
         const { found, last } = await database.listSome<AccountRecord>(
           range,
-          BATCH,
+          batch,
         );
         // The head of a person's list has no account.
         yield found.filter(({ value }) => "sealed" in value);

@@ -288,6 +288,27 @@ Deno.test("an account that is sealed with a key that is not here keeps what was 
   assert.equal(log.events.filter(({ level }) => level === "error").length, 0);
 });
 
+Deno.test("a start says that no key of SECRETS_KEYS opens an account that is there", async () => {
+  await using kv = await openTestKv();
+  await using service = new TokenService();
+  await using server = await start(service, { kv });
+  await connect(await visit(server, service));
+  const both = `${OTHER_SECRETS_KEY},${SECRETS_KEY}`;
+  for (const [keys, warned] of [[both, 0], [OTHER_SECRETS_KEY, 1]] as const) {
+    const log = recordLog();
+    const environment = { SECRETS_KEYS: keys };
+    await using started = await start(service, { ...log, kv, environment });
+    await started.app.start();
+    await started.app.close();
+    const warnings = log.events.filter(({ level }) => level === "warning");
+    assert.equal(warnings.length, warned);
+    assert.equal(
+      warnings.at(-1)?.properties.setting,
+      warned ? "SECRETS_KEYS" : undefined,
+    );
+  }
+});
+
 Deno.test("a token that the API refuses is refreshed, and the request sent again", async () => {
   await using service = new TokenService();
   await using server = await start(service);
@@ -829,9 +850,12 @@ Deno.test("tokens of another application at the service are not used, whatever t
   const before = await start(service, { kv });
   await connect(await visit(before, service));
   service.clientId = "another app";
-  const after = await start(service, { kv });
+  const log = recordLog();
+  const after = await start(service, { ...log, kv });
   const call = await clientOf(after, "2026");
   await asked(call);
+  const warnings = log.events.filter(({ level }) => level === "warning");
+  assert.match(Deno.inspect(warnings), /ACCOUNT_CRM_CLIENT_ID/);
   await connect(await visit(after, service, { as: "7" }));
   // Someone with the database names the new application in the old record.
   const rows = await Array.fromAsync(kv.list<Json>({ prefix: ["account"] }));

@@ -155,9 +155,17 @@ export class AccountKeys {
     const { clients, tokens, refresh } = await this.access();
     const client = clients.get(service.name);
     const { oauth, scopes = [] } = found.value;
-    const isUsable = client && oauth?.application === client.id &&
-      service.scopes?.every((scope) => scopes.includes(scope)) !== false;
-    if (!isUsable) return undefined;
+    if (client === undefined || oauth === undefined) return undefined;
+    if (oauth.application !== client.id) {
+      logRepeated(this.log, "An account belongs to another application", {
+        service: service.name,
+        setting: accountSetting(service, "CLIENT_ID"),
+      });
+      return undefined;
+    }
+    if (service.scopes?.some((scope) => !scopes.includes(scope))) {
+      return undefined;
+    }
     try {
       const known = tokens.known(found, text);
       const token = await refresh(service, client, known, rejected);
