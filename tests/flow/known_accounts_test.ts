@@ -266,7 +266,7 @@ const CHANGES: Record<
   (service: TokenService) => Partial<OAuthAccountOptions>
 > = {
   "another application": (service) => {
-    service.clientId = "another app";
+    service.clientId = "another-app";
     return {};
   },
   "another scope": () => ({ scopes: ["read", "write"] }),

@@ -849,7 +849,7 @@ Deno.test("tokens of another application at the service are not used, whatever t
   const kv = await Deno.openKv(":memory:");
   const before = await start(service, { kv });
   await connect(await visit(before, service));
-  service.clientId = "another app";
+  service.clientId = "another-app";
   const log = recordLog();
   const after = await start(service, { ...log, kv });
   const call = await clientOf(after, "2026");
@@ -876,7 +876,7 @@ Deno.test("tokens of another application at the service are not used, whatever t
 
 for (
   const [change, clientId, environment] of [
-    ["the application is another", "another app", {}],
+    ["the application is another", "another-app", {}],
     ["SECRETS_KEYS is gone", undefined, { SECRETS_KEYS: "" }],
   ] as const
 ) {

@@ -31,7 +31,7 @@ interface ServiceCode {
   isUsed: boolean;
 }
 
-const SECRET = "our secret";
+const SECRET = "our-secret";
 
 export class TokenService implements AsyncDisposable {
   /** The account that is signed in at the service, in every browser. */
@@ -76,7 +76,7 @@ export class TokenService implements AsyncDisposable {
   clientId: string;
 
   constructor(readonly name = "crm") {
-    this.clientId = `app of ${name}`;
+    this.clientId = `app-of-${name}`;
   }
 
   get origin(): string {
