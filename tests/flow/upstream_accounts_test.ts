@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { account, tool } from "../../src/mod.ts";
 import type { UpstreamAccount } from "../../src/mod.ts";
+import { UpstreamError } from "../../src/auth/provider/provider.ts";
 import { statusOf, textOf } from "../kit/answer.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";
@@ -277,6 +278,26 @@ Deno.test("while a sign-in cannot be refreshed, the model is told to try later, 
   assert.match(await textOf(call("reveal")), /now: try again later/);
   provider.failure = undefined;
   assert.match(await textOf(call("reveal")), /^-for-provider-access/);
+});
+
+Deno.test("a provider that refreshes to the same token leaves no call waiting for itself", async () => {
+  const mail = account("mail", { from: "upstream", api: "https://x.example" });
+  await using server = await startOAuthServer({
+    tools: toolsOf(mail),
+    environment: { OAUTH_PROVIDER: "oidc", OAUTH_ISSUER: "https://x.example" },
+  });
+  const { provider } = server;
+  let accessToken = "";
+  provider.onIssue = (token) => accessToken ||= token;
+  const call = await clientOf(server, "2026");
+  provider.alive = undefined;
+  provider.refresh = () =>
+    Promise.resolve({ accessToken, tokenType: "Bearer" });
+  provider.exchange = () =>
+    Promise.reject(
+      new UpstreamError("dead", "As told", { code: "invalid_grant" }),
+    );
+  assert.match(await textOf(call("reveal")), /\(invalid_grant\)/);
 });
 
 test.onDatabases("two processes refresh a sign-in once, and exchange its token once each", async ({ kv, other }) => {

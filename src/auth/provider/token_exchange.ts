@@ -54,7 +54,8 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          if (other === undefined) throw error;
+          // Some providers refresh to the same token, for which this waits.
+          if (other === undefined || other === accessToken) throw error;
           // A refusal of that one is kept: it gets no third in its place.
           return await kept.get(keyOf(other), () => ask(other));
         }
